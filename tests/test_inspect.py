@@ -1,12 +1,16 @@
 """``python -m penstock inspect``: whole, damaged, empty and unknown files, from the outside."""
 
+import gzip
+import io
 import json
+import os
+import tarfile
 
 import numpy as np
 import pytest
 
 import penstock as ps
-from penstock import cli
+from penstock import _core, cli
 
 
 def inspected(capsys, *names):
@@ -139,8 +143,6 @@ def test_an_index_and_a_tar_shard_are_known(examples, tmp_path, capsys):
     status, (report,), _ = inspected(capsys, f"{examples}.psindex")
     assert (status, report["format"], report["of"]) == (0, "index", str(examples))
     assert report["records"] == len(list(ps.TFRecordDataset(examples)))
-    import tarfile
-
     with tarfile.open(tmp_path / "shard.tar", "w") as tar:
         tar.add(examples, "0.tfrecord")
     status, (report,), _ = inspected(capsys, tmp_path / "shard.tar")
@@ -176,3 +178,52 @@ def test_what_is_unknown_or_missing_is_wrong_usage_and_the_others_are_shown(
     assert "text is of no format that is known here" in error
     assert "missing" in error
     assert "is a folder without" in error
+
+
+@pytest.mark.parametrize("ending", ["tar.gz", "tgz", "tar.zst", "any"])
+def test_a_compressed_tar_shard_is_known(examples, tmp_path, capsys, ending):
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as tar:
+        tar.add(examples, "0.tfrecord")
+    packed = "ZSTD" if ending == "tar.zst" else "GZIP"
+    shard = tmp_path / f"shard.{ending}"
+    if packed == "ZSTD":
+        compressor = _core.ZstdCompressor("test", 3)
+        shard.write_bytes(compressor.compress(plain.getvalue()) + compressor.flush())
+    else:
+        shard.write_bytes(gzip.compress(plain.getvalue()))
+    status, (report,), _ = inspected(capsys, shard)
+    assert (status, report["format"]) == (0, f"tar shard, {packed}")
+    assert (report["elements"], report["damage"]) == (1, [])
+
+
+def test_what_is_compressed_and_unknown_is_no_damaged_record(tmp_path, capsys):
+    (tmp_path / "words.gz").write_bytes(gzip.compress(b"some words that are no records at all"))
+    status, reports, error = inspected(capsys, tmp_path / "words.gz")
+    assert (status, reports) == (2, [])
+    assert "words.gz is of no format that is known here" in error
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_is_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    status, reports, error = inspected(capsys, tmp_path / "pipe")
+    assert (status, reports) == (2, [])
+    assert "pipe is not a regular file" in error
+
+
+def test_the_plan_of_a_state_is_indented(tmp_path, capsys):
+    def load(x):
+        return x
+
+    load.__name__ = load.__qualname__ = "two\nlines"
+    it = iter(ps.Dataset.range(5).map(load).batch(2))
+    next(it)
+    path = tmp_path / "state"
+    path.write_bytes(it.get_state())
+    assert cli.main(["inspect", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("  plan:")
+    assert [line.split()[0] for line in lines[at + 1 : at + 4]] == ["range", "map", "batch"]
+    assert all(line.startswith("    ") for line in lines[at + 1 : at + 4])
+    assert it.stats()[1]["function"] == r"two\nlines"

@@ -1,5 +1,10 @@
 """Several threads close, restore, read and save one iterator at the same time."""
 
+import contextlib
+import threading
+import time
+
+import penstock as ps
 from scripts import run_script
 
 
@@ -42,3 +47,52 @@ def test_methods_of_one_iterator_in_six_threads_all_return():
         assert next(it, None) is None
     """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_a_state_and_a_profile_get_in_beside_a_tight_loop():
+    it = iter(ps.Dataset.range(10**12).map(lambda x: x))
+    inside = []
+
+    def enter():
+        inside.append(it.get_state())
+        with contextlib.suppress(ValueError), ps.profile(it):  # perhaps nothing was taken
+            inside.append(None)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    limit = time.monotonic() + 20
+    for _ in it:
+        if len(inside) == 2:
+            break
+        assert time.monotonic() < limit
+    thread.join()
+    it.close()
+
+
+def test_a_signal_handler_may_use_the_iterator_that_its_thread_waits_for():
+    done = run_script("""
+        inside, go = threading.Event(), threading.Event()
+
+        def stand(x):
+            if x == 1:
+                inside.set()
+                go.wait()
+            return x
+
+        it = iter(Dataset.range(10).map(stand))
+        assert next(it) == 0
+        thread = threading.Thread(target=lambda: print(int(next(it))))
+        thread.start()
+        inside.wait()
+
+        def handle(*_):
+            go.set()  # what comes then is for the thread that is inside
+            thread.join()
+            print(int(next(it)))
+
+        signal.signal(signal.SIGALRM, handle)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        it.get_state()
+        print(int(next(it)))
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n2\n3\n", "")

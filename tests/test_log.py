@@ -333,3 +333,47 @@ def test_options_are_numbers_of_seconds():
     for wrong in ["1", True, [1]]:
         with pytest.raises(TypeError, match="a number was expected"):
             options.stall_seconds = wrong
+
+
+def test_a_handler_may_close_the_iterator_that_stalls():
+    """It has a lock, which the thread that waits may want for something to log."""
+    done = run_script("""
+        import logging
+        options = ps.Options()
+        options.stall_seconds = 0.05
+        options.slow_element_seconds = 0.01
+        told = threading.Event()
+        it = iter(Dataset.range(3).map(lambda x: told.wait(5) and x).with_options(options))
+
+        class Closes(logging.Handler):
+            def emit(self, record):
+                it.close()
+                told.set()
+
+        logging.getLogger("penstock").addHandler(Closes())
+        print(list(it))
+    """)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout in ("[]\n", "[np.int64(0)]\n")
+
+
+def test_a_process_may_exit_while_a_handler_waits_for_the_iterator():
+    done = run_script("""
+        import logging
+        options = ps.Options()
+        options.stall_seconds = 0.05
+        waits, go = threading.Event(), threading.Event()
+        it = iter(Dataset.range(3).map(lambda x: go.wait(5) and x).with_options(options))
+
+        class Asks(logging.Handler):
+            def emit(self, record):
+                waits.set()
+                it.get_state()
+
+        logging.getLogger("penstock").addHandler(Asks())
+        threading.Thread(target=next, args=(it,), daemon=True).start()
+        waits.wait()
+        time.sleep(0.05)
+        go.set()
+    """)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -123,3 +123,19 @@ def test_the_text_is_served():
         urllib.request.urlopen(server.url)
     with pytest.raises(ValueError, match=r"serve: port must be in \[0, 65535\], got 70000"):
         ps.metrics.serve(70000)
+
+
+@pytest.mark.parametrize("port", ["9400", None, 1.5, True])
+def test_a_port_is_an_int(port):
+    with pytest.raises(TypeError, match=f"serve: port must be an int, got {port!r}"):
+        ps.metrics.serve(port)
+
+
+def test_a_name_that_is_no_text_does_not_hide_the_others():
+    others = [iter(named("\udcff")), iter(named("plain"))]
+    for it in others:
+        next(it)
+    with ps.metrics.serve() as server, urllib.request.urlopen(server.url) as answer:
+        text = answer.read().decode()
+    assert 'dataset="\\\\udcff"' in text
+    assert 'dataset="plain"' in text

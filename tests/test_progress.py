@@ -13,6 +13,7 @@ import pytest
 
 import penstock as ps
 from penstock import meter
+from scripts import run_script
 
 MODULES = {"rich": "rich.progress", "tqdm": "tqdm.auto"}
 
@@ -164,17 +165,17 @@ def test_without_a_terminal_the_loop_is_the_datasets_own(capfd):
 def test_the_end_is_said_once():
     said = []
     iterator = iter(ps.Dataset.range(2))
-    iterator._on_end(lambda: said.append(1))
+    iterator._on_end(lambda *numbers: said.append(numbers))
     assert next(iterator) == 0
     assert not said
     assert list(iterator) == [1]
     assert list(iterator) == []
-    assert said == [1]
+    assert [delivered for delivered, waited in said] == [2]
 
 
 def test_what_is_called_at_the_end_may_hold_the_iterator():
     class Watched:
-        def end(self):
+        def end(self, delivered, waited):
             pass
 
     def watch(gone):
@@ -209,3 +210,85 @@ def test_texts():
     assert meter._number(0.123) == "0.12"
     assert [meter._duration(x) for x in (0, 61, 3700)] == ["00:00", "01:01", "1:01:40"]
     assert line is not None
+
+
+class Broken(Terminal):
+    """A terminal that takes some lines, and then breaks."""
+
+    def __init__(self, lines, error):
+        super().__init__()
+        self.lines = lines
+        self.error = error
+
+    def write(self, text):
+        self.lines -= 1
+        if self.lines < 0:
+            raise self.error
+        return super().write(text)
+
+
+@pytest.mark.parametrize("lines", [0, 2])
+@pytest.mark.parametrize("error", [OSError("gone"), ValueError("closed"), RuntimeError("mine")])
+@pytest.mark.parametrize("kind", [list, ps.Dataset.from_tensor_slices])
+def test_a_line_that_cannot_be_written_leaves_the_loop(terminal, monkeypatch, lines, error, kind):
+    monkeypatch.setattr(meter, "_INTERVAL", 0.001)
+    broken = Broken(lines, error)
+    with contextlib.redirect_stderr(broken):
+        for x in ps.progress(kind(range(100)), "counting"):
+            if x % 10 == 0:
+                time.sleep(0.002)
+        assert x == 99
+        task = meter.Meter("work", 10)
+        task.update(5)
+        task.finish("well done")
+    wait_until(lambda: not threads())
+    assert sys.stdout is not broken  # Rich has given it back
+
+
+@pytest.mark.parametrize("instead", [None, object(), "closed"])
+@pytest.mark.parametrize("at", [0, 5])
+def test_standard_error_may_go(terminal, monkeypatch, instead, at):
+    if instead == "closed":
+        instead = Terminal()
+        instead.close()
+    monkeypatch.setattr(meter, "_INTERVAL", 0.0)
+    monkeypatch.setattr(sys, "stderr", terminal if at else instead)
+    seen = []
+    for x in ps.progress(list(range(10))):
+        seen.append(x)
+        if x == at:
+            monkeypatch.setattr(sys, "stderr", instead)
+    assert seen == list(range(10))
+    meter.Meter("work", None).finish("well done")
+
+
+@pytest.mark.parametrize("ends", ["break", "error", "close"])
+def test_the_last_line_counts_what_was_taken(terminal, monkeypatch, ends):
+    monkeypatch.setattr(meter, "_INTERVAL", 100.0)  # so that it is the only one
+
+    def loop():
+        for x in ps.progress(ps.Dataset.range(10**9)):
+            if x == 41 and ends == "break":
+                break
+            if x == 41 and ends == "error":
+                raise KeyError(x)
+            if x == 41:
+                return
+
+    with contextlib.redirect_stderr(terminal), contextlib.suppress(KeyError):
+        loop()
+    assert "42/" in terminal.getvalue().replace(" ", "")
+
+
+def test_the_loop_goes_on_when_the_descriptor_is_closed():
+    done = run_script("""
+        from penstock import meter
+        meter._INTERVAL = 0.001
+        sys.stderr.isatty = lambda: True
+        sys.modules["rich.progress"] = sys.modules["tqdm.auto"] = None
+        for x in ps.progress(Dataset.range(20).map(lambda x: time.sleep(0.002) or x)):
+            if x == 5:
+                os.close(2)
+        print(x)
+    """)
+    assert done.stdout == "19\n"

@@ -145,7 +145,11 @@ class Observation::Impl final {
     int stage;
     Doing doing;
     int64_t cpu_ns;
+    MonoTime looked_at;
+    uint32_t waits;
     bool on_cpu = false;
+    double works = 1;  // of the time between the two looks: see Count
+    Doing waited_for = Doing::kRun;
   };
 
   bool SleepUntil(MonoTime when) {
@@ -207,6 +211,10 @@ class Observation::Impl final {
           const int64_t cpu = record.CpuNs();
           glance.on_cpu = cpu - glance.cpu_ns > kGlanceNs / 4;
           glance.thread->last_cpu_ns = cpu;
+          if (record.waits.load(std::memory_order_relaxed) == glance.waits) continue;
+          const auto passed = static_cast<double>(std::max<int64_t>(NowNs() - glance.looked_at, 1));
+          glance.works = std::clamp(static_cast<double>(cpu - glance.cpu_ns) / passed, 0.0, 1.0);
+          glance.waited_for = record.waited_for.load(std::memory_order_relaxed);
         }
         return;
       }
@@ -224,7 +232,8 @@ class Observation::Impl final {
         thread.first_cpu_ns = cpu;
       }
       thread.shown.consumer |= consumer;
-      glances.push_back({&thread, index, record.doing.load(std::memory_order_relaxed), cpu});
+      glances.push_back({&thread, index, record.doing.load(std::memory_order_relaxed), cpu, NowNs(),
+                         record.waits.load(std::memory_order_relaxed)});
     });
   }
 
@@ -250,10 +259,17 @@ class Observation::Impl final {
     }
     Tally& tally = thread.tallies[glance.stage];
     const auto doing = static_cast<size_t>(glance.doing);
-    tally.wall_ns[doing] += now - last;
-    if (glance.on_cpu) tally.on_cpu_ns[doing] += now - last;
     const bool works = glance.doing == Doing::kRun || glance.doing == Doing::kPython;
-    if (looks_at_call && works && !glance.on_cpu) {
+    // A thread of the pipeline that has waited for another one between the looks did not sleep in
+    // its work: what it was not on a processor belongs to that wait.
+    const bool hands_over = works && glance.stage >= 0 && glance.works < 1;
+    const auto worked = hands_over
+                            ? static_cast<int64_t>(glance.works * static_cast<double>(now - last))
+                            : now - last;
+    tally.wall_ns[doing] += worked;
+    if (glance.on_cpu) tally.on_cpu_ns[doing] += worked;
+    tally.wall_ns[static_cast<size_t>(glance.waited_for)] += now - last - worked;
+    if (looks_at_call && works && !glance.on_cpu && !hands_over) {
       StageTimes& times = TimesOf(glance.stage);
       ++(IsLocked(thread.system_id) ? times.locked : times.asleep);
     }

@@ -57,6 +57,8 @@ int64_t Undelivered(const Iter* it) {
 
 void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   Run& run = *it->run;
+  // Of a block that another thread is inside for it is known when that one has left.
+  int64_t undelivered = run.busy ? -1 : Undelivered(it);
   run.closed = true;
   it->scalars_left = 0;
   if (run.session) run.session->Cancel();         // ends the wait of a thread that is inside
@@ -64,8 +66,9 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
     new std::shared_ptr<Session>(std::move(run.session));
     return;
   }
-  // From inside its own function there is nothing to wait for: it would be that function.
-  bool inside = FromInside(run);
+  // From inside its own function there is nothing to wait for: it would be that function. Nor while
+  // the user is told of a wait: who handles that may have a lock that the waiting thread wants.
+  bool inside = FromInside(run) || StallWatch::Telling();
   if (run.busy && (inside || !wait)) return;
   if (inside) {
     wait = false;
@@ -74,6 +77,7 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   } else {
     Enter(run, "close");
   }
+  if (undelivered < 0) undelivered = Undelivered(it);
   // What is there now is closed: while this thread waited, another may have restored the run.
   run.closed = true;
   it->scalars_left = 0;
@@ -81,6 +85,7 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   Block block = std::exchange(run.block, Block());
   std::shared_ptr<Session> session = std::exchange(run.session, nullptr);
   if (session) {
+    run.closed_position = session->position() - undelivered;
     session->Cancel();
     if (wait) {
       Attachment attachment(Attachment::Role::kConsumer);
@@ -115,6 +120,8 @@ void IterFinalize(PyObject* self) {
   try {
     ObjectLock lock(self);
     CloseRun(it, false, lock);
+    if (it->run->fork_generation == ForkGeneration()) SayEnd(*it->run);
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(nullptr);
   } catch (const std::exception&) {
     PyErr_Clear();
   }
@@ -365,16 +372,21 @@ PyObject* PassOver(PyObject* self, PyObject* steps) {
   });
 }
 
-// (elements delivered or None, whether they are counted from a restored state, whether closed)
+// (elements delivered or None, whether they are counted from a restored state, whether closed,
+// whether a thread is inside)
 PyObject* Position(PyObject* self, PyObject*) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     const Run& run = RunOf(self);
-    py::object delivered = py::none();  // a thread that is inside moves on
-    if (!run.busy) {
-      const int64_t pulled = run.session ? run.session->position() : 0;
-      delivered = py::int_(pulled - Undelivered(reinterpret_cast<Iter*>(self)));
+    py::object delivered = py::none();  // a thread is inside for something else
+    if (run.busy) {
+      if (run.fetch_began_ns) delivered = py::int_(run.fetch_position);
+    } else if (run.session) {
+      const int64_t undelivered = Undelivered(reinterpret_cast<Iter*>(self));
+      delivered = py::int_(run.session->position() - undelivered);
+    } else {
+      delivered = py::int_(run.closed_position);
     }
-    return py::make_tuple(delivered, run.restored, run.closed);
+    return py::make_tuple(delivered, run.restored, run.closed, run.busy);
   });
 }
 
@@ -398,7 +410,7 @@ PyObject* FetchNext(PyObject* self, PyObject*) {
   });
 }
 
-// Has something called after the last element, once.
+// Has something called after the last element, or when the iterator is dropped, once: see SayEnd.
 PyObject* OnEnd(PyObject* self, PyObject* call) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     PyRef before = std::exchange(RunOf(self).on_end, PyRef::Borrow(call));
@@ -475,7 +487,7 @@ PyMethodDef g_methods[] = {
     {"_fetch", FetchNext, METH_NOARGS, "Waits until next() would not."},
     {"_pass_over", PassOver, METH_O, "Passes over elements that others make."},
     {"_position", Position, METH_NOARGS, "How far it is, for repr."},
-    {"_on_end", OnEnd, METH_O, "Has something called after the last element, once."},
+    {"_on_end", OnEnd, METH_O, "Has something called at the end, once."},
     {"_fetching_seconds", FetchingSeconds, METH_NOARGS, "What the consumer was inside for."},
     {"_short_of_threads", ShortOfThreads, METH_NOARGS, "Whether one was refused."},
     {"_stage_stats", Stats, METH_NOARGS, "Counters of every stage."},

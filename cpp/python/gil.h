@@ -133,7 +133,7 @@ class UsingPython final {
 bool Shutdown();
 bool ShuttingDown();
 // Whether this thread, a daemon thread of the user's, would use Python after Shutdown, when the
-// interpreter may end at any moment.
+// interpreter may end at any moment. Not one that has a UsingPython: its end is waited for.
 bool MustPark();
 // Never returns. Waking such a thread would kill it in the middle of C++, or print a traceback.
 [[noreturn]] void Park();

@@ -27,6 +27,9 @@ inline Error NotMade() {
 
 // Its __next__: the hot path.
 PyObject* IterNext(PyObject* self);
+// Calls what is to be called once at the end, with how many elements there were and the seconds of
+// waiting for them; what that raises is the iterator's error.
+void SayEnd(Run& run);
 // Whether it would return without waiting, and waiting until it would. Throw an Error, or what
 // pybind11 makes of a Python exception.
 bool IsReady(const Iter* it);

@@ -74,6 +74,7 @@ bool Fetch(Iter* it, ObjectLock& lock) {
   bool quiet = run.plan->quiet() && !run.session->unordered() && !run.options.debug;
   const int64_t start = NowNs();
   run.fetch_began_ns = start;
+  run.fetch_position = run.session->position();
   const StallWatch::Wait wait(run.stall, *run.session, start);
   const RunningCall::Consuming consuming(run.consumer, *run.session);
   Block block;
@@ -128,13 +129,6 @@ inline PyObject* TakeScalar(Iter* it) {
   return MakeScalar(it->dtype, value, &it->reuse[it->flip]);
 }
 
-// Calls what is to be called once at the end; what that raises is the iterator's error.
-void SayEnd(Run& run) {
-  const PyRef on_end = std::exchange(run.on_end, PyRef());
-  if (!on_end) return;
-  Py_XDECREF(PyObject_CallNoArgs(on_end.get()));
-}
-
 // Fetches, if nothing is ready. False with a Python error set.
 bool FetchOnce(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
@@ -178,6 +172,14 @@ PyObject* NextSlow(Iter* it, ObjectLock& lock) {
 }
 
 }  // namespace
+
+void SayEnd(Run& run) {
+  const PyRef on_end = std::exchange(run.on_end, PyRef());
+  if (!on_end) return;
+  const int64_t delivered = run.session ? run.session->position() : run.closed_position;
+  Py_XDECREF(PyObject_CallFunction(on_end.get(), "Ld", static_cast<long long>(delivered),
+                                   static_cast<double>(run.fetching_ns) * 1e-9));
+}
 
 bool IsReady(const Iter* it) {
   if (it->scalars_left > 0) return true;

@@ -301,6 +301,8 @@ void SpawnLaneThread(const char* name, std::function<void()> body) {
 
 namespace {
 
+thread_local bool t_using_python = false;
+
 // Whether this thread may use Python: then Shutdown waits until it has left.
 bool Join(Lanes& lanes) {
   std::lock_guard lock(lanes.mutex);
@@ -312,11 +314,13 @@ bool Join(Lanes& lanes) {
 }  // namespace
 
 UsingPython::UsingPython() : may_(Join(TheLanes())) {
+  t_using_python = may_;
   if (may_) state_ = PyGILState_Ensure();
 }
 
 UsingPython::~UsingPython() {
   if (!may_) return;
+  t_using_python = false;
   PyGILState_Release(state_);
   Lanes& lanes = TheLanes();
   {
@@ -329,7 +333,7 @@ UsingPython::~UsingPython() {
 bool ShuttingDown() { return g_shutdown.load(std::memory_order_acquire); }
 
 bool MustPark() {
-  return ShuttingDown() &&
+  return ShuttingDown() && !t_using_python &&
          PyThread_get_thread_ident() != g_exiting_thread.load(std::memory_order_relaxed);
 }
 

@@ -3,7 +3,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "python/gil.h"
@@ -39,6 +41,33 @@ void Leak(T&& value) {
   };
   const Leaked leaked(std::forward<T>(value));
 }
+
+// Stands in the queue of a run for a scope.
+class Queued final {
+ public:
+  explicit Queued(Run& run) : run_(run) { run.queue.push_back(this); }
+  ~Queued() {
+    std::erase(run_.queue, static_cast<const void*>(this));
+    if (!run_.busy) run_.idle.NotifyAll();  // it has given up: another one may be the first now
+  }
+  Queued(const Queued&) = delete;
+  Queued& operator=(const Queued&) = delete;
+  bool first() const { return run_.queue.front() == this; }
+
+  // Whoever comes meanwhile goes first: a handler may enter itself, or wait for one who does.
+  bool CheckSignals() {
+    const auto at = std::find(run_.queue.begin(), run_.queue.end(), static_cast<const void*>(this));
+    const ptrdiff_t position = at - run_.queue.begin();
+    run_.queue.erase(at);
+    const bool quiet = PyErr_CheckSignals() == 0;
+    const auto size = static_cast<ptrdiff_t>(run_.queue.size());
+    run_.queue.insert(run_.queue.begin() + std::min(position, size), this);
+    return quiet;
+  }
+
+ private:
+  Run& run_;
+};
 
 void EndSession(Session* session) {
   if (CurrentAttachment() || !HoldsGil()) {
@@ -93,14 +122,16 @@ bool FromInside(const Run& run) {
 }
 
 void Enter(Run& run, const char* method) {
-  for (;;) {
+  std::optional<Queued> queued;
+  while (run.busy || !run.queue.empty()) {
     if (FromInside(run)) {
       throw Error(ErrorKind::kRuntime,
                   "{}: this iterator was used by a function that it is running; use an iterator of "
                   "its own there",
                   std::string_view(method));
     }
-    if (!run.busy) break;
+    if (!queued) queued.emplace(run);
+    if (!run.busy && queued->first()) break;
     {
       Attachment attachment(Attachment::Role::kConsumer);
       uint32_t key =
@@ -108,7 +139,7 @@ void Enter(Run& run, const char* method) {
       attachment.Detach();
       run.idle.Wait(key, NowNs() + 100'000'000);
     }
-    if (PyErr_CheckSignals() < 0) throw py::error_already_set();
+    if (!queued->CheckSignals()) throw py::error_already_set();
   }
   run.busy = true;
   run.owner = PyThread_get_thread_ident();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "data/block_size.h"
 #include "engine/session.h"
@@ -18,19 +19,22 @@ namespace penstock {
 // read.
 struct Run {
   PyRef dataset;  // Python's, which the garbage collector sees; see bind_dataset.cc
-  PyRef on_end;   // called without arguments after the last element; may be null
+  PyRef on_end;   // called once after the last element, or when it is dropped; see SayEnd
   DatasetPtr plan;
   RunOptions options;
   RunIdentity identity;  // from the moment that the iterator is made
   std::shared_ptr<Session> session;
   Block block;
-  int64_t row = 0;                // of the block, next to be handed out
-  Grain ask = Grain::AsWanted();  // how many rows to ask for
-  bool busy = false;              // a thread is inside the engine
-  unsigned long owner = 0;        // that thread
-  EventCount idle;                // woken when it leaves
-  int64_t fetching_ns = 0;        // that the consumer has been inside for blocks
-  int64_t fetch_began_ns = 0;     // of the block that it is inside for now; 0: none
+  int64_t row = 0;                 // of the block, next to be handed out
+  Grain ask = Grain::AsWanted();   // how many rows to ask for
+  bool busy = false;               // a thread is inside the engine
+  unsigned long owner = 0;         // that thread
+  std::vector<const void*> queue;  // who waits to enter, the first one first
+  EventCount idle;                 // woken when it leaves
+  int64_t fetching_ns = 0;         // that the consumer has been inside for blocks
+  int64_t fetch_began_ns = 0;      // of the block that it is inside for now; 0: none
+  int64_t fetch_position = 0;      // how many elements were delivered when that began
+  int64_t closed_position = 0;     // the same, of the session that was closed
   StallWatch stall;
   RunningCall::Thread consumer;  // its calls, while it pulls itself
   bool closed = false;
@@ -43,8 +47,10 @@ struct Run {
 std::shared_ptr<Session> MakeSession(const Run& run);
 // Starts the run, if it has not been started yet.
 void Begin(Run& run);
-// Lets one thread at a time use the run; `method` is for the error. Other threads may run before
-// this returns and give the run another session, so what was read of the run before may be gone.
+// Lets one thread at a time use the run, in the order in which they came: one that takes element
+// after element would otherwise be back before another has the GIL. `method` is for the error.
+// Other threads may run before this returns and give the run another session, so what was read of
+// the run before may be gone.
 void Enter(Run& run, const char* method);
 void Leave(Run& run);
 // Enters a run for a scope. It is made before an Attachment of the same scope, so that it ends with

@@ -30,6 +30,7 @@ constexpr int64_t kFirstLook = 64;         // of the time after which a wait is 
 constexpr int64_t kNextLook = 16;
 
 thread_local StallWatch* t_watch = nullptr;
+thread_local bool t_tells = false;
 
 py::object TextOf(const std::string& text) {
   PyObject* made = StringToPython(DType::Of(TypeCode::kText), text);
@@ -113,6 +114,8 @@ StallWatch::Wait::~Wait() {
   watch_->session_ = nullptr;
 }
 
+bool StallWatch::Telling() { return t_tells; }
+
 void StallWatch::Mind() {
   if (!t_watch) return;
   Watches& watches = TheWatches();
@@ -191,6 +194,7 @@ bool StallWatch::Look() {
     const std::lock_guard lock(watches.mutex);
     for (StallWatch* watch : watches.all) watch->LookAt(now, &stalls);
   }
+  t_tells = true;
   for (Stall& stall : stalls) {
     try {
       const MonoTime now = NowNs();
@@ -220,6 +224,7 @@ bool StallWatch::Look() {
     } catch (const std::exception&) {  // no memory: there are other worries
     }
   }
+  t_tells = false;
   return true;
 }
 

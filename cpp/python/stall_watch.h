@@ -38,6 +38,8 @@ class StallWatch final {
     StallWatch* const outer_;
   };
 
+  // Whether the calling thread is the one that looks, and tells the user something.
+  static bool Telling();
   // The calling thread may wait, or call what does not return.
   static void Mind();
 

@@ -34,7 +34,9 @@ class Activity final {
     std::atomic<Doing> doing{Doing::kRun};
     std::atomic<const void*> consumes{nullptr};  // the StatsSink of the run that it took from last
     std::atomic<const char*> name{""};           // interned
-    uint64_t number = 0;                         // of this record, never used again
+    std::atomic<uint32_t> waits{0};              // how often it has slept until it was woken
+    std::atomic<Doing> waited_for{Doing::kInput};  // the last time
+    uint64_t number = 0;                           // of this record, never used again
     int64_t system_id = 0;
     int64_t cpu_clock = 0;            // see CpuNs
     Doing waits_for = Doing::kInput;  // of the thread itself
@@ -131,7 +133,12 @@ class WaitsFor final {
 class Sleeps final {
  public:
   Sleeps() : record_(Activity::observed() ? Activity::Mine() : nullptr) {
-    if (record_) former_ = record_->doing.exchange(record_->waits_for, std::memory_order_relaxed);
+    if (!record_) return;
+    former_ = record_->doing.exchange(record_->waits_for, std::memory_order_relaxed);
+    record_->waited_for.store(record_->waits_for, std::memory_order_relaxed);
+    // Only this thread writes it.
+    const uint32_t waits = record_->waits.load(std::memory_order_relaxed);
+    record_->waits.store(waits + 1, std::memory_order_relaxed);
   }
   ~Sleeps() {
     if (record_) record_->doing.store(former_, std::memory_order_relaxed);

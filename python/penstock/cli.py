@@ -2,6 +2,8 @@
 
 import argparse
 import importlib
+import os
+import sys
 from collections.abc import Callable, Sequence
 
 from penstock import __version__
@@ -33,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 for success, 130 after Ctrl-C.
+        Exit status: 0 for success, 130 after Ctrl-C, 141 when standard output is read no more.
 
     Raises
     ------
@@ -44,9 +46,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     module, _ = _COMMANDS[arguments.command]
     run: _Main = importlib.import_module(module).main
     try:
-        return run(arguments.arguments) or 0
+        status = run(arguments.arguments) or 0
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, not at exit: whoever read it may have gone
+        return status
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # What is left is not written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,20 +8,31 @@ from __future__ import annotations
 
 import argparse
 import json
+import stat
 import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock import Dataset, TarDataset, TFRecordDataset, _core
+from penstock import (
+    Dataset,
+    FixedLengthRecordDataset,
+    TarDataset,
+    TFRecordDataset,
+    _core,
+)
 from penstock.errors import DataError
 from penstock.meter import Meter
 
 _SHOWN = 3  # elements
 _MOST_DAMAGE = 20  # that is listed
 _MOST_EXAMPLES = 1000  # whose features are looked at
+_BEGIN = 512  # bytes that say what a file is
 _TAR_MAGIC = (257, b"ustar")
+_PACKED_TAR = (".tar.gz", ".tgz", ".tar.zst")
+_RECORDS = {".tfrecord", ".tfrecords", ".tfrec"}
+_RECORD_HEADER = 12  # length, and its checksum
 _STATE_CHECKSUM = 4
 
 
@@ -100,9 +111,12 @@ def inspect(name: str) -> dict[str, Any]:
             )
         except DataError as error:  # what is not known before the end of a file is missing
             return {**report, "damage": [_damage(None, error)]}
-    size = path.stat().st_size
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # to open a pipe waits for a writer
+        raise _UnknownError(f"{name} is not a regular file")
+    size = status.st_size
     with path.open("rb") as file:
-        begin = file.read(512)
+        begin = file.read(_BEGIN)
     form, look = _form_of(name, begin)
     return {"file": name, "format": form, "bytes": size, **look(name)}
 
@@ -114,17 +128,39 @@ def _form_of(name: str, begin: bytes) -> tuple[str, Callable[[str], dict[str, An
         return "index", _index
     if begin.startswith(b"PSROWS\r\n"):
         return "file of rows", _rows
-    at, magic = _TAR_MAGIC
-    if begin[at:].startswith(magic):
-        return "tar shard", lambda name: _elements(TarDataset(name), name)
     packed = _compression(begin)
-    if packed or not begin or name.endswith((".tfrecord", ".tfrecords", ".tfrec")):
-        return f"TFRecord{f', {packed}' if packed else ''}", lambda name: _records(name, packed)
-    # The first record's length, and that its checksum is right.
-    first = next(iter(TFRecordDataset(name).ignore_errors(log_warning=False)), None)
-    if first is not None and len(begin) >= 12 and len(first) == struct.unpack("<Q", begin[:8])[0]:
-        return "TFRecord", lambda name: _records(name, "")
+    how = f", {packed}" if packed else ""
+    if packed:
+        begin = _unpacked(name, packed)
+    at, magic = _TAR_MAGIC
+    if begin[at:].startswith(magic) or (packed and name.endswith(_PACKED_TAR)):
+        return f"tar shard{how}", lambda name: _elements(
+            TarDataset(name, compression_type=packed), name
+        )
+    named = not _RECORDS.isdisjoint(Path(name).suffixes)
+    if named or not begin or _begins_with_a_record(name, packed, begin):
+        return f"TFRecord{how}", lambda name: _records(name, packed)
     raise _UnknownError(f"{name} is of no format that is known here, or damaged at its beginning")
+
+
+def _begins_with_a_record(name: str, packed: str, begin: bytes) -> bool:
+    """Return whether the first record has the length, and its checksum, that the file says."""
+    if len(begin) < _RECORD_HEADER:
+        return False
+    records = TFRecordDataset(name, packed).ignore_errors(log_warning=False)
+    first = next(iter(records), None)
+    return first is not None and len(first) == struct.unpack("<Q", begin[:8])[0]
+
+
+def _unpacked(name: str, packed: str) -> bytes:
+    """Return the first bytes inside a compression, as far as they can be read."""
+    begin = b""
+    try:
+        for byte in FixedLengthRecordDataset(name, 1, compression_type=packed).take(_BEGIN):
+            begin += bytes(byte)
+    except (DataError, ValueError, OSError):
+        pass  # of what is damaged the beginning may still say what it was
+    return begin
 
 
 def _compression(begin: bytes) -> str:
@@ -351,7 +387,9 @@ def _text(report: dict[str, Any]) -> str:
     for key, value in report.items():
         if key in ("file", "format", "bytes", "first", "damage", "features"):
             continue
-        lines.append(f"  {key}: {value}")
+        of_value = str(value).splitlines() or [""]
+        lines += [f"  {key}: {of_value[0]}"] if len(of_value) == 1 else [f"  {key}:"]
+        lines += (f"    {line}" for line in of_value if len(of_value) > 1)
     for feature, seen in report.get("features", {}).items():
         lengths = (
             f"{seen['least']} to {seen['most']}" if seen["least"] != seen["most"] else seen["most"]

@@ -361,10 +361,10 @@ the state has 6; set_state(state, strict=False) takes it all the same
         return moves + hints
 
     def __repr__(self) -> str:
-        delivered, restored, closed = self._position()
+        delivered, restored, closed, running = self._position()
         if closed:
             return f"<closed Iterator of {self._dataset!r}>"
-        if delivered is None:  # another thread, or a function of its own, is inside
+        if running:  # another thread, or a function of its own, is inside
             return f"<running Iterator of {self._dataset!r}>"
         since = " after set_state" if restored else ""
         return f"<Iterator at element {delivered}{since} of {self._dataset!r}>"

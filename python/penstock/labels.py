@@ -25,7 +25,10 @@ def function_name(function: Any) -> str:
         ``"load"``, ``"Loader.get"``, ``"<lambda>"``; of other objects the name of their class.
     """
     # Where it was defined is of no interest.
-    return _qualified_name(innermost(function)).rpartition("<locals>.")[2]
+    name = _qualified_name(innermost(function)).rpartition("<locals>.")[2]
+    if name.isprintable():
+        return name
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
 
 
 def innermost(function: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import shutil
 import sys
@@ -45,10 +46,10 @@ def progress(iterable: Iterable[_T], description: str | None = None) -> Progress
 
     Notes
     -----
-    Without a terminal or a notebook nothing is shown. The line is drawn by Rich or tqdm where they
-    are installed, at most ten times a second and by a thread of its own. Elements of a dataset are
-    counted by the engine, without any cost; a loop over another iterable takes some 0.1 us longer
-    for each element.
+    Without a terminal or a notebook nothing is shown, nor once the line could not be written. It is
+    drawn by Rich or tqdm where they are installed, at most ten times a second and by a thread of
+    its own. Elements of a dataset are counted by the engine, without any cost; a loop over another
+    iterable takes some 0.1 us longer for each element.
 
     Examples
     --------
@@ -79,8 +80,8 @@ class Progress(Iterable[_T]):
         meter = Meter(self._description, total_of(self._iterable))
         if isinstance(iterator, _core.Iterator):
             # What watches it holds no reference: dropped by the loop, the iterator ends.
-            watched = weakref.ref(iterator, lambda _: meter.finish())
-            iterator._on_end(meter.finish)
+            watched = weakref.ref(iterator)
+            iterator._on_end(lambda done, waited: meter.finish(last=Reading(done, waited)))
             meter.watch(lambda: _counted(watched()))
             return iterator
         return _timed(iterator, meter)
@@ -130,7 +131,10 @@ class Meter:
         self._total = total
         self._unit = unit
         wanted = is_shown() if shown is None else shown
-        self._line = _line(self._description, total) if wanted else None
+        self._line: _Line | None = None
+        if wanted:
+            with contextlib.suppress(Exception):  # standard error cannot be written to
+                self._line = _line(self._description, total)
         self._began = time.perf_counter()
         self._drawn = 0.0
         self._cost = 0.0  # seconds that the last drawing took
@@ -154,13 +158,15 @@ class Meter:
         if self._line is not None:
             threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
 
-    def finish(self, result: str | None = None) -> None:
+    def finish(self, result: str | None = None, last: Reading | None = None) -> None:
         """Draw for the last time, and end the line.
 
         Parameters
         ----------
         result : str, optional
             What is said at the end, instead of figures. It is written where no line is shown, too.
+        last : Reading, optional
+            The numbers at the end; None reads them.
         """
         with self._lock:
             if self._ended.is_set():
@@ -168,13 +174,17 @@ class Meter:
             self._ended.set()
         if self._line is None:
             if result is not None:
-                print(f"{self._description} {result}", file=sys.stderr, flush=True)
+                with contextlib.suppress(Exception):
+                    print(f"{self._description} {result}", file=sys.stderr, flush=True)
             return
-        if self._read is not None:
-            self._last = self._read() or self._last
+        if last is None and self._read is not None:
+            last = self._read()
+        self._last = last or self._last
         self._draw(result)
         with self._lock:
-            self._line.close()
+            if self._line is not None:
+                with contextlib.suppress(Exception):
+                    self._line.close()
 
     def _watch(self) -> None:
         while not self._ended.wait(max(_INTERVAL, self._cost / _SHARE)):
@@ -189,7 +199,12 @@ class Meter:
             if self._line is not None:
                 began = time.thread_time()
                 text = result or self._text(self._last)
-                self._line.draw(self._last.done, text)
+                try:
+                    self._line.draw(self._last.done, text)
+                except Exception:  # the line is gone (a closed terminal), and the task goes on
+                    line, self._line = self._line, None
+                    with contextlib.suppress(Exception):  # Rich has taken standard output, too
+                        line.close()
                 self._cost = time.thread_time() - began
 
     def _text(self, last: Reading) -> str:
@@ -210,7 +225,12 @@ class Meter:
 
 def is_shown() -> bool:
     """Return whether a line is shown: in a terminal, or in a notebook."""
-    return _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+    if _in_notebook():
+        return True
+    try:
+        return sys.stderr.isatty()
+    except Exception:  # it is None, closed, or of a class that has no such method
+        return False
 
 
 def _in_notebook() -> bool:

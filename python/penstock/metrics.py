@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.arguments.checked import checked
+from penstock.arguments.checks import whole
 from penstock.iterator import METRICS, live_iterators
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def _labels(number: int, stage: dict[str, Any]) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    # A name may have what is no character, such as that of a file whose bytes are no UTF-8.
+    text = value.encode(errors="backslashreplace").decode()
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 class Server:
@@ -149,6 +152,7 @@ def serve(port: int = 0) -> Server:
     >>> text.splitlines()[0]
     b'# HELP penstock_elements_total Elements that the stage has given.'
     """
-    if isinstance(port, bool) or not 0 <= port <= 65535:
+    whole()("serve: port", port)
+    if not 0 <= port <= 65535:
         raise ValueError(f"serve: port must be in [0, 65535], got {port}")
     return Server(port)

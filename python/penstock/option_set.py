@@ -136,7 +136,8 @@ class Alias:
         except (TypeError, ValueError) as error:
             if not self.name:
                 raise
-            raise type(error)(f"{self.name} is another name of {error}") from None
+            of = f"{type(instance).__name__}.{self.path[-1]}"
+            raise type(error)(str(error).replace(of, self.name, 1)) from None
 
 
 class OptionSet:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import inspect
+import os
 import runpy
 import sys
+import tokenize
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +25,12 @@ HELP = (
 IMPORTED = (
     "The program is imported: what starts its work has to stand under `if __name__ == '__main__':`."
 )
+_OURS = str(Path(__file__).parent) + os.sep
+_LOADERS = ("<frozen runpy>", "<frozen importlib", "runpy.py")
 
 
 class NotFoundError(Exception):
-    """There is no such program or dataset."""
+    """There is no such program or dataset, or it fails."""
 
 
 class Program(NamedTuple):
@@ -44,14 +53,15 @@ def load(command: str, program: str) -> Program:
     Raises
     ------
     NotFoundError
-        If there is none.
+        If there is none, or the program fails.
     """
-    target, name, variables, source = _run(command, program)
+    target, name = _parts(program)
+    variables, source = _run(command, target)
     if not name:
         datasets = {
-            name: value
+            name: dataset
             for name, value in variables.items()
-            if isinstance(value, Dataset) and not name.startswith("_")
+            if (dataset := _dataset_of(value)) is not None and not name.startswith("_")
         }
         if not datasets:
             raise NotFoundError(
@@ -62,34 +72,119 @@ def load(command: str, program: str) -> Program:
     value = variables.get(name)
     if value is None:
         raise NotFoundError(f"{command}: {target} has no {name!r}")
-    if not isinstance(value, Dataset) and callable(value):
-        value = value()
-    if not isinstance(value, Dataset):
+    if _dataset_of(value) is None and callable(value):
+        _check_no_arguments(command, name, value)
+        with _failing(f"{command}: {name} of {target} failed"):
+            value = value()
+    dataset = _dataset_of(value)
+    if dataset is None:
         raise NotFoundError(
             f"{command}: {name} must be a Dataset, or a function that returns one, got "
             f"{value!r:.80}"
         )
-    return Program({name: value}, source)
+    return Program({name: dataset}, source)
 
 
-def _run(command: str, program: str) -> tuple[str, str, dict[str, Any], str]:
-    """Return the program, the name that is asked for, its global variables, and its text."""
+def failure(error: BaseException) -> str:
+    """Return an exception as Python shows it, without what is not the user's code."""
+    shown = traceback.TracebackException.from_exception(error)
+    todo = [shown]
+    while todo:
+        each = todo.pop()
+        own = [frame for frame in each.stack if not _is_ours(frame.filename)]
+        each.stack = traceback.StackSummary.from_list(own)
+        todo += [more for more in (each.__cause__, each.__context__) if more is not None]
+    # A heading without any line below it says nothing.
+    return "".join(shown.format() if shown.stack else shown.format_exception_only()).rstrip()
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith((_OURS, *_LOADERS[:2])) or Path(file).name == _LOADERS[2]
+
+
+def _parts(program: str) -> tuple[str, str]:
+    """Return the file or module, and the name in it."""
     target, colon, name = program.rpartition(":")
-    if not colon or (len(target) == 1 and name[:1] in "/\\"):  # a drive of Windows
-        target, name = program, ""
-    if target.endswith(".py"):
-        path = Path(target)
-        if not path.is_file():
-            raise NotFoundError(f"{command}: there is no file {target}")
-        sys.path.insert(0, str(path.resolve().parent))
-        variables = runpy.run_path(target, run_name=f"__penstock_{command}__")
-        return target, name, variables, path.read_text()
-    sys.path.insert(0, "")
+    if not colon or (len(target) == 1 and name[:1] in ("/", "\\")):  # a drive of Windows
+        return program, ""
+    return target, name
+
+
+def _dataset_of(value: Any) -> Dataset | None:
+    if isinstance(value, Dataset):
+        return value
+    compat = sys.modules.get("penstock.compat.dataset")  # which is made of this package
+    if compat is not None and isinstance(value, compat.Dataset):
+        inner: Dataset = value._inner
+        return inner
+    return None
+
+
+def _check_no_arguments(command: str, name: str, function: Any) -> None:
     try:
-        module = importlib.import_module(target)
-    except ModuleNotFoundError as error:
-        if error.name and not target.startswith(error.name):
-            raise
-        raise NotFoundError(f"{command}: there is no module {target}; files end with .py") from None
-    file = getattr(module, "__file__", None)
-    return target, name, vars(module), Path(file).read_text() if file else ""
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # nothing is known of it
+        return
+    try:
+        signature.bind()
+    except TypeError:
+        raise NotFoundError(
+            f"{command}: {name}{signature} takes arguments; name a function without any, which "
+            "calls it with yours"
+        ) from None
+
+
+def _run(command: str, target: str) -> tuple[dict[str, Any], str]:
+    """Return the global variables of a program, and its text."""
+    path = Path(target)
+    if not target.endswith(".py"):
+        return _import(command, target)
+    if not path.is_file():
+        raise NotFoundError(f"{command}: there is no file {target}")
+    sys.path.insert(0, str(path.resolve().parent))
+    with _failing(f"{command}: {target} failed"):
+        source = _text(target)
+        return runpy.run_path(target, run_name=f"__penstock_{command}__"), source
+
+
+def _import(command: str, target: str) -> tuple[dict[str, Any], str]:
+    if not target:
+        raise NotFoundError(f"{command}: no program was named; expected {ARGUMENT}")
+    sys.path.insert(0, "")
+    names = target.split(".")
+    if not all(name.isidentifier() for name in names):
+        what = "is a folder" if Path(target).is_dir() else "is no file of Python, and no module"
+        raise NotFoundError(f"{command}: {target} {what}; files end with .py")
+    # A module is not run for names that it cannot have: `side.txt` is not in `side.py`.
+    found = importlib.util.find_spec(names[0])
+    if found is None or (len(names) > 1 and found.submodule_search_locations is None):
+        raise NotFoundError(f"{command}: there is no module {target}; files end with .py")
+    with _failing(f"{command}: {target} failed"):
+        try:
+            module = importlib.import_module(target)
+        except ModuleNotFoundError as error:
+            if not error.name or not f"{target}.".startswith(f"{error.name}."):
+                raise
+            raise NotFoundError(
+                f"{command}: there is no module {target}; files end with .py"
+            ) from None
+        file = getattr(module, "__file__", None) or ""
+        return vars(module), _text(file) if file.endswith(".py") else ""
+
+
+def _text(file: str) -> str:
+    with tokenize.open(file) as opened:  # as its encoding line says
+        return opened.read()
+
+
+@contextmanager
+def _failing(what: str) -> Iterator[None]:
+    """Make an error of the user's code one that says so."""
+    try:
+        yield
+    except NotFoundError:
+        raise
+    except SystemExit as error:
+        raise NotFoundError(f"{what}: it has called sys.exit({error.code!r})") from None
+    except Exception as error:
+        raise NotFoundError(f"{what}:\n{failure(error)}") from None

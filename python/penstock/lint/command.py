@@ -25,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when nothing is found, 1 when something is, 2 when there is no such program or dataset.
+        0 when nothing is found, 1 when something is, 2 when there is no such program or dataset,
+        or the program fails.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock lint",

@@ -176,22 +176,28 @@ def _parallel(
 ) -> Iterator[tuple[str, str, float, str]]:
     path = stage.path.removesuffix(_INPUTS)
     given = arguments.get(path, {})
+    takes_turns = stage.gil_seconds >= stage.cpu_seconds / 2
     for processes in (False, True):
+        # What is measured of the GIL is its share inside of calls, and threads that compete for it
+        # lose more: what computes under it gains next to nothing by them.
+        if not processes and takes_turns and stage.blocked_seconds < stage.cpu_seconds:
+            continue
         calls, rate = _enough_calls(model, stages, stage, processes)
         call = _call(stage, given, calls, processes)
-        if call is None or (processes and stage.gil_seconds < stage.cpu_seconds / 2):
+        if call is None or (processes and not takes_turns):
             return
         yield path, call, rate, _why(stage, processes)
 
 
 def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: bool) -> str | None:
     """Return the call with so many calls at a time; None where there is no such argument."""
-    kind = stage.kind.removesuffix(" inputs").removeprefix("parallel_")
+    kind = stage.main_kind.removesuffix(" inputs")
     argument = "map_func" if "map_func" in given else "predicate"
     parallel = f"num_parallel_calls={calls}"
+    named = f", name={stage.name!r}" if stage.name else ""
     if kind in ("map", "filter") and argument in given:
         executor = ', executor="process"' if processes else ""
-        return f"{kind}({function_name(given[argument])}, {parallel}{executor})"
+        return f"{kind}({function_name(given[argument])}, {parallel}{executor}{named})"
     if processes:
         return None
     if kind in ("interleave", "flat_map") and argument in given:
@@ -199,7 +205,7 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
         if isinstance(function, Reader):
             return f"num_parallel_reads={calls} where the files are read ({function!r})"
         width = max(calls, given.get("cycle_length") or 0)
-        return f"interleave({function_name(function)}, cycle_length={width}, {parallel})"
+        return f"interleave({function_name(function)}, cycle_length={width}, {parallel}{named})"
     if kind == "from_generator":
         function = function_name(given["generator"]) if "generator" in given else stage.function
         return f"from_generator({function}).map(load, {parallel})"

@@ -7,7 +7,8 @@ import json
 import sys
 from collections.abc import Sequence
 
-from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, load
+from penstock.profiling.page import check_path
+from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, failure, load
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 2 when there is no such program or dataset, or it cannot be run.
+        0; 2 when there is no such program or dataset, it fails, or the report cannot be written.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock profile",
@@ -44,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     given = parser.parse_args(argv)
     try:
+        if given.report:
+            check_path(given.report)
         datasets = load("profile", given.program).datasets
         if len(datasets) > 1:
             raise NotFoundError(
@@ -52,10 +55,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
         (dataset,) = datasets.values()
         profile = dataset.profile(given.seconds, given.step)
-    except (NotFoundError, ValueError) as error:
-        print(error, file=sys.stderr)
+    except Exception as error:
+        print(error if _is_said(error) else _failed(given.program, error), file=sys.stderr)
         return 2
     print(json.dumps(profile.to_dict()) if given.json else profile)
     if given.report:
-        profile.save(given.report)
+        try:
+            profile.save(given.report)
+        except OSError as error:
+            print(f"profile: the report cannot be written: {error}", file=sys.stderr)
+            return 2
     return 0
+
+
+def _is_said(error: Exception) -> bool:
+    """Return whether an error is about the command, and not one of the dataset."""
+    return isinstance(error, NotFoundError) or str(error).startswith(("profile:", "Profile.save:"))
+
+
+def _failed(program: str, error: Exception) -> str:
+    return f"profile: the dataset of {program} failed:\n{failure(error)}"

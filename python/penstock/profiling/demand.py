@@ -79,8 +79,15 @@ class StageProfile:
     parallelism: int = 0
 
     def __str__(self) -> str:
-        named = self.function or self.name
-        return f"{self.kind.removeprefix('parallel_')}({named})" if named else self.kind
+        inside = [self.function] if self.function else []
+        if self.name:
+            inside.append(f"name={self.name!r}")
+        return f"{self.main_kind}({', '.join(inside)})" if inside else self.main_kind
+
+    @property
+    def main_kind(self) -> str:
+        """The method that makes it."""
+        return self.kind.removeprefix("parallel_")
 
     @property
     def work_seconds(self) -> float:

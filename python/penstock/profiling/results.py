@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from penstock.arguments import checks
 from penstock.profiling.advice import Advice, advise, with_calls
 from penstock.profiling.bottleneck import Bottleneck, Evidence, find
 from penstock.profiling.demand import StageProfile, is_scarce, stages_of
@@ -18,6 +19,19 @@ from penstock.profiling.verdict import headspace_of, verdict_of
 __all__ = ["Profile"]
 
 _VERSION = 1  # of to_dict
+_calls = checks.whole(1, checks.MOST_THREADS)
+# By what a stage can be called, the surest first.
+_NAMES: tuple[Callable[[StageProfile], tuple[str | None, ...]], ...] = (
+    lambda stage: (stage.path,),
+    lambda stage: (stage.name,),
+    lambda stage: (stage.function,),
+    lambda stage: (str(stage),),
+    lambda stage: (stage.kind, stage.main_kind),
+)
+# Stages that can have calls at the same time, or what `advise` makes of them.
+_CALLING = frozenset(
+    ("map", "filter", "interleave", "flat_map", "from_generator", "from_indexable")
+)
 _COLUMNS = ("elements/s", "busy", "cpu", "gil", "blocked", "waits in", "waits out", "p50", "p99")
 
 
@@ -60,7 +74,11 @@ class Profile:
     """
 
     def __init__(
-        self, seen: dict[str, Any], arguments: dict[str, dict[str, Any]], processors: float
+        self,
+        seen: dict[str, Any],
+        arguments: dict[str, dict[str, Any]],
+        processors: float,
+        taken: int | None = None,
     ) -> None:
         self._seen = seen
         self.seconds: float = seen["seconds"]
@@ -71,17 +89,19 @@ class Profile:
         workers = sum(stage["workers_cpu"] for stage in seen["stages"])
         used = (seen["process_cpu"] + workers) / max(self.seconds * processors, 1e-9)
         self.cpu_share: float = min(used, 1.0)
-        self.elements: int = self.stages[0].elements if self.stages else 0
+        # Of what is made ahead, and delivered in one piece, the consumer may have taken a part.
+        made = self.stages[0].elements if self.stages else 0
+        self.elements: int = made if taken is None else taken
+        if not self.stages or self.elements == 0:
+            raise ValueError("profile: nothing was taken from the iterator while it was watched")
         self.rate: float = self.elements / self.seconds if self.seconds > 0 else 0.0
         step = self._step()
         self._gil_bound = step.gil_wait_seconds / self.seconds
         self.input_bound: float = min(self._inside() + self._gil_bound, 1.0)
         self.headspace: float = headspace_of(self.input_bound)
-        if not self.stages:
-            raise ValueError("profile: nothing was taken from the iterator while it was watched")
-        self._model: Model = model_of(self.stages, self.elements, step, processors).calibrated(
-            self.rate
-        )
+        self._model: Model = model_of(
+            self.stages, made or self.elements, step, self.elements, processors
+        ).calibrated(self.rate)
         evidence = Evidence(
             stages=self.stages,
             model=self._model,
@@ -108,8 +128,8 @@ class Profile:
         Parameters
         ----------
         num_parallel_calls : dict, optional
-            For a stage, by its path, its name, the name of its function or its kind: how many calls
-            at a time.
+            For a stage, by its path, its name, the name of its function, what the table shows of it
+            or its kind: how many calls at a time.
         cpus : float, optional
             How many processors there are.
 
@@ -121,7 +141,7 @@ class Profile:
         Raises
         ------
         ValueError
-            If no stage, or more than one, goes by that name.
+            If no stage, or more than one, goes by that name, or the stage makes no calls.
 
         Examples
         --------
@@ -134,14 +154,25 @@ class Profile:
         True
         """
         model = self._model
-        for named, calls in (num_parallel_calls or {}).items():
-            if calls < 1:
-                raise ValueError(f"what_if: num_parallel_calls must be at least 1, got {calls}")
-            model = with_calls(model, self.stages, self._called(named), calls)
+        if num_parallel_calls is None:
+            num_parallel_calls = {}
+        if not isinstance(num_parallel_calls, Mapping):
+            raise TypeError(
+                "what_if: num_parallel_calls must be a dict of stages and their calls, such as "
+                f"{{'load': 4}}, got {num_parallel_calls!r:.200}"
+            )
+        for named, calls in num_parallel_calls.items():
+            if not isinstance(named, str):
+                raise TypeError(
+                    f"what_if: stages in num_parallel_calls are named by a str, got {named!r:.200}"
+                )
+            _calls(f"what_if: num_parallel_calls of {named!r}", calls)
+            model = with_calls(model, self.stages, self._called(named), int(calls))
         if cpus is not None:
+            checks.number("what_if: cpus", cpus)
             if not cpus > 0:
                 raise ValueError(f"what_if: cpus must be above 0, got {cpus}")
-            model = replace(model, processors=cpus)
+            model = replace(model, processors=float(cpus))
         return model.rate()
 
     def to_dict(self) -> dict[str, Any]:
@@ -239,7 +270,8 @@ class Profile:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        stage = self.bottleneck.function or self.bottleneck.kind_of_stage
+        found = self.bottleneck
+        stage = found.function or found.name or found.kind_of_stage
         return (
             f"<Profile of {self.elements} elements in {self.seconds:.2f} s: "
             f"{self.bottleneck.kind} ({stage}), the loop waits {self.input_bound:.0%}>"
@@ -296,15 +328,24 @@ class Profile:
         """Return what runs in the calls of a stage: of one that opens datasets these."""
         inputs = {each.path: each for each in self.stages if each.path.endswith(".*")}
         stages = [each for each in self.stages if each.path not in inputs]
-        for attribute in ("path", "name", "function", "kind"):
-            found = [each for each in stages if getattr(each, attribute) == named]
+        for names_of in _NAMES:
+            found = [each for each in stages if named in names_of(each)]
             if len(found) == 1:
-                return inputs.get(f"{found[0].path}.*", found[0])
+                return self._with_calls(found[0], inputs.get(f"{found[0].path}.*"))
             if found:
-                paths = ", ".join(each.path for each in found)
-                raise ValueError(f"what_if: several stages are {named!r}; use one of {paths}")
+                paths = ", ".join(f"{each.path} ({each})" for each in found)
+                raise ValueError(
+                    f"what_if: several stages are {named!r}; use the path of one: {paths}"
+                )
         known = ", ".join(f"{each.path} ({each})" for each in stages)
         raise ValueError(f"what_if: no stage is {named!r}; there are {known}")
+
+    def _with_calls(self, stage: StageProfile, inputs: StageProfile | None) -> StageProfile:
+        if inputs is None and stage.main_kind == stage.kind and stage.kind not in _CALLING:
+            raise ValueError(
+                f"what_if: {stage} makes no calls at the same time: it has no num_parallel_calls"
+            )
+        return inputs or stage
 
     def _inside(self) -> float:
         """Return the share of the consumer's time inside the pipeline."""

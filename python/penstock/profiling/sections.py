@@ -94,7 +94,7 @@ def _described(section: Section) -> tuple[int, float, float, float, float]:
 
 
 def model_of(
-    stages: list[StageProfile], elements: int, step: StageProfile, processors: float
+    stages: list[StageProfile], elements: int, step: StageProfile, taken: int, processors: float
 ) -> Model:
     """Return the model of a profiled pipeline, and note in each stage which section runs it.
 
@@ -106,11 +106,13 @@ def model_of(
         That the pipeline gave.
     step : StageProfile
         What the consumer did outside of the pipeline.
+    taken : int
+        Elements that it did that for.
     processors : float
     """
     count = max(elements, 1)
     by_path = {stage.path: stage for stage in stages}
-    sections = [_add(Section(""), step, count)]
+    sections = [_add(Section(""), step, max(taken, 1))]
     of_stage: dict[str, int] = {}
     _assign(stages[0], 0, False, by_path, sections, of_stage, count)
     for stage in stages:

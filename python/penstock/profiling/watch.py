@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from penstock import _core
+from penstock.arguments import checks
 from penstock.arguments.checked import checked
 from penstock.iterator import Iterator
 from penstock.profiling.results import Profile
@@ -39,7 +40,7 @@ def profile(iterator: Iterator) -> Watch:
     TypeError
         If it is no iterator of a dataset.
     ValueError
-        If nothing was taken from it in the block.
+        If nothing was taken from it in the block, when the profile is read.
 
     Notes
     -----
@@ -71,13 +72,15 @@ class Watch:
         self._iterator = iterator
         self._observation: Any = None
         self._end: Any = None
+        self._before: int | None = None  # elements that were delivered, where that is known
         self._result: Profile | None = None
+        self._missing = "the block has not ended; read the profile after it"
 
     @property
     def result(self) -> Profile:
         """The profile, after the block."""
         if self._result is None:
-            raise ValueError("profile: the block has not ended; read the profile after it")
+            raise ValueError(f"profile: {self._missing}")
         return self._result
 
     def __getattr__(self, name: str) -> Any:
@@ -86,7 +89,13 @@ class Watch:
         return getattr(self.result, name)
 
     def __str__(self) -> str:
-        return str(self.result) if self._result else "<profile of a block that has not ended>"
+        return str(self._result) if self._result else repr(self)
+
+    def __repr__(self) -> str:
+        return repr(self._result) if self._result else f"<profile: {self._missing}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _itself, (self.result,)  # the iterator is of this process
 
     def _repr_html_(self) -> str:
         return self.result._repr_html_()
@@ -95,6 +104,7 @@ class Watch:
         if self._observation is not None:
             raise ValueError("profile: it was used before; make another with penstock.profile(it)")
         self._observation = self._iterator._observe()
+        self._before = self._iterator._position()[0]
         # Its threads end before those of the interpreter are gone.
         self._end = weakref.finalize(self, self._observation.stop)
         return self
@@ -106,10 +116,22 @@ class Watch:
         trace: TracebackType | None,
     ) -> None:
         self._end.detach()
+        after = self._iterator._position()[0]
         seen = self._observation.stop()
-        if kind is None:
-            dataset = self._iterator._dataset
-            self._result = Profile(seen, _arguments(dataset), processors())
+        taken = None if self._before is None or after is None else after - self._before
+        if taken is not None and taken < 0:  # it was restored in the block
+            taken = None
+        dataset = self._iterator._dataset
+        try:
+            self._result = Profile(seen, _arguments(dataset), processors(), taken)
+        except ValueError as found:  # nothing was taken
+            self._missing = str(found).removeprefix("profile: ")
+            if error is None:
+                raise
+
+
+def _itself(profile: Profile) -> Profile:
+    return profile
 
 
 def profile_dataset(
@@ -118,11 +140,18 @@ def profile_dataset(
     """Return the profile of a dataset that is run beside `step`; `Dataset.profile`."""
     if not seconds > 0:
         raise ValueError(f"profile: seconds must be above 0, got {seconds}")
-    if step is not None and not callable(step) and not step >= 0:
-        raise ValueError(f"profile: step must be a callable, or seconds from 0 on, got {step!r}")
+    if step is not None and not callable(step):
+        if not hasattr(step, "__float__"):
+            raise TypeError(f"profile: step must be a callable or seconds, got {step!r:.200}")
+        checks.seconds("profile: step", step)
+        if step < 0:
+            raise ValueError(
+                f"profile: step must be a callable, or seconds from 0 on, got {step!r}"
+            )
     take = _step_of(step)
     again = dataset._node.cardinality != _INFINITE
     with iter(dataset.repeat() if again else dataset) as iterator:
+        taken = 0
         for element in iterator:  # the start is not what is asked about
             take(element)
             break
@@ -133,11 +162,13 @@ def profile_dataset(
             end = time.perf_counter() + seconds
             for element in iterator:
                 take(element)
+                taken += 1
                 if time.perf_counter() >= end:
                     break
         finally:
             seen = observation.stop()
-    return Profile(_without_repeat(seen) if again else seen, _arguments(dataset), processors())
+    seen = _without_repeat(seen) if again else seen
+    return Profile(seen, _arguments(dataset), processors(), taken)
 
 
 def _without_repeat(seen: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Chooses the form of a file by its name."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.libraries import library
 from penstock.profiling.page.picture import save_picture
 from penstock.profiling.page.report import save_report
 from penstock.profiling.page.trace import save_trace
@@ -28,10 +29,38 @@ def save(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     ValueError
         If `path` ends otherwise.
     """
+    _form_of(path)(data, path)
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Raise what `save` would, as far as it can be known before.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        As `save` takes it.
+
+    Raises
+    ------
+    ValueError
+        If it ends otherwise, or its folder is none.
+    ModuleNotFoundError
+        If Matplotlib is needed and not installed.
+    """
+    if _form_of(path) is save_picture:
+        library("Profile.save", "matplotlib", "viz")
+    parent = Path(path).parent
+    if not parent.is_dir():
+        raise ValueError(f"Profile.save: there is no folder {str(parent)!r}")
+    if Path(path).is_dir():
+        raise ValueError(f"Profile.save: {os.fspath(path)!r} is a folder")
+
+
+def _form_of(path: str | os.PathLike[str]) -> Callable[[Mapping[str, Any], Any], None]:
     form = _FORMS.get(Path(path).suffix.lower())
     if form is None:
         raise ValueError(
             "Profile.save: expected a path that ends in .html (a page for a browser), .json (a "
             f"trace for Perfetto) or .png (a picture), got {os.fspath(path)!r}"
         )
-    form(data, path)
+    return form

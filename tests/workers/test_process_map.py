@@ -338,6 +338,56 @@ def test_arguments_that_a_function_keeps_keep_their_values():
     assert all(ds)
 
 
+def flags(x):
+    return str([leaf.flags.writeable for leaf in (x.values() if isinstance(x, dict) else [x])])
+
+
+def of_some_sizes(x):
+    return {"a": np.full(3, x), "b": np.full((20, 30), x), "c": np.full((0, 2), x)}
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: ps.Dataset.range(12).batch(3),
+        lambda: ps.Dataset.range(4).map(of_some_sizes),
+        lambda: ps.Dataset.range(4).map(of_some_sizes, executor="process"),
+        lambda: ps.Dataset.from_generator(lambda: (np.arange(5) + i for i in range(4))),
+        lambda: ps.Dataset.from_tensor_slices(np.zeros((4, 3))),
+        lambda: ps.Dataset.range(12).batch(3).shuffle(2, seed=1),
+    ],
+)
+def test_a_function_may_write_to_the_arguments_that_it_may_write_to_in_a_thread(made, calls):
+    ds = made()
+    wanted = list(ds.map(flags))
+    assert list(ds.map(flags, calls, executor="process")) == wanted
+
+
+def adds_one(x):
+    x += 1
+    return x
+
+
+def adds_one_or_ends(x):
+    if x[0] == 6:
+        os._exit(3)
+    return adds_one(x)
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("size", [3, 3000])
+def test_what_a_function_writes_to_its_argument_is_its_own(size, calls):
+    parts = [np.full(size, x) for x in range(12)]
+    ds = ps.Dataset.from_generator(lambda: (part.copy() for part in parts))
+    for source in (ds, ds.map(adds_one, executor="process")):
+        wanted = list(source.map(adds_one))
+        assert_same(list(source.map(adds_one, calls, executor="process")), wanted)
+    found = steps(iter(ds.map(adds_one_or_ends, calls, executor="process", on_error="retry")))
+    assert isinstance(found[6], Failure)
+    assert_same(found[:6] + found[7:], [part + 1 for part in parts if part[0] != 6])
+
+
 def test_memory_is_used_again():
     ds = ps.Dataset.range(300).map(rows, num_parallel_calls=2, executor="process").batch(4)
     for _ in ds:

@@ -202,6 +202,34 @@ def test_an_exception_that_cannot_be_pickled_has_a_stand_in():
         next(iter(numbers().map(raises_mute, executor="process")))
 
 
+class Nine(Exception):
+    def __reduce__(self):
+        return int, (9,)
+
+
+def raises_nine(x):
+    raise Nine(f"at {x}")
+
+
+def yields_and_raises_nine():
+    yield 0
+    raises_nine(1)
+
+
+def test_an_exception_that_is_read_as_something_else_has_a_stand_in():
+    called = numbers().map(raises_nine, executor="process")
+    generated = ps.Dataset.from_generator(yields_and_raises_nine, executor="process")
+    for it, element, place in (
+        (iter(called), "at 0", "in stage map(raises_nine), element 0 (0)"),
+        (iter(generated.skip(1)), "at 1", "from_generator(yields_and_raises_nine), element 1"),
+    ):
+        with pytest.raises(RuntimeError, match=element) as caught:
+            next(it)
+        assert type(caught.value).__name__ == "Nine"
+        assert place in caught.value.__notes__[0]
+        assert "raises_nine" in str(caught.value.__cause__)
+
+
 def test_a_result_that_cannot_be_pickled_is_an_error_of_its_element():
     it = iter(numbers().map(lambda x: (threading.Lock() if x == 1 else x, x), executor="process"))
     assert_same(next(it), (0, 0))

@@ -79,7 +79,7 @@ def pickled_error(error: BaseException) -> bytes:
     data = None
     with contextlib.suppress(Exception):
         data = pickled([error])
-        unpickled(data)  # some can be written and not read
+        _exception_of(data)  # some can be written and not read
     try:
         message = str(error)
     except Exception:
@@ -93,13 +93,27 @@ def unpickled_error(data: bytes) -> BaseException:
     whole, name, message, notes, text = pickle.loads(data)
     error: BaseException
     try:
-        (error,) = unpickled(whole)
+        error = _exception_of(whole)
     except Exception:
         # A class that is not there, or an exception that has no form in bytes.
         error = type(name, (RuntimeError,), {"__module__": "penstock.workers"})(message)
         for note in notes:
             error.add_note(note)
     error.__cause__ = WorkerTraceback(text)
+    return error
+
+
+def _exception_of(data: bytes) -> BaseException:
+    """Return the exception of which `pickled` has made `data`.
+
+    Raises
+    ------
+    TypeError
+        If it has become something else on the way.
+    """
+    (error,) = unpickled(data)
+    if not isinstance(error, BaseException):
+        raise TypeError(f"an exception was expected, got {error!r}")
     return error
 
 

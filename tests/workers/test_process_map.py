@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import importlib
 import os
 import pickle
 import signal
@@ -523,6 +524,26 @@ def test_a_function_that_cannot_be_sent_says_what_to_do():
     lock = threading.Lock()
     with pytest.raises(TypeError, match="map: executor='process' sends the function to other"):
         numbers().map(lambda x: lock and x, executor="process")
+
+
+class Unloadable:
+    def __call__(self, x):
+        return x
+
+    def __reduce__(self):
+        return importlib.import_module, ("there_is_no_such_module",)
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("on_error", ["skip", "retry", lambda error, info: None])
+def test_a_function_that_no_worker_can_load_is_no_error_of_an_element(on_error, calls):
+    ds = numbers().map(Unloadable(), calls, executor="process", on_error=on_error)
+    with pytest.raises(ModuleNotFoundError, match="there_is_no_such_module") as caught:
+        next(iter(ds))
+    assert not any("max_retries" in note for note in caught.value.__notes__)
+    ds = numbers().filter(Unloadable(), executor="process", on_error="skip")
+    with pytest.raises(ModuleNotFoundError):
+        next(iter(ds))
 
 
 def test_stats_show_what_each_worker_holds():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import pickle
 import traceback
 from types import TracebackType
 from typing import Any
 
 from penstock import foreign
+from penstock.workers.by_value import advice, cloudpickle
 
 # Those that the other processes have used: kept, since elements of them may come at any time.
 _CLASSES: dict[str, type] = {}
@@ -31,21 +31,8 @@ def dumps(value: Any) -> bytes:
 
     cloudpickle takes functions and classes of the main module, and of functions, with it by value.
     """
-    data: bytes
-    if importlib.util.find_spec("cloudpickle") is not None:
-        import cloudpickle
-
-        data = cloudpickle.dumps(value)
-    else:
-        data = pickle.dumps(value)
+    data: bytes = (cloudpickle() or pickle).dumps(value)
     return data
-
-
-def advice() -> str:
-    """Return what to do about what `dumps` refuses."""
-    if importlib.util.find_spec("cloudpickle") is not None:
-        return "make what it refers to in the function, not before"
-    return "define it at the top of a module, or python -m pip install cloudpickle"
 
 
 def pickled(objects: list[Any]) -> bytes:

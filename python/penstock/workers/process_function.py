@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import os
 import pickle
@@ -15,8 +14,8 @@ from penstock.arity import is_coroutine_function
 from penstock.executors import ExecutedFunction, Executor
 from penstock.ops.native import NativeFunction
 from penstock.workers.arrays import LARGE, SharedArrays, mapped, shared
-from penstock.workers.objects import advice
-from penstock.workers.parcels import packed_by_value, unpacked
+from penstock.workers.by_value import advice, cloudpickle
+from penstock.workers.parcels import main_file, packed_by_value, unpacked
 
 
 class ProcessFunction(ExecutedFunction):
@@ -151,8 +150,7 @@ def refuse_in_worker(stage: str, asked: str) -> None:
 def surroundings() -> tuple[list[str], str | None]:
     """Return what a worker process needs to find what is pickled by name."""
     # Without cloudpickle what is of the main module is found by importing it.
-    alone = importlib.util.find_spec("cloudpickle") is None
-    return sys.path, getattr(sys.modules["__main__"], "__file__", None) if alone else None
+    return sys.path, main_file() if cloudpickle() is None else None
 
 
 def enter(path: list[str], main: str | None) -> None:

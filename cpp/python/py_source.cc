@@ -532,6 +532,7 @@ DatasetPtr ServedGenerator(PyRef generator, std::shared_ptr<const ElementSpec> d
   args.Set("random_seed", static_cast<int64_t>(order.random.seed));
   args.Set("random_place", static_cast<int64_t>(order.random.place.value));
   args.Set("progress", Args::Foreign(Args::Foreign(), progress));
+  args.Set("part_of", order.stage.kind);
   args.Set("name", order.stage.name);
   args.Set("function", order.stage.function);
   return MakeDataset("from_generator", {}, args);

@@ -369,6 +369,33 @@ def test_a_loader_that_is_under_way_cannot_go():
         ps.prefetch((x for x in "abc"), executor="process")
 
 
+def ends_after_one():
+    yield 1
+    os._exit(3)
+
+
+@pytest.mark.parametrize("executor", ["thread", "process"])
+def test_errors_of_a_loader_name_prefetch(executor):
+    it = iter(ps.prefetch(fails, executor=executor))
+    assert [next(it), next(it)] == [1, 2]
+    with pytest.raises(Boom) as caught:
+        next(it)
+    assert caught.value.__notes__ == ["penstock: in stage prefetch(fails), element 2"]
+
+
+def test_the_end_of_the_worker_of_a_loader_names_prefetch():
+    it = iter(ps.prefetch(ends_after_one, executor="process"))
+    assert next(it) == 1
+    with pytest.raises(ps.WorkerError, match=r"^prefetch: worker process"):
+        next(it)
+
+
+def test_a_loader_that_cannot_be_sent_is_shown():
+    loader = Loader([threading.Lock()])
+    with pytest.raises(TypeError, match=r"sends the loader to other processes, and <.*Loader obj"):
+        ps.prefetch(loader, executor="process")
+
+
 def test_only_threads_and_processes_can_be_chosen():
     with pytest.raises(ValueError, match="from_generator: executor must be 'thread' or 'process'"):
         ps.Dataset.from_generator(pids, executor="auto")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import pickle
@@ -118,8 +119,12 @@ def sent(
         shares = shares and hasattr(os, "memfd_create")
         pickled, *large = packed_by_value(function, LARGE if shares else math.inf)
     except Exception as error:
+        what = "the loader" if stage == "prefetch" else "the function"
+        shown = function  # the engine adds the arguments of a generator, which may be none
+        if isinstance(function, functools.partial) and not (function.args or function.keywords):
+            shown = function.func
         raise TypeError(
-            f"{stage}: executor='process' sends the function to other processes, and {function!r} "
+            f"{stage}: executor='process' sends {what} to other processes, and {shown!r} "
             f"cannot be pickled ({type(error).__name__}: {error}); {advice()}"
         ) from error
     arrays = shared(large)

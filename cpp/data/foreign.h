@@ -31,7 +31,8 @@ class ForeignRuntime {
   // A scalar leaf: the exception that the user would see, with its notes. Only on a thread that may
   // call the runtime.
   virtual Tensor ErrorObject(const Error& error);
-  // Whether no stage may leave this error out: a KeyboardInterrupt, a SystemExit. On any thread.
+  // Whether no stage may leave this error out: a KeyboardInterrupt, a SystemExit, what a worker
+  // process has raised when it loaded a function (kWorker, with an exception). On any thread.
   virtual bool EndsProgram(const Error& error);
   // A leaf that holds the dataset as an object which users go through like any other dataset. It
   // calls the runtime, so a stage that uses it is registered as foreign. May throw a transient

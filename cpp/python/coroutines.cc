@@ -141,7 +141,9 @@ PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
     return nullptr;
   }
   if (status != WaitStatus::kReady || !task) throw Error(ErrorKind::kCancelled, "");
-  return PyObject_CallMethod(task.get(), "result", nullptr);
+  PyObject* result = PyObject_CallMethod(task.get(), "result", nullptr);
+  if (!result) gil.NoteOfCoroutine();
+  return result;
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ class PythonRuntime final : public ForeignRuntime {
   // Without the GIL: the bases of a live class are read, which nothing changes.
   bool EndsProgram(const Error& error) override {
     if (!error.foreign()) return false;
+    if (error.kind() == ErrorKind::kWorker) return true;
     auto* exception = static_cast<PyObject*>(error.foreign().get());
     return !PyType_IsSubtype(Py_TYPE(exception), reinterpret_cast<PyTypeObject*>(PyExc_Exception));
   }

@@ -112,6 +112,16 @@ bool OthersMayRun() {
                        g_consumers_apart.load(std::memory_order_relaxed);
 }
 
+// The raised exception, which stays raised.
+PyRef Raised() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyRef raised = PyRef::Borrow(value);
+  PyErr_Restore(type, value, trace);
+  return raised;
+}
+
 void SleepFor(int64_t ns) {
 #if defined(PENSTOCK_POSIX)
   std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
@@ -241,8 +251,13 @@ bool Attachment::TakeInterrupt() {
     return true;
   }
   if (on_lane_ || !PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return false;
+  if (of_coroutine_ && Raised().get() == of_coroutine_.get()) return false;
   KeepInterrupt();
   return true;
+}
+
+void Attachment::NoteOfCoroutine() {
+  if (!on_lane_ && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) of_coroutine_ = Raised();
 }
 
 void Attachment::KeepInterrupt() {

@@ -54,6 +54,9 @@ class Attachment final : public BlockingHook {
   void EndIfForked() const {
     if (forked_ && role_ == Role::kLane) EndForkChild();
   }
+  // The raised exception comes from a coroutine, which ran in another thread: if it is a
+  // KeyboardInterrupt, it is no Ctrl-C.
+  void NoteOfCoroutine();
   // In a child: for the thread that has forked.
   static void AfterForkInChild();
   bool interrupted() const { return static_cast<bool>(interrupt_); }
@@ -75,6 +78,7 @@ class Attachment final : public BlockingHook {
   int64_t last_clock_ = 0;
   bool forked_ = false;  // by a function that was called in it: this is the child
   PyRef interrupt_;
+  PyRef of_coroutine_;  // the last KeyboardInterrupt of a coroutine
 
   void KeepInterrupt();
 };

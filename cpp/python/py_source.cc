@@ -28,6 +28,7 @@ class GeneratorDataset final : public Dataset {
   // Of one in a worker process.
   struct Served {
     int64_t skip = 0;
+    StageRandom random;  // of the stage in the other process
     std::atomic<int64_t>* progress = nullptr;
   };
   GeneratorDataset(std::string name, Args::Foreign callable, Args::Foreign arguments,
@@ -128,6 +129,8 @@ class GeneratorIterator final : public BlockIterator {
         session_(*context.session),
         cancel_(context.cancel),
         takes_ragged_(context.ragged && !data_->policy().opaque),
+        random_(data_->served().progress ? data_->served().random : data_->Randomness(context)),
+        draws_{random_, 0, 0, true},
         to_skip_(data_->served().skip) {}
 
   ~GeneratorIterator() override {
@@ -167,7 +170,7 @@ class GeneratorIterator final : public BlockIterator {
     std::optional<RunningCall> running(std::in_place, data_->label(), asked_, nullptr);
     if (!iterator_) {
       Progress();
-      iterator_ = ShownRef(&session_, data_->Open(), false);
+      iterator_ = ShownRef(&session_, Drawing([&] { return data_->Open(); }), false);
       if (!iterator_) {
         Error error = Failure();
         ended_ = !error.transient();
@@ -186,7 +189,7 @@ class GeneratorIterator final : public BlockIterator {
       }
       gil.Yield();
       Progress();
-      PyRef value = running->Timed([&] { return NextValue(values); });
+      PyRef value = running->Timed([&] { return Drawing([&] { return NextValue(values); }); });
       if (!value && !PyErr_Occurred()) return cut_short_ ? Block::Of(CutShort()) : AtEnd();
       if (!value && gil.TakeInterrupt()) {
         cut_short_ = true;
@@ -206,7 +209,7 @@ class GeneratorIterator final : public BlockIterator {
     while (collector.rows() < max_rows) {
       gil.Yield();
       Progress();
-      PyRef value = running->Timed([&] { return NextValue(values); });
+      PyRef value = running->Timed([&] { return Drawing([&] { return NextValue(values); }); });
       if (!value && !PyErr_Occurred()) {
         if (cut_short_) {
           collector.AddError(CutShort());
@@ -297,6 +300,25 @@ class GeneratorIterator final : public BlockIterator {
     return structure->ToString(names);
   }
 
+  // Calls the generator: its random operations draw from the key of the value that is asked for,
+  // unless it has entered the scope of another key, which stays its own between values.
+  template <typename Call>
+  PyRef Drawing(Call call) {
+    struct Scope {
+      explicit Scope(ElementRandom& own) : draws(own) { std::swap(CurrentElementRandom(), draws); }
+      ~Scope() { std::swap(CurrentElementRandom(), draws); }
+      Scope(const Scope&) = delete;
+      Scope& operator=(const Scope&) = delete;
+      ElementRandom& draws;
+    };
+    const auto value = static_cast<uint64_t>(asked_);
+    const bool own =
+        draws_.stage.seed == random_.seed && draws_.stage.place.value == random_.place.value;
+    if (own && draws_.element != value) draws_ = {random_, value, 0, true};
+    const Scope scope(draws_);
+    return call();
+  }
+
   Block AtEnd() {
     ended_ = true;
     iterator_ = ShownRef();
@@ -355,6 +377,8 @@ class GeneratorIterator final : public BlockIterator {
   PendingBlocks waiting_;
   const bool takes_ragged_;
   RaggedRows ragged_;  // kept for its memory
+  const StageRandom random_;
+  ElementRandom draws_;  // of the generator, while it is not called
   int64_t asked_ = 0;
   int64_t to_skip_;
   bool ended_ = false;
@@ -365,7 +389,10 @@ class GeneratorIterator final : public BlockIterator {
 class ProcessGeneratorIterator final : public BlockIterator {
  public:
   ProcessGeneratorIterator(std::shared_ptr<const GeneratorDataset> data, const RunContext& context)
-      : data_(std::move(data)), cancel_(context.cancel), session_(context.session) {}
+      : data_(std::move(data)),
+        cancel_(context.cancel),
+        session_(context.session),
+        random_(data_->Randomness(context)) {}
 
   void VisitState(StateVisitor& visitor) override {
     int64_t asked = asked_ - waiting_.steps();
@@ -404,7 +431,11 @@ class ProcessGeneratorIterator final : public BlockIterator {
   void Ask() {
     constexpr int kTries = 3;
     if (!stream_) {
-      StreamOrder order{data_->Payload(), data_->label(), asked_};
+      StreamOrder order;
+      order.payload = data_->Payload();
+      order.stage = data_->label();
+      order.skip = asked_;
+      order.random = random_;
       if (died_) order.most = died_->element - asked_;
       LeaveForeignLock();
       stream_.emplace(std::move(order), cancel_, session_, tries_ + 1 == kTries);
@@ -439,6 +470,7 @@ class ProcessGeneratorIterator final : public BlockIterator {
   std::shared_ptr<const GeneratorDataset> data_;
   const CancelToken cancel_;
   Session* const session_;
+  const StageRandom random_;
   PendingBlocks waiting_;
   std::optional<ProcessStream> stream_;
   std::optional<Death> died_;  // how a worker has ended; another one makes what is missing before
@@ -459,7 +491,10 @@ IteratorPtr GeneratorDataset::MakeIterator(const RunContext& context) const {
 
 GeneratorDataset::Served ServedAs(const Args& args) {
   if (!args.Has("progress")) return {};
-  return {args.Int("skip"), static_cast<std::atomic<int64_t>*>(args.Object("progress").get())};
+  const StageRandom random{static_cast<uint64_t>(args.Int("random_seed")),
+                           {static_cast<uint64_t>(args.Int("random_place"))}};
+  return {args.Int("skip"), random,
+          static_cast<std::atomic<int64_t>*>(args.Object("progress").get())};
 }
 
 std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Args& args) {
@@ -494,7 +529,10 @@ DatasetPtr ServedGenerator(PyRef generator, std::shared_ptr<const ElementSpec> d
   args.Set("opaque", opaque);
   args.Set("executor", std::string("thread"));
   args.Set("skip", order.skip);
+  args.Set("random_seed", static_cast<int64_t>(order.random.seed));
+  args.Set("random_place", static_cast<int64_t>(order.random.place.value));
   args.Set("progress", Args::Foreign(Args::Foreign(), progress));
+  args.Set("part_of", order.stage.kind);
   args.Set("name", order.stage.name);
   args.Set("function", order.stage.function);
   return MakeDataset("from_generator", {}, args);

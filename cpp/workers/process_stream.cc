@@ -28,6 +28,8 @@ void StreamOrder::Visit(StateVisitor& visitor) {
   visitor.Text(stage.function);
   visitor.Int(skip);
   visitor.Int(most);
+  visitor.UInt(random.seed);
+  visitor.UInt(random.place.value);
 }
 
 ProcessStream::ProcessStream(StreamOrder order, const CancelToken& cancel, const Session* session,

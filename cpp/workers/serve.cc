@@ -25,6 +25,14 @@
 namespace penstock {
 namespace {
 
+// No element is to blame for it: it is a worker's error, as which no stage leaves it out.
+Error OfLoading(const Error& error) {
+  Error failure(ErrorKind::kWorker, "{}", std::string_view(error.message()));
+  for (const std::string& note : error.notes()) failure.Note(note);
+  if (error.foreign()) failure.Becomes(error.foreign());
+  return failure;
+}
+
 // A function that could not be made.
 class BrokenFunction final : public Function {
  public:
@@ -93,7 +101,7 @@ class Server {
     try {
       functions_[id] = hooks_.load(payload, has_file ? channel_.TakeFile() : -1);
     } catch (const Error& error) {
-      functions_[id] = std::make_shared<BrokenFunction>(error);
+      functions_[id] = std::make_shared<BrokenFunction>(OfLoading(error));
     }
   }
 
@@ -137,7 +145,7 @@ class Server {
     try {
       elements_ = hooks_.open(order_, &OwnHeap().table().row);
     } catch (const Error& error) {
-      elements_ = std::make_unique<BrokenElements>(error);
+      elements_ = std::make_unique<BrokenElements>(OfLoading(error));
     }
   }
 

@@ -58,6 +58,8 @@ class MessageWriter {
 
  private:
   void Put(const Tensor& tensor);
+  // The same for the leaf of an element, with whether it is all that refers to its memory.
+  void PutLeaf(const Tensor& leaf);
   void PutSpec(ElementSpec spec);
   void PutOrigins(const RowOrigins& origins);
   uint64_t Bulk(const void* data, size_t size);
@@ -90,6 +92,8 @@ class MessageReader {
  private:
   ElementSpec TakeSpec();
   Tensor TakeTensor(DType dtype, const Shape& shape);
+  // A leaf that was all that referred to its memory is so here too: who gets it may write to it.
+  Tensor TakeLeaf(DType dtype, const Shape& shape);
   RowOrigins TakeOrigins();
 
   MessageKind kind_;

@@ -52,7 +52,8 @@ def set_seed(seed: int | None) -> None:
     one. So call `set_seed` before the pipeline is built, and build no shuffle in between that the
     other program does not build.
 
-    A random operation outside of pipelines takes a seed at the call, and a `DataLoader` with
+    Random operations inside functions and generators of a pipeline draw from the seed of its run.
+    One outside of pipelines takes a seed at the call, and a `DataLoader` with
     ``shuffle=True`` or with worker processes at the begin of each pass, both from a second count:
     they do not shift the seeds of iterators.
 

@@ -180,7 +180,6 @@ def test_a_slow_batch_is_an_error_with_timeout(tmp_path):
     [
         ("kill", "was ended by signal 9 (SIGKILL)"),
         ("exit", "has left with exit code 7"),
-        ("leave", "has left with exit code 3"),
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"persistent_workers": True}, {"prefetch_factor": 5}])
@@ -196,6 +195,16 @@ def test_a_worker_that_ends_is_an_error_of_the_batch_that_it_had(how, said, opti
         assert said in text
         assert text.endswith("while it made batch 2, of dataset[i] for i in [4, 5]")
         assert numbers(batches) == [[6, 7], [8, 9], [10, 11]]
+
+
+@pytest.mark.parametrize("method", ["process", "thread"])
+def test_a_dataset_that_leaves_the_program_does_so(method):
+    batches = iter(ps.DataLoader(sets.Ends(5, "leave"), 2, num_workers=2, worker_method=method))
+    assert numbers(itertools.islice(batches, 2)) == [[0, 1], [2, 3]]
+    with pytest.raises(SystemExit) as left:
+        next(batches)
+    assert left.value.code == 3
+    assert numbers(batches) == [[6, 7], [8, 9], [10, 11]]
 
 
 def test_a_stream_goes_on_from_the_state_where_its_worker_has_ended(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -135,6 +136,44 @@ def test_a_lambda_without_cloudpickle_says_what_to_do(tmp_path):
     code, _, err = run(tmp_path, "made(lambda x: x)\n", NO_CLOUDPICKLE + HEAD)
     assert code == 1
     assert "define it at the top of a module, or python -m pip install cloudpickle" in err
+
+
+NO_FILE = """
+try:
+    list(made(slow, n=4))
+except TypeError as error:
+    print(error)
+try:
+    ps.prefetch(slow, executor="process")
+except TypeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("way", ["-c", "-"])
+def test_functions_of_no_file_are_refused_without_cloudpickle(way):
+    program = NO_CLOUDPICKLE + HEAD + NO_FILE
+    command = [sys.executable, "-c", program] if way == "-c" else [sys.executable, "-"]
+    given = None if way == "-c" else program
+    made = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60)
+    assert made.stderr == ""
+    lines = made.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["map", "prefetch"]
+    for line in lines:
+        assert "worker processes cannot import slow, because the main module is no file" in line
+        assert "python -m pip install cloudpickle" in line
+
+
+def test_a_cloudpickle_that_cannot_be_imported_is_not_the_function_s_fault(tmp_path):
+    (tmp_path / "cloudpickle.py").write_text("raise ImportError('it is broken')\n")
+    code, out, err = run(
+        tmp_path,
+        "if __name__ == '__main__':\n"
+        "    print(sum(x.sum() for x in made(slow)))\n"
+        "    made(lambda x: x)\n",
+    )
+    assert (code, out) == (1, "660000\n")
+    assert "repair cloudpickle, which cannot be imported (ImportError: it is broken)" in err
 
 
 LIVE = """

@@ -196,6 +196,20 @@ def test_auto_goes_over_to_processes_where_the_gil_is_held():
         assert "the run before" in move["reason"]
 
 
+def busy_in_place(x):
+    x += busy(1)
+    return x
+
+
+@pytest.mark.skipif(not HAS_GIL, reason="there is no GIL")
+def test_auto_goes_over_with_a_function_that_changes_its_argument():
+    ds = numbers(6000).batch(3).map(busy_in_place, num_parallel_calls=2, executor="auto")
+    came, (move,) = run_until_moved(ds, 2000)
+    assert_same(came, list(np.arange(1, 6001).reshape(-1, 3)))
+    if os.cpu_count() > 1:
+        assert move["to"] == "process"
+
+
 @pytest.mark.skipif(HAS_GIL, reason="there is a GIL")
 def test_auto_stays_with_threads_where_there_is_no_gil():
     ds = numbers(4000).map(busy, num_parallel_calls=2, executor="auto")

@@ -97,6 +97,50 @@ def test_random_draws_are_those_of_threads():
     assert_same(drawn("process"), drawn("thread"))
 
 
+def draws():
+    for i in range(6):
+        yield i, ps.random.uniform(())
+
+
+def draws_in_a_key():
+    with ps.random.key(5):
+        yield ps.random.uniform(())
+        yield ps.random.uniform(())
+    yield ps.random.uniform(())
+
+
+async def draws_later():
+    for _ in range(3):
+        yield ps.random.uniform(())
+
+
+@pytest.mark.parametrize("generator", [draws, draws_in_a_key, draws_later])
+def test_what_a_generator_draws_follows_from_the_seed_of_the_run(generator):
+    def drawn(executor):
+        ps.random.set_seed(7)
+        ds = ps.Dataset.from_generator(generator, executor=executor)
+        it = iter(ds)
+        head = [next(it)]
+        other = iter(ds)
+        other.set_state(it.get_state())
+        runs = [head + list(it), list(ds), list(ps.prefetch(generator, executor=executor))]
+        assert_same(head + list(other), runs[0])
+        return runs
+
+    threads = drawn("thread")
+    assert_same(drawn("process"), threads)
+    assert len({float(np.ravel(value)[-1]) for value in threads[0]}) == len(threads[0])
+    assert repr(threads[0]) != repr(threads[1]) or generator is draws_in_a_key
+
+
+def test_the_key_that_a_generator_has_entered_stays_its_own():
+    with ps.random.key(5):
+        wanted = [ps.random.uniform(()), ps.random.uniform(())]
+    it = iter(ps.Dataset.from_generator(draws_in_a_key))
+    assert [next(it), next(it)] == wanted
+    assert ps.random.uniform(()) not in wanted
+
+
 def fails():
     yield 1
     yield 2
@@ -323,6 +367,33 @@ def test_a_loader_is_iterated_in_a_worker():
 def test_a_loader_that_is_under_way_cannot_go():
     with pytest.raises(TypeError, match=r"prefetch: executor='process' sends .* cannot be pickled"):
         ps.prefetch((x for x in "abc"), executor="process")
+
+
+def ends_after_one():
+    yield 1
+    os._exit(3)
+
+
+@pytest.mark.parametrize("executor", ["thread", "process"])
+def test_errors_of_a_loader_name_prefetch(executor):
+    it = iter(ps.prefetch(fails, executor=executor))
+    assert [next(it), next(it)] == [1, 2]
+    with pytest.raises(Boom) as caught:
+        next(it)
+    assert caught.value.__notes__ == ["penstock: in stage prefetch(fails), element 2"]
+
+
+def test_the_end_of_the_worker_of_a_loader_names_prefetch():
+    it = iter(ps.prefetch(ends_after_one, executor="process"))
+    assert next(it) == 1
+    with pytest.raises(ps.WorkerError, match=r"^prefetch: worker process"):
+        next(it)
+
+
+def test_a_loader_that_cannot_be_sent_is_shown():
+    loader = Loader([threading.Lock()])
+    with pytest.raises(TypeError, match=r"sends the loader to other processes, and <.*Loader obj"):
+        ps.prefetch(loader, executor="process")
 
 
 def test_only_threads_and_processes_can_be_chosen():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import importlib
 import os
 import pickle
 import signal
@@ -202,6 +203,34 @@ def test_an_exception_that_cannot_be_pickled_has_a_stand_in():
         next(iter(numbers().map(raises_mute, executor="process")))
 
 
+class Nine(Exception):
+    def __reduce__(self):
+        return int, (9,)
+
+
+def raises_nine(x):
+    raise Nine(f"at {x}")
+
+
+def yields_and_raises_nine():
+    yield 0
+    raises_nine(1)
+
+
+def test_an_exception_that_is_read_as_something_else_has_a_stand_in():
+    called = numbers().map(raises_nine, executor="process")
+    generated = ps.Dataset.from_generator(yields_and_raises_nine, executor="process")
+    for it, element, place in (
+        (iter(called), "at 0", "in stage map(raises_nine), element 0 (0)"),
+        (iter(generated.skip(1)), "at 1", "from_generator(yields_and_raises_nine), element 1"),
+    ):
+        with pytest.raises(RuntimeError, match=element) as caught:
+            next(it)
+        assert type(caught.value).__name__ == "Nine"
+        assert place in caught.value.__notes__[0]
+        assert "raises_nine" in str(caught.value.__cause__)
+
+
 def test_a_result_that_cannot_be_pickled_is_an_error_of_its_element():
     it = iter(numbers().map(lambda x: (threading.Lock() if x == 1 else x, x), executor="process"))
     assert_same(next(it), (0, 0))
@@ -338,6 +367,56 @@ def test_arguments_that_a_function_keeps_keep_their_values():
     assert all(ds)
 
 
+def flags(x):
+    return str([leaf.flags.writeable for leaf in (x.values() if isinstance(x, dict) else [x])])
+
+
+def of_some_sizes(x):
+    return {"a": np.full(3, x), "b": np.full((20, 30), x), "c": np.full((0, 2), x)}
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: ps.Dataset.range(12).batch(3),
+        lambda: ps.Dataset.range(4).map(of_some_sizes),
+        lambda: ps.Dataset.range(4).map(of_some_sizes, executor="process"),
+        lambda: ps.Dataset.from_generator(lambda: (np.arange(5) + i for i in range(4))),
+        lambda: ps.Dataset.from_tensor_slices(np.zeros((4, 3))),
+        lambda: ps.Dataset.range(12).batch(3).shuffle(2, seed=1),
+    ],
+)
+def test_a_function_may_write_to_the_arguments_that_it_may_write_to_in_a_thread(made, calls):
+    ds = made()
+    wanted = list(ds.map(flags))
+    assert list(ds.map(flags, calls, executor="process")) == wanted
+
+
+def adds_one(x):
+    x += 1
+    return x
+
+
+def adds_one_or_ends(x):
+    if x[0] == 6:
+        os._exit(3)
+    return adds_one(x)
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("size", [3, 3000])
+def test_what_a_function_writes_to_its_argument_is_its_own(size, calls):
+    parts = [np.full(size, x) for x in range(12)]
+    ds = ps.Dataset.from_generator(lambda: (part.copy() for part in parts))
+    for source in (ds, ds.map(adds_one, executor="process")):
+        wanted = list(source.map(adds_one))
+        assert_same(list(source.map(adds_one, calls, executor="process")), wanted)
+    found = steps(iter(ds.map(adds_one_or_ends, calls, executor="process", on_error="retry")))
+    assert isinstance(found[6], Failure)
+    assert_same(found[:6] + found[7:], [part + 1 for part in parts if part[0] != 6])
+
+
 def test_memory_is_used_again():
     ds = ps.Dataset.range(300).map(rows, num_parallel_calls=2, executor="process").batch(4)
     for _ in ds:
@@ -445,6 +524,26 @@ def test_a_function_that_cannot_be_sent_says_what_to_do():
     lock = threading.Lock()
     with pytest.raises(TypeError, match="map: executor='process' sends the function to other"):
         numbers().map(lambda x: lock and x, executor="process")
+
+
+class Unloadable:
+    def __call__(self, x):
+        return x
+
+    def __reduce__(self):
+        return importlib.import_module, ("there_is_no_such_module",)
+
+
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("on_error", ["skip", "retry", lambda error, info: None])
+def test_a_function_that_no_worker_can_load_is_no_error_of_an_element(on_error, calls):
+    ds = numbers().map(Unloadable(), calls, executor="process", on_error=on_error)
+    with pytest.raises(ModuleNotFoundError, match="there_is_no_such_module") as caught:
+        next(iter(ds))
+    assert not any("max_retries" in note for note in caught.value.__notes__)
+    ds = numbers().filter(Unloadable(), executor="process", on_error="skip")
+    with pytest.raises(ModuleNotFoundError):
+        next(iter(ds))
 
 
 def test_stats_show_what_each_worker_holds():

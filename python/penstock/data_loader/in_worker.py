@@ -111,7 +111,7 @@ class LoaderInWorker(Settings):
             return self._made(what, None)
         try:
             number, samples, state = next(self._inputs, END)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Made(failure=pickled_error(error), last=True)
         if number < 0:
             return Made(last=True)
@@ -127,5 +127,5 @@ class LoaderInWorker(Settings):
     def _made(self, what: Any, state: Any) -> Made:
         try:
             return Made(self._fetch(what), dataset_state=state)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Made(failure=pickled_error(error), dataset_state=state)

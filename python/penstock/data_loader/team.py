@@ -7,7 +7,7 @@ from typing import Any
 from penstock.data_loader.in_worker import LoaderInWorker, Preparation
 from penstock.data_loader.settings import Settings
 from penstock.workers.answering import AnsweringProcess, ObjectFile, take
-from penstock.workers.objects import advice
+from penstock.workers.by_value import advice
 from penstock.workers.parcels import packed_by_value
 from penstock.workers.process_function import refuse_in_worker
 

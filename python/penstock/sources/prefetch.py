@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ class _Prefetched:
     """An iterable whose items are produced in the background."""
 
     def __init__(self, source: Any, buffer_size: int, executor: str) -> None:
-        again = source if callable(source) else functools.partial(_looped, source)
+        again = source if callable(source) else _Loop(source)
         if executor == "process":
             sent("prefetch", again, shares=False)
         args = {
@@ -25,6 +24,7 @@ class _Prefetched:
             "output_signature": None,
             "opaque": True,
             "executor": executor,
+            "part_of": "prefetch",
         }
         self._source = source
         self._dataset = Dataset._make("from_generator", (), args)._then(
@@ -98,7 +98,19 @@ def prefetch(
     return _Prefetched(iterable, buffer_size, executor)
 
 
-def _looped(source: Any) -> Iterable[Any]:
-    # Python's own loop over __getitem__ ends with an IndexError, which a PyDataset of Keras, for
-    # one, need not raise.
-    return source if hasattr(source, "__iter__") else map(source.__getitem__, range(len(source)))
+class _Loop:
+    """What iterates a loader that is no function."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __call__(self) -> Iterable[Any]:
+        # Python's own loop over __getitem__ ends with an IndexError, which a PyDataset of Keras,
+        # for one, need not raise.
+        source = self._source
+        return (
+            source if hasattr(source, "__iter__") else map(source.__getitem__, range(len(source)))
+        )
+
+    def __repr__(self) -> str:
+        return repr(self._source)

@@ -254,7 +254,7 @@ class _Server:
         try:
             self._held = _object_of(self._file(number))
             self._held.begin(what)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._broken = Failure(pickled_error(error), unprepared=True)
         return self._broken
 
@@ -276,7 +276,7 @@ class _Server:
         assert self._held is not None
         try:
             return self._held.answer(what)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Failure(pickled_error(error))
 
     def _send(self, number: int, answer: Any) -> bool:

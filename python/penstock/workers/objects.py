@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import pickle
 import traceback
 from types import TracebackType
 from typing import Any
 
 from penstock import foreign
+from penstock.workers.by_value import advice, cloudpickle
 
 # Those that the other processes have used: kept, since elements of them may come at any time.
 _CLASSES: dict[str, type] = {}
@@ -31,21 +31,8 @@ def dumps(value: Any) -> bytes:
 
     cloudpickle takes functions and classes of the main module, and of functions, with it by value.
     """
-    data: bytes
-    if importlib.util.find_spec("cloudpickle") is not None:
-        import cloudpickle
-
-        data = cloudpickle.dumps(value)
-    else:
-        data = pickle.dumps(value)
+    data: bytes = (cloudpickle() or pickle).dumps(value)
     return data
-
-
-def advice() -> str:
-    """Return what to do about what `dumps` refuses."""
-    if importlib.util.find_spec("cloudpickle") is not None:
-        return "make what it refers to in the function, not before"
-    return "define it at the top of a module, or python -m pip install cloudpickle"
 
 
 def pickled(objects: list[Any]) -> bytes:
@@ -79,7 +66,7 @@ def pickled_error(error: BaseException) -> bytes:
     data = None
     with contextlib.suppress(Exception):
         data = pickled([error])
-        unpickled(data)  # some can be written and not read
+        _exception_of(data)  # some can be written and not read
     try:
         message = str(error)
     except Exception:
@@ -93,13 +80,27 @@ def unpickled_error(data: bytes) -> BaseException:
     whole, name, message, notes, text = pickle.loads(data)
     error: BaseException
     try:
-        (error,) = unpickled(whole)
+        error = _exception_of(whole)
     except Exception:
         # A class that is not there, or an exception that has no form in bytes.
         error = type(name, (RuntimeError,), {"__module__": "penstock.workers"})(message)
         for note in notes:
             error.add_note(note)
     error.__cause__ = WorkerTraceback(text)
+    return error
+
+
+def _exception_of(data: bytes) -> BaseException:
+    """Return the exception of which `pickled` has made `data`.
+
+    Raises
+    ------
+    TypeError
+        If it has become something else on the way.
+    """
+    (error,) = unpickled(data)
+    if not isinstance(error, BaseException):
+        raise TypeError(f"an exception was expected, got {error!r}")
     return error
 
 

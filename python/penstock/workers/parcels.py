@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import pickle
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from penstock.workers.arrays import of_file
+from penstock.workers.by_value import cloudpickle
 
 Parcel = list[Any]  # the pickle, then the memory that it refers to
 
@@ -57,13 +59,27 @@ def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
     """
     base: Any = _by_value() or _Pickler
 
+    # Without cloudpickle what is of the main module goes as its name.
+    lost = main_file() is None and cloudpickle() is None
+
     class Pickler(base):  # type: ignore[misc]
         def reducer_override(self, obj: Any) -> Any:
+            if lost and isinstance(obj, (type, FunctionType)) and obj.__module__ == "__main__":
+                raise pickle.PicklingError(
+                    f"worker processes cannot import {obj.__qualname__}, because the main module "
+                    "is no file"
+                )
             if type(obj) in (np.ndarray, np.memmap) and (made := of_file(obj)) is not None:
                 return made
             return super().reducer_override(obj)
 
     return _packed_by(Pickler, value, least)
+
+
+def main_file() -> str | None:
+    """Return the file of the main module; None if it came from ``-c``, a pipe or a console."""
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return file if file is not None and Path(file).exists() else None
 
 
 def unpacked(parcel: Sequence[Any]) -> Any:
@@ -126,13 +142,14 @@ class _Pickler(pickle.Pickler):
         return _reduced(value)
 
 
-@cache
 def _by_value() -> Callable[..., Any] | None:
-    if importlib.util.find_spec("cloudpickle") is None:
-        return None
-    import cloudpickle
+    module = cloudpickle()
+    return None if module is None else _pickler_of(module)
 
-    class ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+
+@cache
+def _pickler_of(module: Any) -> Callable[..., Any]:
+    class ByValue(module.Pickler):  # type: ignore[misc]
         def reducer_override(self, value: Any) -> Any:
             made = _reduced(value)
             return super().reducer_override(value) if made is NotImplemented else made

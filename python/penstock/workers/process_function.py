@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import functools
 import math
 import os
 import pickle
@@ -15,8 +15,8 @@ from penstock.arity import is_coroutine_function
 from penstock.executors import ExecutedFunction, Executor
 from penstock.ops.native import NativeFunction
 from penstock.workers.arrays import LARGE, SharedArrays, mapped, shared
-from penstock.workers.objects import advice
-from penstock.workers.parcels import packed_by_value, unpacked
+from penstock.workers.by_value import advice, cloudpickle
+from penstock.workers.parcels import main_file, packed_by_value, unpacked
 
 
 class ProcessFunction(ExecutedFunction):
@@ -119,8 +119,12 @@ def sent(
         shares = shares and hasattr(os, "memfd_create")
         pickled, *large = packed_by_value(function, LARGE if shares else math.inf)
     except Exception as error:
+        what = "the loader" if stage == "prefetch" else "the function"
+        shown = function  # the engine adds the arguments of a generator, which may be none
+        if isinstance(function, functools.partial) and not (function.args or function.keywords):
+            shown = function.func
         raise TypeError(
-            f"{stage}: executor='process' sends the function to other processes, and {function!r} "
+            f"{stage}: executor='process' sends {what} to other processes, and {shown!r} "
             f"cannot be pickled ({type(error).__name__}: {error}); {advice()}"
         ) from error
     arrays = shared(large)
@@ -151,8 +155,7 @@ def refuse_in_worker(stage: str, asked: str) -> None:
 def surroundings() -> tuple[list[str], str | None]:
     """Return what a worker process needs to find what is pickled by name."""
     # Without cloudpickle what is of the main module is found by importing it.
-    alone = importlib.util.find_spec("cloudpickle") is None
-    return sys.path, getattr(sys.modules["__main__"], "__file__", None) if alone else None
+    return sys.path, main_file() if cloudpickle() is None else None
 
 
 def enter(path: list[str], main: str | None) -> None:

@@ -23,7 +23,7 @@ from penstock.iterator import bytes_of
 
 _AHEAD = 2  # leases that a worker has at a time: one that it makes, one after that
 _WAIT_SECONDS = 0.5  # between looks for leases that are late
-_LEASE_SECONDS = 0.1  # that a lease should take
+_LEASE_SECONDS = 0.25  # that a lease should take
 _LEASE_BYTES = 16 << 20
 _MOST_ELEMENTS = 4096
 

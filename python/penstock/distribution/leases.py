@@ -90,6 +90,7 @@ class Leases:
         self._again: list[int] = []  # of these, those that no worker has; sorted
         self._results: dict[int, Result] = {}
         self._taken = 0  # number of the next one in order
+        self._due = 0.0  # no lease is late before
         self._end = MOST  # the lease with which the order ends
 
     def deal(self, worker: Hashable, size: int, now: float) -> Lease | None:
@@ -97,10 +98,12 @@ class Leases:
         while self._again:
             out = self._out[self._again.pop(0)]
             out.holders[worker] = now
+            self._due = min(self._due, now + self._timeout)
             return out.lease
         if self._next <= self._end and self._open() < self.window:
             lease = self._new(size)
             self._out[lease.number] = _Out(lease, {worker: now})
+            self._due = min(self._due, now + self._timeout)
             return lease
         return self._late(worker, now)
 
@@ -129,6 +132,7 @@ class Leases:
         LostTooOften
             If a lease was lost with several workers.
         """
+        self._due = 0.0
         for out in list(self._out.values()):
             if out.holders.pop(worker, None) is None:
                 continue
@@ -140,6 +144,7 @@ class Leases:
 
     def returned(self, worker: Hashable) -> None:
         """Take back what a worker had and will not make, which is not its fault."""
+        self._due = 0.0
         for out in self._out.values():
             if out.holders.pop(worker, None) is not None and not out.holders:
                 self._deal_again(out.lease.number)
@@ -184,11 +189,16 @@ class Leases:
 
         Of what it has itself, a worker may have lost the lease or the answer: that takes longer.
         """
+        if now < self._due:  # this is asked often, and there may be thousands
+            return None
+        due = float("inf")
         for out in self._out.values():
-            since = now - max(out.holders.values(), default=now)
-            if since >= self._timeout * (_OWN if worker in out.holders else 1):
+            dealt = max(out.holders.values(), default=now)
+            due = min(due, dealt + self._timeout)
+            if now - dealt >= self._timeout * (_OWN if worker in out.holders else 1):
                 out.holders[worker] = now
                 return out.lease
+        self._due = due
         return None
 
     def _deal_again(self, number: int) -> None:

@@ -50,7 +50,8 @@ def test_methods_of_one_iterator_in_six_threads_all_return():
 
 
 def test_a_state_and_a_profile_get_in_beside_a_tight_loop():
-    it = iter(ps.Dataset.range(10**12).map(lambda x: x))
+    # The loop is inside but for moments, in which it has the GIL.
+    it = iter(ps.Dataset.range(10**12).map(lambda x: time.sleep(0.0005) or x))
     inside = []
 
     def enter():

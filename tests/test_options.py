@@ -105,7 +105,7 @@ def test_every_option_is_set_kept_merged_pickled_and_unset(name):
     ],
 )
 def test_negative_numbers_are_refused_where_they_are_set(name):
-    with pytest.raises(ValueError, match="must be >= 0, got -1"):
+    with pytest.raises(ValueError, match=rf"^\w+\.{name.rpartition('.')[2]} must be >= 0, got -1"):
         put(ps.Options(), name, -1)
 
 

@@ -262,6 +262,8 @@ the state has 6; set_state(state, strict=False) takes it all the same
         """Stop all threads of this run and wait for them; no more elements come.
 
         A function or read that is running is not interrupted: closing waits until it returns.
+        Inside a function that the run calls, or a handler of the log that hears of a stall, it does
+        not wait: the threads end once they can.
 
         Examples
         --------

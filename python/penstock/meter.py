@@ -363,13 +363,17 @@ class _TqdmLine:
         form = "{desc}{n_fmt} {postfix}"
         if total is not None:
             form = "{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {postfix}"
+        # It would draw at once, and keep its lock, which all bars share, where that fails.
         self._bar = tqdm.tqdm(
-            total=total, desc=description or None, file=sys.stderr, bar_format=form, leave=True
+            total=total, desc=description or None, file=sys.stderr, bar_format=form, delay=1
         )
+        self._bar.delay = 0
 
     def draw(self, done: int, text: str) -> None:
         self._bar.n = done
-        self._bar.set_postfix_str(text, refresh=True)
+        self._bar.set_postfix_str(text, refresh=False)
+        with self._bar.get_lock():
+            self._bar.refresh(nolock=True)
 
     def close(self) -> None:
         self._bar.close()

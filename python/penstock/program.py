@@ -153,9 +153,13 @@ def _import(command: str, target: str) -> tuple[dict[str, Any], str]:
     sys.path.insert(0, "")
     names = target.split(".")
     if not all(name.isidentifier() for name in names):
-        what = "is a folder" if Path(target).is_dir() else "is no file of Python, and no module"
-        raise NotFoundError(f"{command}: {target} {what}; files end with .py")
+        if not Path(target).exists():
+            raise NotFoundError(f"{command}: there is no {target}; files end with .py")
+        what = "a folder" if Path(target).is_dir() else "no file of Python"
+        raise NotFoundError(f"{command}: {target} is {what}; files end with .py")
     # A module is not run for names that it cannot have: `side.txt` is not in `side.py`.
+    if Path(target).is_file():
+        raise NotFoundError(f"{command}: {target} is no file of Python; files end with .py")
     found = importlib.util.find_spec(names[0])
     if found is None or (len(names) > 1 and found.submodule_search_locations is None):
         raise NotFoundError(f"{command}: there is no module {target}; files end with .py")

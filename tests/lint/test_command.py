@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -27,7 +29,20 @@ def collect():
 
 
 number = 3
+
+
+def takes(x, *, y):
+    return bad
 """
+FILES = {
+    "empty.py": b"",
+    "side.py": b"print('it runs')",
+    "side.txt": b"",
+    "fails.py": b"import os\n\nprices = os.environ['none']\n",
+    "wrong.py": b"def f(:\n",
+    "bytes.py": b"name = '\xff'\n",
+    "exits.py": b"raise SystemExit(1)\n",
+}
 
 
 @pytest.fixture
@@ -77,13 +92,64 @@ def test_json(program, capsys):
         ("program.py:none", "has no 'none'"),
         ("program.py:number", "number must be a Dataset, or a function that returns one, got 3"),
         ("empty.py", "has no dataset among its global variables"),
+        ("", "no program was named"),
+        (":", "no program was named"),
+        ("./package", "./package is a folder"),
+        (".package", "there is no .package"),
+        ("side.txt", "side.txt is no file of Python"),
+        ("side.none", "there is no module side.none"),
+        ("program.py:takes", r"takes\(x, \*, y\) takes arguments"),
+        ("fails.py", r"fails.py failed:\nTraceback[^%]*fails.py\", line 3[^%]*KeyError: 'none'"),
+        ("wrong.py", "wrong.py failed:[^%]*wrong.py[^%]*SyntaxError"),
+        ("bytes.py", "bytes.py failed:[^%]*SyntaxError[^%]*bytes.py"),
+        ("exits.py", r"exits.py failed: it has called sys.exit\(1\)"),
     ],
 )
 def test_what_is_not_there_is_said(program, capsys, monkeypatch, name, said):
     monkeypatch.chdir(program.parent)
-    (program.parent / "empty.py").touch()
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    (program.parent / "package").mkdir()
+    for file, text in FILES.items():
+        (program.parent / file).write_bytes(text)
     assert cli.main(["lint", name]) == 2
-    assert re.search(said, capsys.readouterr().err)
+    out, err = capsys.readouterr()
+    assert re.search(said, err), err
+    assert "penstock/program.py" not in err
+    assert out == ""  # side.py prints
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xef\xbb\xbfname = 'x'\n", b"# coding: latin-1\nname = '\xe4'\n"]
+)
+def test_a_program_has_the_encoding_that_it_says(tmp_path, capsys, text):
+    path = tmp_path / "coded.py"
+    path.write_bytes(text + b"import penstock as ps\nds = ps.Dataset.range(9)\n")
+    assert cli.main(["lint", str(path)]) == 0
+    assert capsys.readouterr().out == "no findings\n"
+
+
+def test_datasets_of_compat_are_seen(tmp_path, capsys):
+    path = tmp_path / "ported.py"
+    path.write_text(
+        "import penstock.compat.tf as tf\n"
+        "ds = tf.data.Dataset.range(9).repeat().shuffle(9)\n"
+        "def made():\n    return ds\n"
+    )
+    for program in (path, f"{path}:ds", f"{path}:made"):
+        assert cli.main(["lint", str(program)]) == 1
+        assert "PS001" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_gone_is_no_finding(program):
+    done = subprocess.run(
+        f"{sys.executable} -m penstock lint {program}:bad | true; exit ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_rules_are_explained(capsys):

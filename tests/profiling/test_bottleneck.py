@@ -148,8 +148,44 @@ def test_what_if_names_its_stages():
         profile.what_if(num_parallel_calls={"g": 4})
     with pytest.raises(ValueError, match="cpus must be above 0, got 0"):
         profile.what_if(cpus=0)
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        profile.what_if(num_parallel_calls={"f": 0})
+    for bad, error, said in [
+        ({"f": 0}, ValueError, r"num_parallel_calls of 'f' must be >= 1, got 0"),
+        ({"f": 10**30}, ValueError, "'f': an int of 64 bits was expected"),
+        ({"f": 1.5}, TypeError, "'f' must be an int, got 1.5"),
+        ({4: 4}, TypeError, "stages in num_parallel_calls are named by a str, got 4"),
+        (4, TypeError, "num_parallel_calls must be a dict of stages and their calls.*got 4"),
+        ("x", TypeError, "num_parallel_calls must be a dict of stages and their calls.*got 'x'"),
+        ({"0": 4}, ValueError, "prefetch makes no calls at the same time"),
+        ({"range": 4}, ValueError, "range makes no calls at the same time"),
+    ]:
+        with pytest.raises(error, match=said):
+            profile.what_if(num_parallel_calls=bad)
+    for bad, error in [(float("inf"), ValueError), (float("nan"), ValueError), ("x", TypeError)]:
+        with pytest.raises(error, match="what_if: cpus must be"):
+            profile.what_if(cpus=bad)
+
+
+def test_what_is_shown_of_a_stage_names_it():
+    middle = stage("0.0", "parallel_map", "<lambda>", parallelism=2, python=10.0, asleep=50)
+    middle["name"] = "aa"
+    profile = profile_of(middle, waits=0.8)
+    assert "map(<lambda>, name='aa')" in str(profile)
+    assert "map(<lambda>, name='aa')" in profile.verdict
+    assert all("name='aa'" in each.change for each in profile.advice if "map(" in each.change)
+    by_path = profile.what_if(num_parallel_calls={"0.0": 4})
+    for named in ("aa", "<lambda>", "map", "parallel_map", "map(<lambda>, name='aa')"):
+        assert profile.what_if(num_parallel_calls={named: 4}) == by_path
+    with pytest.raises(ValueError, match=r"0.0 \(map\(<lambda>, name='aa'\)\)"):
+        profile.what_if(num_parallel_calls={"bb": 4})
+
+
+def test_threads_are_not_advised_for_what_holds_the_gil():
+    middle = stage("0.0", "map", "f", python=9.5, cpu_python=9.5)
+    profile = profile_of(middle, waits=1.0, gil=0.7)  # as it is measured of short calls
+    assert profile.bottleneck.function == "f"
+    assert ["process" in each.change for each in profile.advice] == [True]
+    free = profile_of(middle, waits=1.0, gil=0.1)
+    assert ["process" in each.change for each in free.advice] == [False]
 
 
 def test_what_if_of_more_processors():

@@ -1,6 +1,7 @@
 """Profiles of pipelines that run."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -81,6 +82,50 @@ def test_an_error_in_the_block_is_not_hidden():
     assert next(it) == 1
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_the_profile_of_a_block_that_fails_is_kept(error):
+    it = iter(ENDLESS.map(load))
+    with pytest.raises(error), ps.profile(it) as p:
+        raise error(next(it))
+    assert p.elements == 1
+    with pytest.raises(error), ps.profile(it) as p:
+        raise error
+    with pytest.raises(ValueError, match="profile: nothing was taken"):
+        p.result
+
+
+def test_elements_are_what_the_loop_has_taken():
+    it = iter(ENDLESS)
+    next(it)
+    for count in (300, 5):
+        with ps.profile(it) as p:
+            for _ in range(count):
+                next(it)
+        assert p.elements == count
+        assert p.rate == pytest.approx(count / p.seconds)
+    with ps.profile(it) as p:
+        next(it)
+        it.close()
+    assert p.elements == 1
+
+
+def test_a_profile_after_the_block_is_shown_and_pickled_as_one():
+    it = iter(ENDLESS.map(load))
+    watch = ps.profile(it)
+    assert "the block has not ended" in repr(watch)
+    with watch as p:
+        next(it)
+    assert repr(p) == repr(p.result)
+    again = pickle.loads(pickle.dumps(p))
+    assert isinstance(again, Profile)
+    assert again.verdict == p.verdict
+
+
+def test_handing_elements_over_is_no_waiting_for_files():
+    profile = ENDLESS.batch(100).prefetch(2).profile(seconds=0.5)
+    assert profile.bottleneck.kind != "io"
+
+
 def test_an_error_of_the_pipeline_ends_the_profile():
     def fails(x):
         raise ValueError("no such image")
@@ -97,6 +142,12 @@ def test_wrong_uses_say_so():
         ds.profile(seconds=0)
     with pytest.raises(ValueError, match="step must be a callable, or seconds from 0 on, got -1"):
         ds.profile(seconds=0.1, step=-1)
+    for bad, error, said in [
+        ("a", TypeError, "profile: step must be a callable or seconds, got 'a'"),
+        (float("inf"), ValueError, "profile: step must be finite, got inf"),
+    ]:
+        with pytest.raises(error, match=said):
+            ds.profile(seconds=0.1, step=bad)
     with pytest.raises(TypeError, match="expected an iterator of a dataset"):
         ps.profile(ds)
     it = iter(ds)
@@ -112,6 +163,12 @@ def test_nothing_was_taken():
     it = iter(ps.Dataset.range(3))
     with pytest.raises(ValueError, match="nothing was taken"), ps.profile(it):
         pass
+    assert list(it) == [0, 1, 2]
+    with pytest.raises(ValueError, match="nothing was taken"), ps.profile(it):
+        assert list(it) == []
+    once = iter(range(1))
+    with pytest.raises(ValueError, match="nothing was taken"):
+        ps.Dataset.from_generator(lambda: once).profile(seconds=0.1)
 
 
 def test_large_elements_have_their_bytes():

@@ -19,6 +19,9 @@ photos = ps.Dataset.range(100).map(load)
 
 def make():
     return photos.batch(2)
+
+def fails():
+    return 1 / 0
 """
 
 
@@ -57,13 +60,14 @@ def test_a_report_is_written(program, capsys, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [(":missing", "has no 'missing'"), (":load", "load"), ("x", "there is no")],
+    [
+        (":missing", "has no 'missing'"),
+        (":load", "load(x) takes arguments"),
+        ("x", "there is no"),
+        (":fails", "ZeroDivisionError"),
+    ],
 )
 def test_what_cannot_be_profiled_is_wrong_usage(program, capsys, name, said):
-    if name == ":load":
-        with pytest.raises(TypeError, match=said):
-            profiled(capsys, program + name)
-        return
     status, _, error = profiled(capsys, program + name)
     assert (status, said in error) == (2, True), error
 
@@ -81,3 +85,42 @@ def test_an_empty_dataset_is_said_to_be_empty(tmp_path, capsys):
     path.write_text("import penstock as ps\nnone = ps.Dataset.range(0)\n")
     assert profiled(capsys, str(path))[0] == 2
     assert ps.Dataset.range(0).cardinality() == 0
+
+
+def test_an_error_of_the_dataset_has_its_type_place_and_stage(tmp_path, capsys):
+    path = tmp_path / "bad.py"
+    path.write_text(
+        "import penstock as ps\n"
+        "def decode(x):\n    raise KeyError('label')\n"
+        "bad = ps.Dataset.range(9).map(decode)\n"
+    )
+    status, _, error = profiled(capsys, str(path))
+    assert status == 2
+    assert f"profile: the dataset of {path} failed:" in error
+    assert "KeyError: 'label'" in error
+    assert "in stage map(decode)" in error
+    assert "watch.py" not in error
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [("report.txt", "ends in .html"), ("none/report.html", "there is no folder"), ("", "")],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_the_run(tmp_path, capsys, report, said):
+    path = tmp_path / "runs.py"
+    path.write_text("print('it has run')\n")
+    (tmp_path / "folder.html").mkdir()
+    report = report or "folder.html"
+    status, text, error = profiled(capsys, str(path), "--report", str(tmp_path / report))
+    assert (status, text) == (2, "")
+    assert (said or "is a folder") in error
+
+
+def test_datasets_of_compat_are_seen(tmp_path, capsys):
+    path = tmp_path / "ported.py"
+    path.write_text(
+        "import penstock.compat.tf as tf\nds = tf.data.Dataset.range(100).map(lambda x: x + 1)\n"
+    )
+    status, text, _ = profiled(capsys, str(path), "--json")
+    assert status == 0
+    assert json.loads(text)["stages"][0]["kind"] == "map"

@@ -35,8 +35,8 @@ class Iterator {
   // needs. Counts `steps` down: without an error, the rest is how many were missing before the end.
   virtual std::optional<Error> Pass(int64_t& steps);
   // The same where none of the steps is an error, because another process has made them or makes
-  // them: a stage that makes as many elements as it pulls, or one of each so many, computes nothing.
-  // After an error it is not known where the stage is: the run is thrown away.
+  // them: a stage that makes as many elements as it pulls, or one of each so many, computes
+  // nothing. After an error it is not known where the stage is: the run is thrown away.
   virtual std::optional<Error> PassSound(int64_t& steps);
   // Saves or restores the position as of the last step delivered. Restoring happens before the
   // first step.

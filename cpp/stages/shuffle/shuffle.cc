@@ -119,8 +119,7 @@ class IndexShuffleIterator final : public BlockIterator {
     return std::nullopt;
   }
   std::optional<Error> Pass(int64_t& steps) override {
-    const int64_t left =
-        rows_.size() - order_.drawn() + static_cast<int64_t>(indices_.size());
+    const int64_t left = rows_.size() - order_.drawn() + static_cast<int64_t>(indices_.size());
     int64_t passed = std::min(left, steps);
     steps -= passed;
     return Discard(passed);

@@ -180,7 +180,7 @@ class Forms(Shard):
             How many workers, >= 1. Each runs the pipeline in one thread.
         split : int or "auto"
             Elements in a lease, the part of the order that a worker makes at a time. "auto" takes
-            as many as take 0.1 s, of 16 MB at most.
+            as many as take 0.25 s, of 16 MB at most.
         deterministic : bool
             Whether elements come in the order of one process. False gives those first that are
             there first, a lease at a time.

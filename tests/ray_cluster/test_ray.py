@@ -90,14 +90,15 @@ def test_killed_workers_lose_and_repeat_nothing(cluster):
     draw = random.Random(seed)
     work = ps.Dataset.counter().map(with_process).distribute(num_workers=2, split=8)
     killed = 0
+    before = set()
     with iter(work) as it:
         reader = Reader(it)
         while killed < KILLS:
             reader.take(draw.randrange(10, 60))
-            try:
-                os.kill(int(reader.process), signal.SIGKILL)
-            except ProcessLookupError:  # the element was made by one that was killed before
+            if (process := int(reader.process)) in before:  # it made the element before its death
                 continue
+            os.kill(process, signal.SIGKILL)
+            before.add(process)
             killed += 1
         reader.take(200)
         print(f"{killed} kills, longest wait {reader.longest:.2f} s, {it.stats()}")

@@ -21,7 +21,7 @@ from bench.spread import lay_out
 from bench.verdicts.planted import KINDS, Planted, calibrate, plant
 
 STAGES, SHARE_OF_KINDS, OFF = 0.95, 0.90, 0.15  # what is asked for
-_CALLS = re.compile(r"num_parallel_calls=(\d+)\)")  # in threads
+_CALLS = re.compile(r"map\(.*num_parallel_calls=(\d+)\)")  # in threads
 _AHEAD = re.compile(r"prefetch\((\d+)\)")
 
 
@@ -70,7 +70,7 @@ def _applied(planted: Planted, advice: Any) -> ps.Dataset | None:
     ahead = _AHEAD.fullmatch(advice.change)
     if ahead and advice.stage == "":
         return planted.dataset.prefetch(int(ahead[1]))
-    calls = _CALLS.search(advice.change)
+    calls = _CALLS.fullmatch(advice.change)
     if ahead or calls:
         return _rebuilt(planted.dataset, advice.stage, ahead, calls)
     return None

@@ -13,7 +13,7 @@ CLASSES = [cls for _, cls in inspect.getmembers(_core, inspect.isclass)]
 def methods(cls):
     """What a class gives its instances, and arguments for it."""
     arguments = {"set_state": (b"",), "_save_state": (b"",), "_compare_state": (b"",)}
-    arguments["_on_end"] = (print,)
+    arguments |= {"_on_end": (print,), "_pass_over": (1,)}
     for name in dir(cls):
         called = callable(getattr(cls, name))
         if called and (not name.startswith("__") or name in ("__next__", "__call__")):

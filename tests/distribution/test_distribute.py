@@ -270,5 +270,5 @@ def test_wrong_arguments_are_refused(given, said):
 
 
 def test_options_are_for_ray():
-    with pytest.raises(TypeError, match="engine='local' has no options, got num_cpus"):
+    with pytest.raises(TypeError, match="no argument 'num_cpus'; engine='local' has no options"):
         local(ps.Dataset.range(3), num_cpus=2)

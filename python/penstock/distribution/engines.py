@@ -25,7 +25,7 @@ def distributed(
     if engine == "local":
         if options:
             raise TypeError(
-                f"distribute: engine='local' has no options, got {', '.join(sorted(options))}"
+                f"distribute: there is no argument {min(options)!r}; engine='local' has no options"
             )
         opener: Opener = functools.partial(Threads, count=num_workers)
     else:

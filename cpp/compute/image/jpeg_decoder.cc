@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "compute/image/jpeg_entropy.h"
 #include "compute/image/libjpeg.h"
 #include "compute/image/region.h"
 #include "data/error.h"
@@ -122,6 +123,7 @@ class Decompressor final : public Rows {
     Prepare();
     jpeg_start_decompress(&info_);
     const JDIMENSION first_column = CropColumns();
+    if (options_.own_entropy) entropy_ = JpegEntropy::Replace(&info_, first_column);
     if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
     direct_ = first_column == static_cast<JDIMENSION>(region_.x) &&
               info_.output_width == static_cast<JDIMENSION>(region_.width) &&
@@ -289,6 +291,7 @@ class Decompressor final : public Rows {
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
   jpeg_source_mgr source_{};
+  std::unique_ptr<JpegEntropy> entropy_;  // what info_ calls, if it is not libjpeg's
   std::jmp_buf escape_;
 };
 

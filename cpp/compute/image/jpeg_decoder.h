@@ -14,6 +14,7 @@ struct JpegOptions {
   bool fancy_upscaling = true;
   bool accurate_idct = false;
   bool recover_truncated = false;  // missing data is made up from the data before it
+  bool own_entropy = true;         // false: all of it is left to libjpeg, to compare with
   double acceptable_fraction = 1;  // of the rows; when an error leaves as many, the rest is black
 };
 

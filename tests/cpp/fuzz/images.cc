@@ -3,6 +3,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "compute/image/jpeg_decoder.h"
+#include "compute/image/jpeg_header.h"
 #include "compute/op_registry.h"
 #include "fuzz.h"
 
@@ -22,17 +24,24 @@ std::vector<std::string> Images(const std::string& tests, std::vector<std::strin
   return images;
 }
 
+Region RegionWithin(const Region& whole, Random& random) {
+  Region region{};
+  region.y = static_cast<int64_t>(random.Below(static_cast<size_t>(whole.height)));
+  region.x = static_cast<int64_t>(random.Below(static_cast<size_t>(whole.width)));
+  region.height =
+      1 + static_cast<int64_t>(random.Below(static_cast<size_t>(whole.height - region.y)));
+  region.width =
+      1 + static_cast<int64_t>(random.Below(static_cast<size_t>(whole.width - region.x)));
+  return region;
+}
+
 // A decoder's whole output, and a region of it, strip by strip.
 void Decode(const Op& op, const std::string& input, Random& random) {
   std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
   std::vector<Tensor> whole = op.Call(inputs, {});
   const Shape& shape = whole[0].shape();
   Require(shape.rank() == 3 && shape[0] * shape[1] <= kMostPixels, "an image within the limit");
-  Region region{};
-  region.y = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0])));
-  region.x = static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1])));
-  region.height = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[0] - region.y)));
-  region.width = 1 + static_cast<int64_t>(random.Below(static_cast<size_t>(shape[1] - region.x)));
+  const Region region = RegionWithin({0, 0, shape[0], shape[1]}, random);
   DType dtype = whole[0].dtype();
   Tensor part = Tensor::Make(dtype, {region.height, region.width, shape[2]});
   const Unmade unmade = op.regions()->Open(inputs, {});
@@ -84,6 +93,58 @@ void RunJpeg(const std::string& input, Random& random) {
   Decode(*MakeOp("image.decode_jpeg", Jpeg(random)), input, random);
 }
 
+#if defined(PENSTOCK_HAS_JPEG)
+JpegOptions OptionsOf(const JpegHeader& header, Random& random) {
+  JpegOptions options;
+  options.channels = header.components == 4 || random.OneIn(2) ? 3 : 1;
+  options.ratio = 1 << random.Below(4);
+  options.fancy_upscaling = random.OneIn(2);
+  options.accurate_idct = random.OneIn(2);
+  options.recover_truncated = random.OneIn(2);
+  options.acceptable_fraction = 0.5 * static_cast<double>(random.Below(3));
+  return options;
+}
+
+// The pixels of a region, or what is said of the damage, as one string.
+std::string Outcome(const std::string& input, const JpegOptions& options, const Region& whole,
+                    const Region& region, const std::vector<int64_t>& strips) {
+  Tensor image =
+      Tensor::Make(DType::Of(TypeCode::kUInt8), {region.height, region.width, options.channels});
+  std::string outcome;
+  try {
+    std::unique_ptr<Rows> rows = DecodeJpeg(input, options, whole, region);
+    int64_t y = 0;
+    for (int64_t height : strips) {
+      Tensor strip = image.Rows(y, height);
+      rows->Next(strip);
+      y += height;
+      outcome.append(reinterpret_cast<const char*>(strip.data()), strip.nbytes());
+    }
+  } catch (const Error& error) {
+    outcome += error.what();
+  }
+  return outcome;
+}
+
+// With our decoder of Huffman codes and with libjpeg's.
+void RunJpegEntropy(const std::string& input, Random& random) {
+  const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
+  if (header.components != 1 && header.components < 3) return;
+  if (header.components > 4 || header.height * header.width > kMostPixels) return;
+  JpegOptions options = OptionsOf(header, random);
+  const Region whole{0, 0, (header.height + options.ratio - 1) / options.ratio,
+                     (header.width + options.ratio - 1) / options.ratio};
+  Region region = random.OneIn(3) ? whole : RegionWithin(whole, random);
+  std::vector<int64_t> strips;
+  for (int64_t left = region.height; left > 0; left -= strips.back()) {
+    strips.push_back(1 + static_cast<int64_t>(random.Below(static_cast<size_t>(left))));
+  }
+  const std::string ours = Outcome(input, options, whole, region, strips);
+  options.own_entropy = false;
+  Require(ours == Outcome(input, options, whole, region, strips), "pixels and errors of libjpeg");
+}
+#endif
+
 void RunPng(const std::string& input, Random& random) {
   auto channels = static_cast<int64_t>(random.Below(5));
   const char* dtype = random.OneIn(2) ? "uint8" : "uint16";
@@ -125,6 +186,9 @@ void RepairPng(std::string& input) {
 const RegisterTarget jpeg({"decode_jpeg",
                            [](const std::string& tests) { return Images(tests, {".jpg"}); },
                            RunJpeg});
+const RegisterTarget jpeg_entropy({"jpeg_entropy",
+                                   [](const std::string& tests) { return Images(tests, {".jpg"}); },
+                                   RunJpegEntropy});
 #endif
 #if defined(PENSTOCK_HAS_PNG)
 const RegisterTarget png({"decode_png",

@@ -1,0 +1,54 @@
+// Huffman codes of a baseline JPEG as tables that give a coefficient at one look.
+#pragma once
+#if defined(PENSTOCK_HAS_JPEG)
+
+#include <cstdint>
+
+#include "compute/image/libjpeg.h"
+
+namespace penstock {
+
+constexpr int kLookupBits = 11;
+
+// What the next kLookupBits bits of the data are. `length` bits are taken; then, from the lowest
+// bit:
+//   6 bits  length, of the code and of the bits of its value
+//   1 bit   unused
+//   1 bit   kLast: the code of the end of the block follows, and `length` includes it; it is no
+//   such
+//           code after the last of the 64 coefficients
+//   8 bits  how many coefficients are zero before this one; kEndOfBlock: all that are left;
+//           kLonger: the value (or the code, whose length is then 0) needs more bits than were
+//           looked at; the length is that of the code alone, and its symbol is in place of the
+//           value
+//   16 bits the value of the coefficient, or the difference of two DC coefficients
+using HuffmanEntry = uint32_t;
+constexpr HuffmanEntry kEntryLength = 63, kLast = 128;
+constexpr uint32_t kEndOfBlock = 64, kLonger = 128;
+
+struct HuffmanTable {
+  HuffmanEntry entries[1 << kLookupBits];
+  // Of each length above kLookupBits: the first 16 bits that are no code as short, and what to add
+  // to a code for the place of its symbol.
+  uint32_t limits[17];
+  int32_t places[17];
+  uint8_t symbols[256];
+  uint32_t end_code;  // of the block, if it is among `entries` as kLast
+  int end_length;
+};
+
+inline uint32_t ZerosOf(HuffmanEntry entry) { return entry >> 8 & 0xFF; }
+inline int ValueOf(HuffmanEntry entry) { return static_cast<int32_t>(entry) >> 16; }
+
+// `codes` have passed libjpeg's checks: lengths that make a prefix code, and DC symbols below 16.
+void FillDcTable(const JHUFF_TBL& codes, HuffmanTable& table);
+void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table);
+
+// The value of `size` bits (ITU-T T.81, F.2.2.1: EXTEND); size is 1 or more.
+inline int ExtendedValue(uint32_t bits, int size) {
+  int value = static_cast<int>(bits);
+  return value < (1 << (size - 1)) ? value - (1 << size) + 1 : value;
+}
+
+}  // namespace penstock
+#endif

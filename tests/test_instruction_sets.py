@@ -16,6 +16,7 @@ import pytest
 
 import penstock as ps
 from penstock import _core
+from records import frame
 from scripts import PATIENCE
 
 ROOT = Path(__file__).parent.parent
@@ -178,6 +179,16 @@ class TestSameBits:
             if dtype == "float32":
                 check(ps.image.rgb_to_hsv, image)
                 check(ps.image.hsv_to_rgb, abs(image))
+
+    def test_checksums(self, tmp_path):
+        rng = np.random.default_rng(0)
+        sizes = [*range(0, 80, 7), *range(500, 530), 767, 768, 1023, 1024, 5000, 70_001]
+        records = [rng.integers(0, 256, size, np.uint8).tobytes() for size in sizes]
+        path = tmp_path / "records"
+        path.write_bytes(b"".join(frame(record) for record in records))
+        for name in HERE:
+            _core.use_instructions(name)
+            assert list(ps.TFRecordDataset(path)) == records, name
 
 
 def started(code="", **environment):

@@ -5,7 +5,8 @@ namespace penstock {
 namespace {
 
 constexpr int64_t kMostChannels = 4;
-// A shuffle makes zeros of the bytes above the highest bit is set for.
+// For each byte of the result a shuffle takes the number of one in the window; zero where the
+// highest bit is set.
 constexpr uint32_t kNoByte = 0x80808080;
 constexpr uint32_t kOneByte = 0x80808000;
 

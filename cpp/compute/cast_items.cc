@@ -1,67 +1,14 @@
-// One loop per pair of real types; complex numbers go through their real and imaginary parts.
+// Between all number types: complex numbers go through their real and imaginary parts.
 #include "compute/cast_items.h"
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "compute/real_types.h"
 
 namespace penstock {
 namespace {
-
-// Towards zero; the smallest Int when out of range or NaN (what x86 gives, and C++ leaves
-// undefined).
-template <typename Int, typename Float>
-Int Truncate(Float value) {
-  constexpr auto kLow = static_cast<Float>(std::numeric_limits<Int>::min());
-  bool fits = (value >= kLow) & (value < -kLow);
-  return static_cast<Int>(fits ? value : kLow);
-}
-
-template <typename To, typename Float>
-To ToInteger(Float value) {
-  if constexpr (std::is_same_v<To, uint64_t>) {
-    constexpr auto kHalf = static_cast<Float>(0x1p63);
-    if (value >= kHalf) return static_cast<To>(Truncate<int64_t>(value - kHalf)) ^ To { 1 } << 63;
-    return static_cast<To>(Truncate<int64_t>(value));
-  } else if constexpr (std::is_same_v<To, uint32_t> || sizeof(To) == 8) {
-    return static_cast<To>(Truncate<int64_t>(value));
-  } else {
-    return static_cast<To>(Truncate<int32_t>(value));
-  }
-}
-
-template <typename To, typename From>
-To Convert(From value) {
-  if constexpr (std::is_same_v<From, Half>) {
-    return Convert<To>(FloatOf(value));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return value != From{};
-  } else if constexpr (std::is_same_v<To, Half>) {
-    if constexpr (std::is_floating_point_v<From> && sizeof(From) > 4) {
-      return HalfOf(static_cast<double>(value));
-    } else {
-      return HalfOf(static_cast<float>(value));
-    }
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    return ToInteger<To>(value);
-  } else {
-    return static_cast<To>(value);
-  }
-}
-
-template <typename From, typename To>
-void ConvertLoop(const void* in, void* out, size_t count) {
-  auto* __restrict from = static_cast<const From*>(in);
-  auto* __restrict to = static_cast<To*>(out);
-  if constexpr (std::is_same_v<From, To>) {
-    std::memcpy(out, in, count * sizeof(To));
-  } else {
-    for (size_t i = 0; i < count; ++i) to[i] = Convert<To>(from[i]);
-  }
-}
 
 constexpr size_t kItemsAtOnce = 512;  // items: the buffers below stay in the first-level cache
 
@@ -104,14 +51,6 @@ void CastComplexToBool(TypeCode part, const void* in, void* out, size_t count) {
 }
 
 }  // namespace
-
-CastLoop FindCast(TypeCode from, TypeCode to) {
-  CastLoop loop = nullptr;
-  VisitReal(from, [&]<typename From>(std::type_identity<From>) {
-    VisitReal(to, [&]<typename To>(std::type_identity<To>) { loop = ConvertLoop<From, To>; });
-  });
-  return loop;
-}
 
 bool CastItems(TypeCode from, const void* in, TypeCode to, void* out, size_t count) {
   TypeCode from_part = PartOf(from), to_part = PartOf(to);

@@ -16,6 +16,7 @@
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
 #include "runtime/hand_over.h"
+#include "runtime/instruction_set.h"
 #include "runtime/memory.h"
 #include "runtime/parking.h"
 #include "runtime/thread_pool.h"
@@ -46,6 +47,7 @@ py::dict BuildInfo() {
   std::string re2 = RegexVersion();
   return py::dict("version"_a = PENSTOCK_VERSION, "compiler"_a = kCompiler,
                   "cxx_standard"_a = static_cast<int64_t>(__cplusplus),
+                  "instructions"_a = NameOf(ChosenInstructionSet()),
                   "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg),
                   "png"_a = py::dict("native"_a = !png.empty(), "version"_a = png),
                   "zlib"_a = py::dict("native"_a = !zlib.empty(), "version"_a = zlib),
@@ -59,6 +61,12 @@ py::dict CpuInfo() {
                             ? py::object(py::int_(py::len(os.attr("sched_getaffinity")(0))))
                             : py::object(os.attr("cpu_count")());
   return py::dict("affinity"_a = affinity, "quota"_a = CgroupQuota(), "effective"_a = CpuCount());
+}
+
+py::list InstructionSets() {
+  py::list names;
+  for (InstructionSet set : AvailableInstructionSets()) names.append(NameOf(set));
+  return names;
 }
 
 py::dict MemoryInfo() {
@@ -108,7 +116,11 @@ void BindProcess(py::module_& module) {
       .def("exit", &KeyScope::Exit);
   module.def("clear_seed", &ClearGlobalSeed);
   module.def("build_info", &BuildInfo,
-             "Return how this package was built: version, compiler, C++ standard and codecs.");
+             "Return how this package was built: version, compiler, C++ standard and codecs; and "
+             "the instructions that it uses.");
+  module.def("instruction_sets", &InstructionSets);
+  module.def("use_instructions",
+             [](const std::string& name) { SetInstructionSet(InstructionSetNamed(name)); });
   module.def("cpu_info", &CpuInfo);
   module.def(
       "set_parking_patience",
@@ -139,6 +151,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   // NumPy's C API is loaded here, on the importing thread: loading it first on a worker can
   // deadlock.
   if (!ImportNumPy()) throw py::error_already_set();
+  ChosenInstructionSet();  // where PENSTOCK_CPU is wrong, this is the first to say so
   InitTypes();
   if (!InitArrays()) throw py::error_already_set();
   InitPytree();

@@ -120,6 +120,14 @@ int64_t ThreadCpuNs() { return NowNs(); }
 int64_t ProcessCpuNs() { return 0; }
 #endif
 
+bool CpuHasFolding() {
+#if defined(PENSTOCK_GNU) && defined(__x86_64__)
+  return CpuHasCrc32c() && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq");
+#else
+  return false;
+#endif
+}
+
 bool CpuHasCrc32c() {
 #if defined(PENSTOCK_PORTABLE)
   return false;

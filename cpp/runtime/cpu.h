@@ -27,5 +27,7 @@ int64_t ProcessCpuNs();
 
 // Whether they have an instruction for CRC-32C (SSE4.2; CRC32 of ARMv8).
 bool CpuHasCrc32c();
+// Whether they multiply without carries, four pairs of 64 bits at a time (VPCLMULQDQ).
+bool CpuHasFolding();
 
 }  // namespace penstock

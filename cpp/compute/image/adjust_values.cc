@@ -46,12 +46,14 @@ std::vector<float> MeansOf(const ImageConversion& load, const uint8_t* in, size_
 }  // namespace
 
 void AddBrightness(const Tensor& image, float delta, Tensor& out) {
-  ChangeUnitFloats(image, out, [delta](const float* from, float* to, size_t count, size_t) {
-    for (size_t i = 0; i < count; ++i) to[i] = from[i] + delta;
+  const PixelLoops& loops = PixelLoopsOf(ChosenInstructionSet());
+  ChangeUnitFloats(image, out, [&](const float* from, float* to, size_t count, size_t) {
+    loops.add(from, delta, count, to);
   });
 }
 
 void ScaleContrast(const Tensor& image, float factor, Tensor& out) {
+  const PixelLoops& loops = PixelLoopsOf(ChosenInstructionSet());
   const Shape& shape = image.shape();
   TypeCode type = image.dtype().code;
   ImageConversion load = ImageConversion::Scaled(type, TypeCode::kFloat32, false);
@@ -64,8 +66,7 @@ void ScaleContrast(const Tensor& image, float factor, Tensor& out) {
     const ChannelRow means(MeansOf(load, in, size, channels));
     ChangeFloats(load, in, store, out.mutable_data() + done * store.to_size(), size,
                  [&](const float* from, float* to, size_t n, size_t first) {
-                   const float* mean = means.From(first);
-                   for (size_t i = 0; i < n; ++i) to[i] = (from[i] - mean[i]) * factor + mean[i];
+                   loops.spread(from, means.From(first), factor, n, to);
                  });
   }
 }

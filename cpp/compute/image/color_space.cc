@@ -1,7 +1,7 @@
 // image.rgb_to_grayscale, grayscale_to_rgb, rgb_to_hsv and hsv_to_rgb.
 #include <cstring>
 
-#include "compute/image/rgb_planes.h"
+#include "compute/image/image_floats.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"
 #include "compute/real_types.h"
@@ -34,15 +34,13 @@ class RgbToGrayscale final : public FillOp {
     ImageConversion load = ImageConversion::Scaled(type, TypeCode::kFloat32, false);
     ImageConversion store = ImageConversion::Scaled(TypeCode::kFloat32, type, true);
     uint8_t* to = out.mutable_data();
+    const PixelLoops& loops = PixelLoopsOf(ChosenInstructionSet());
     RgbPlanes planes;
     VisitFloats(load, image.data(), static_cast<size_t>(image.elements()),
                 [&](const float* from, size_t count, size_t) {
                   size_t pixels = count / 3;
-                  planes.Split(from, pixels);
-                  for (size_t i = 0; i < pixels; ++i) {
-                    planes.r[i] =
-                        planes.r[i] * 0.2989f + planes.g[i] * 0.5870f + planes.b[i] * 0.1140f;
-                  }
+                  loops.split(from, pixels, planes);
+                  loops.to_gray(planes, pixels);
                   store.Run(reinterpret_cast<const uint8_t*>(planes.r), to, pixels);
                   to += pixels * store.to_size();
                 });
@@ -114,44 +112,31 @@ class FloatColors : public FillOp {
   }
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const final {
+    const PixelLoops& loops = PixelLoopsOf(ChosenInstructionSet());
     RgbPlanes planes;
     ChangeUnitFloats(inputs[0], out, [&](const float* from, float* to, size_t count, size_t) {
-      planes.Split(from, count / 3);
-      Convert(planes, count / 3);
-      planes.Join(to, count / 3);
+      loops.split(from, count / 3, planes);
+      Convert(loops, planes, count / 3);
+      loops.join(planes, count / 3, to);
     });
   }
 
  private:
   virtual Operand operand() const = 0;
-  virtual void Convert(RgbPlanes& planes, size_t pixels) const = 0;
+  virtual void Convert(const PixelLoops& loops, RgbPlanes& planes, size_t pixels) const = 0;
 };
 
 class RgbToHsv final : public FloatColors {
   Operand operand() const override { return {"rgb_to_hsv", "images"}; }
-  void Convert(RgbPlanes& planes, size_t pixels) const override {
-    for (size_t i = 0; i < pixels; ++i) {
-      float r = planes.r[i], g = planes.g[i], b = planes.b[i];
-      float max = Larger(Larger(r, g), b);
-      float range = max - Smaller(Smaller(r, g), b);
-      float saturation = range / (max > 0 ? max : 1);
-      float hue = HueOf(r, g, b, max, range) / 6;
-      planes.r[i] = hue + (hue < 0 ? 1.0f : 0.0f);
-      planes.g[i] = max > 0 ? saturation : 0;
-      planes.b[i] = max;
-    }
+  void Convert(const PixelLoops& loops, RgbPlanes& planes, size_t pixels) const override {
+    loops.rgb_to_hsv(planes, pixels);
   }
 };
 
 class HsvToRgb final : public FloatColors {
   Operand operand() const override { return {"hsv_to_rgb", "images"}; }
-  void Convert(RgbPlanes& planes, size_t pixels) const override {
-    for (size_t i = 0; i < pixels; ++i) {
-      float hue = 6 * planes.r[i], saturation = planes.g[i], value = planes.b[i];
-      planes.r[i] = (1 - saturation + RedAt(hue) * saturation) * value;
-      planes.g[i] = (1 - saturation + GreenAt(hue) * saturation) * value;
-      planes.b[i] = (1 - saturation + BlueAt(hue) * saturation) * value;
-    }
+  void Convert(const PixelLoops& loops, RgbPlanes& planes, size_t pixels) const override {
+    loops.hsv_to_rgb(planes, pixels);
   }
 };
 

@@ -4,18 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compute/image/pixel_loops.h"
+
 namespace penstock {
 namespace {
 
 // kPixel: its size in bytes when known, so that a copy is a load and a store.
-template <int64_t kPixel>
-void Reverse(const uint8_t* in, int64_t width, int64_t pixel, uint8_t* out) {
-  if (kPixel) pixel = kPixel;
-  for (int64_t x = 0; x < width; ++x, in -= pixel, out += pixel) {
-    std::memcpy(out, in, static_cast<size_t>(pixel));
-  }
-}
-
 template <int64_t kPixel>
 void Gather(const uint8_t* in, int64_t width, int64_t step, int64_t pixel, uint8_t* out) {
   if (kPixel) pixel = kPixel;
@@ -30,17 +24,11 @@ constexpr int64_t kTile = 64;
 template <int64_t kPixel>
 void Copy(const uint8_t* in, int64_t height, int64_t width, int64_t step_y, int64_t step_x,
           int64_t pixel, uint8_t* out) {
-  const int64_t tile = step_x == -pixel ? width : kTile;
-  for (int64_t left = 0; left < width; left += tile) {
-    const int64_t columns = std::min(tile, width - left);
+  for (int64_t left = 0; left < width; left += kTile) {
+    const int64_t columns = std::min(kTile, width - left);
     for (int64_t y = 0; y < height; ++y) {
-      const uint8_t* from = in + y * step_y + left * step_x;
-      uint8_t* to = out + (y * width + left) * pixel;
-      if (step_x == -pixel) {
-        Reverse<kPixel>(from, columns, pixel, to);
-      } else {
-        Gather<kPixel>(from, columns, step_x, pixel, to);
-      }
+      Gather<kPixel>(in + y * step_y + left * step_x, columns, step_x, pixel,
+                     out + (y * width + left) * pixel);
     }
   }
 }
@@ -52,6 +40,13 @@ void CopyPixels(const uint8_t* in, int64_t height, int64_t width, int64_t step_y
   if (step_x == pixel) {  // whole rows
     for (int64_t y = 0; y < height; ++y) {
       std::memcpy(out + y * width * pixel, in + y * step_y, static_cast<size_t>(width * pixel));
+    }
+    return;
+  }
+  if (step_x == -pixel) {
+    const auto reverse = PixelLoopsOf(ChosenInstructionSet()).ReverserOf(pixel);
+    for (int64_t y = 0; y < height; ++y) {
+      reverse(in + y * step_y, width, pixel, out + y * width * pixel);
     }
     return;
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "compute/image/pixel_loops.h"
 #include "compute/real_types.h"
 
 namespace penstock {
@@ -54,6 +55,12 @@ void MultiplyAndClip(const Float* from, Float* to, size_t count, Float factor, F
     value = value < low ? low : value;
     to[i] = value > high ? high : value;
   }
+}
+
+template <>
+void MultiplyAndClip(const float* from, float* to, size_t count, float factor, float low,
+                     float high) {
+  PixelLoopsOf(ChosenInstructionSet()).multiply_and_clip(from, factor, low, high, count, to);
 }
 
 template <typename Float>

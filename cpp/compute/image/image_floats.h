@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "compute/image/image_conversion.h"
+#include "compute/image/pixel_loops.h"
 #include "data/tensor.h"
 
 namespace penstock {
-
-// Floats of a run. The number of its first one is a multiple of this.
-constexpr size_t kRunFloats = 1536;  // whole pixels of 1, 2, 3 and 4 channels
 
 // A number for each channel, repeated: the operand that goes with the items of a run.
 class ChannelRow {
@@ -30,7 +28,8 @@ class ChannelRow {
   std::vector<float> row_;
 };
 
-// visit(floats, count, first) for each run in turn; `first` is the number of its first item.
+// visit(floats, count, first) for each run in turn; `first` is the number of its first item, a
+// multiple of kRunFloats.
 template <typename Visit>
 void VisitFloats(const ImageConversion& load, const uint8_t* in, size_t count, const Visit& visit) {
   alignas(64) float loaded[kRunFloats];

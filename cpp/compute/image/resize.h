@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "compute/image/resize_loops.h"
 #include "compute/op.h"
 #include "compute/operand.h"
 #include "data/dtype.h"
 
 namespace penstock {
-
-// Four adjacent floats at the address of any float. Pixels of three are handled as four values, of
-// which the last is the next pixel's: rows end in spare floats for it.
-using Float4 [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
-constexpr int64_t kSpareFloats = 4;
 
 // Copies pixels of any type; `pixel` is the size of one, bytes.
 void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, const ImageBatch& to,
@@ -29,11 +25,7 @@ std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
 
 // For each output position, its inputs [first, first + count) and their weights.
 struct Filter {
-  struct Span {
-    int64_t first, count;
-    size_t weights;  // where they begin
-  };
-  std::vector<Span> spans;
+  std::vector<FilterSpan> spans;
   std::vector<float> weights;
 };
 

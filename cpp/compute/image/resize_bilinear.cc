@@ -1,21 +1,19 @@
-// Bilinear interpolation, separable: each input row is converted and interpolated along x once, and
-// two such rows at a time are blended into an output row.
+// Bilinear interpolation, separable: each input row is converted and interpolated along x once
+// (both at once where it is of bytes), and two such rows at a time are blended into an output row.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "compute/cast_items.h"
+#include "compute/image/byte_lanes.h"
 #include "compute/image/resize.h"
 
 namespace penstock {
 namespace {
-
-// The two neighbours of an output position, as offsets into a row, and the weight of the upper one.
-struct Tap {
-  int64_t lower, upper;
-  float weight;
-};
 
 std::vector<Tap> Taps(int64_t from, int64_t to, int64_t step) {
   std::vector<Tap> taps(static_cast<size_t>(to));
@@ -30,44 +28,6 @@ std::vector<Tap> Taps(int64_t from, int64_t to, int64_t step) {
   return taps;
 }
 
-template <int kChannels>
-void BlendColumns(const float* __restrict in, const std::vector<Tap>& taps, int64_t channels,
-                  float* __restrict out) {
-  if (kChannels) channels = kChannels;
-  for (const Tap& tap : taps) {
-    const float* lower = in + tap.lower;
-    const float* upper = in + tap.upper;
-    if constexpr (kChannels == 3 || kChannels == 4) {
-      auto low = *reinterpret_cast<const Float4*>(lower);
-      auto high = *reinterpret_cast<const Float4*>(upper);
-      *reinterpret_cast<Float4*>(out) = low + (high - low) * tap.weight;
-    } else {
-      for (int64_t c = 0; c < channels; ++c) {
-        out[c] = lower[c] + (upper[c] - lower[c]) * tap.weight;
-      }
-    }
-    out += channels;
-  }
-}
-
-auto ColumnBlender(int64_t channels) {
-  switch (channels) {
-    case 1:
-      return BlendColumns<1>;
-    case 3:
-      return BlendColumns<3>;
-    case 4:
-      return BlendColumns<4>;
-    default:
-      return BlendColumns<0>;
-  }
-}
-
-void BlendRows(const float* __restrict top, const float* __restrict bottom, float weight,
-               int64_t count, float* __restrict out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = top[i] + (bottom[i] - top[i]) * weight;
-}
-
 // One image after another, row by row.
 class Bilinear final : public Rows {
  public:
@@ -77,15 +37,21 @@ class Bilinear final : public Rows {
         in_row_(from.width * from.channels),
         in_bytes_(in_row_ * DType::Of(type).itemsize),
         image_(from.height * in_bytes_),
+        end_(in + from.count * image_),
         out_row_(region.width * to.channels),
         channels_(from.channels),
         columns_(Stretch(Taps(from.width, to.width, from.channels), region.x, region.width)),
         rows_(Stretch(Taps(from.height, to.height, 1), region.y, region.height)),
         scratch_(static_cast<size_t>(in_row_ + 2 * out_row_ + 3 * kSpareFloats)),
+        loops_(ResizeLoopsOf(ChosenInstructionSet())),
         convert_(FindCast(type, TypeCode::kFloat32)),
-        blend_columns_(ColumnBlender(from.channels)) {
+        blend_columns_(loops_.BlenderOf(from.channels)) {
     top_ = scratch_.data() + in_row_ + kSpareFloats;
     bottom_ = top_ + out_row_ + kSpareFloats;
+    constexpr int64_t kLongest = std::numeric_limits<int32_t>::max();
+    if (type != TypeCode::kUInt8 || !loops_.blend_bytes[0] || in_row_ > kLongest) return;
+    lanes_.emplace(columns_, channels_);
+    if (lanes_->windows() > 0) blend_bytes_ = loops_.blend_bytes[lanes_->windows() - 1];
   }
 
   void Next(Tensor& made) override {
@@ -105,22 +71,40 @@ class Bilinear final : public Rows {
       if (tap.upper != tap.lower && tap.upper != bottom_row_) {
         Fill(bottom_, bottom_row_ = tap.upper);
       }
-      BlendRows(top_, tap.upper == tap.lower ? top_ : bottom_, tap.weight, out_row_, out);
+      loops_.blend_rows(top_, tap.upper == tap.lower ? top_ : bottom_, tap.weight, out_row_, out);
     }
   }
 
  private:
   void Fill(float* row, int64_t y) {
-    convert_(in_ + y * in_bytes_, scratch_.data(), static_cast<size_t>(in_row_));
-    blend_columns_(scratch_.data(), columns_, channels_, row);
+    const uint8_t* in = in_ + y * in_bytes_;
+    if (blend_bytes_) {
+      blend_bytes_(WithWindow(in), lanes_->taps(), row);
+      return;
+    }
+    convert_(in, scratch_.data(), static_cast<size_t>(in_row_));
+    blend_columns_(scratch_.data(), columns_.data(), static_cast<int64_t>(columns_.size()),
+                   channels_, row);
+  }
+
+  // The row, or a copy of it, after whose last byte a window may be read.
+  const uint8_t* WithWindow(const uint8_t* in) {
+    if (end_ - in >= in_bytes_ + ByteTaps::kWindow) return in;
+    return static_cast<const uint8_t*>(
+        std::memcpy(scratch_.data(), in, static_cast<size_t>(in_bytes_)));
   }
 
   const uint8_t* in_;
-  const int64_t in_row_, in_bytes_, image_, out_row_, channels_;
+  const int64_t in_row_, in_bytes_, image_;
+  const uint8_t* const end_;  // of all images
+  const int64_t out_row_, channels_;
   const std::vector<Tap> columns_, rows_;
   std::vector<float> scratch_;  // an input row, and the two that are blended
+  const ResizeLoops& loops_;
   const CastLoop convert_;
-  const decltype(ColumnBlender(0)) blend_columns_;
+  const ResizeLoops::BlendColumns blend_columns_;
+  std::optional<ByteLanes> lanes_;
+  ResizeLoops::BlendBytes blend_bytes_ = nullptr;  // used where it is not null
   float *top_, *bottom_;
   int64_t top_row_ = -1, bottom_row_ = -1;  // what the two hold
   size_t next_ = 0;

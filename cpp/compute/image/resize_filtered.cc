@@ -11,11 +11,6 @@ namespace {
 // Values of a row that are summed at a time: their sums stay in the nearest cache.
 constexpr int64_t kStrip = 2048;
 
-template <typename T>
-void AddRow(const T* __restrict in, float weight, int64_t count, float* __restrict sum) {
-  for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(in[i]) * weight;
-}
-
 // Sums of weighted rows of `values` items each.
 class RowFilter {
  public:
@@ -23,11 +18,12 @@ class RowFilter {
       : type_(type),
         itemsize_(DType::Of(type).itemsize),
         values_(values),
+        loops_(ResizeLoopsOf(ChosenInstructionSet())),
         convert_(FindCast(type, TypeCode::kFloat32)),
         converted_(static_cast<size_t>(std::min(values, kStrip))) {}
 
   // `in` is the image.
-  void Run(const uint8_t* in, const Filter::Span& span, const float* weights, float* sum) {
+  void Run(const uint8_t* in, const FilterSpan& span, const float* weights, float* sum) {
     std::fill(sum, sum + values_, 0.0f);
     for (int64_t begin = 0; begin < values_; begin += kStrip) {
       const int64_t count = std::min(kStrip, values_ - begin);
@@ -40,57 +36,21 @@ class RowFilter {
  private:
   void Add(const uint8_t* in, float weight, int64_t count, float* sum) {
     if (type_ == TypeCode::kUInt8) {
-      AddRow(in, weight, count, sum);
+      loops_.add_bytes(in, weight, count, sum);
     } else if (type_ == TypeCode::kFloat32) {
-      AddRow(reinterpret_cast<const float*>(in), weight, count, sum);
+      loops_.add_floats(reinterpret_cast<const float*>(in), weight, count, sum);
     } else {
       convert_(in, converted_.data(), static_cast<size_t>(count));
-      AddRow(converted_.data(), weight, count, sum);
+      loops_.add_floats(converted_.data(), weight, count, sum);
     }
   }
 
   const TypeCode type_;
   const int64_t itemsize_, values_;
+  const ResizeLoops& loops_;
   const CastLoop convert_;
   std::vector<float> converted_;
 };
-
-template <int kChannels>
-void FilterColumns(const float* __restrict in, const Filter& filter, int64_t channels,
-                   float* __restrict out) {
-  if (kChannels) channels = kChannels;
-  for (const Filter::Span& span : filter.spans) {
-    const float* weights = filter.weights.data() + span.weights;
-    const float* pixel = in + span.first * channels;
-    if constexpr (kChannels == 3 || kChannels == 4) {
-      Float4 sum = {};
-      for (int64_t k = 0; k < span.count; ++k, pixel += kChannels) {
-        sum += *reinterpret_cast<const Float4*>(pixel) * weights[k];
-      }
-      *reinterpret_cast<Float4*>(out) = sum;
-    } else {
-      for (int64_t c = 0; c < channels; ++c) {
-        float sum = 0;
-        for (int64_t k = 0; k < span.count; ++k) sum += pixel[k * channels + c] * weights[k];
-        out[c] = sum;
-      }
-    }
-    out += channels;
-  }
-}
-
-auto ColumnFilter(int64_t channels) {
-  switch (channels) {
-    case 1:
-      return FilterColumns<1>;
-    case 3:
-      return FilterColumns<3>;
-    case 4:
-      return FilterColumns<4>;
-    default:
-      return FilterColumns<0>;
-  }
-}
 
 // One image after another, row by row.
 class Filtered final : public Rows {
@@ -103,7 +63,7 @@ class Filtered final : public Rows {
         rows_(std::move(rows)),
         columns_(std::move(columns)),
         filter_rows_(type, from.width * from.channels),
-        filter_columns_(ColumnFilter(from.channels)),
+        filter_columns_(ResizeLoopsOf(ChosenInstructionSet()).FilterOf(from.channels)),
         sum_(static_cast<size_t>(from.width * from.channels + kSpareFloats)),
         result_(static_cast<size_t>(out_row_ + kSpareFloats)) {}
 
@@ -114,9 +74,11 @@ class Filtered final : public Rows {
         next_ = 0;
         in_ += image_;
       }
-      const Filter::Span& span = rows_.spans[next_++];
+      const FilterSpan& span = rows_.spans[next_++];
       filter_rows_.Run(in_, span, rows_.weights.data() + span.weights, sum_.data());
-      filter_columns_(sum_.data(), columns_, channels_, result_.data());
+      filter_columns_(sum_.data(), columns_.spans.data(),
+                      static_cast<int64_t>(columns_.spans.size()), columns_.weights.data(),
+                      channels_, result_.data());
       out = std::copy_n(result_.data(), out_row_, out);
     }
   }
@@ -127,7 +89,7 @@ class Filtered final : public Rows {
   const int64_t out_row_, channels_;
   const Filter rows_, columns_;
   RowFilter filter_rows_;
-  const decltype(ColumnFilter(0)) filter_columns_;
+  const ResizeLoops::FilterColumns filter_columns_;
   std::vector<float> sum_, result_;  // with spare floats, which the output does not have
   size_t next_ = 0;
 };

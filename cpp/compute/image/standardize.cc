@@ -98,9 +98,10 @@ class PerImageStandardization final : public FillOp {
     double deviation = std::sqrt(variance > 0 ? variance : variance * 0);
     const auto mean = static_cast<float>(moments.near + offset);
     const auto divisor = static_cast<float>(deviation < least ? least : deviation);
+    const PixelLoops& loops = PixelLoopsOf(ChosenInstructionSet());
     ChangeFloats(load, in, AsItIs(), out, size,
-                 [=](const float* from, float* to, size_t n, size_t) {
-                   for (size_t i = 0; i < n; ++i) to[i] = (from[i] - mean) / divisor;
+                 [&](const float* from, float* to, size_t n, size_t) {
+                   loops.standardize(from, mean, divisor, n, to);
                  });
   }
 };
@@ -133,12 +134,11 @@ class Normalize final : public FillOp {
     int64_t channels = image.shape()[image.shape().rank() - 1];
     const ChannelRow means(ChannelValues(kMean, inputs[1], channels));
     const ChannelRow deviations(ChannelValues(kStd, inputs[2], channels));
+    const PixelLoops& loops = PixelLoopsOf(ChosenInstructionSet());
     ChangeFloats(ImageConversion::Cast(image.dtype().code, TypeCode::kFloat32), image.data(),
                  AsItIs(), out.mutable_data(), static_cast<size_t>(image.elements()),
                  [&](const float* from, float* to, size_t n, size_t first) {
-                   const float* mean = means.From(first);
-                   const float* deviation = deviations.From(first);
-                   for (size_t i = 0; i < n; ++i) to[i] = (from[i] - mean[i]) / deviation[i];
+                   loops.normalize(from, means.From(first), deviations.From(first), n, to);
                  });
   }
 

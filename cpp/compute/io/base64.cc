@@ -11,6 +11,7 @@ namespace {
 
 constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr uint8_t kNone = 0xFF;
+constexpr uint8_t kNoDigit = 0xC0;  // bits that none of the 64 values has
 
 constexpr std::array<uint8_t, 256> Values() {
   std::array<uint8_t, 256> values{};
@@ -21,18 +22,28 @@ constexpr std::array<uint8_t, 256> Values() {
 constexpr std::array<uint8_t, 256> kValues = Values();
 
 std::string Encoded(std::string_view bytes, bool pad) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    size_t count = std::min<size_t>(3, bytes.size() - at);
+  const size_t whole = bytes.size() / 3, rest = bytes.size() % 3;
+  std::string text(4 * whole + (rest ? rest + 1 : 0), '\0');
+  const char* from = bytes.data();
+  char* to = text.data();
+  auto put = [&](size_t count) {
     uint32_t group = 0;
     for (size_t i = 0; i < 3; ++i) {
-      group = group << 8 | (i < count ? static_cast<uint8_t>(bytes[at + i]) : 0u);
+      group = group << 8 | (i < count ? static_cast<uint8_t>(from[i]) : 0u);
     }
-    for (size_t i = 0; i <= count; ++i) text.push_back(kDigits[group >> (18 - 6 * i) & 63]);
-    if (pad) text.append(3 - count, '=');
-  }
+    for (size_t i = 0; i <= count; ++i) to[i] = kDigits[group >> (18 - 6 * i) & 63];
+  };
+  for (size_t i = 0; i < whole; ++i, from += 3, to += 4) put(3);
+  if (rest) put(rest);
+  if (rest && pad) text.append(3 - rest, '=');
   return text;
+}
+
+[[noreturn]] void FailAt(std::string_view digits, size_t at) {
+  while (kValues[static_cast<uint8_t>(digits[at])] != kNone) ++at;
+  throw Error(ErrorKind::kInvalidArgument,
+              "decode_base64: letters, digits, - and _ were expected, got the byte {} at {}",
+              static_cast<uint8_t>(digits[at]), at);
 }
 
 std::string Decoded(std::string_view text) {
@@ -44,22 +55,19 @@ std::string Decoded(std::string_view text) {
     throw Error(ErrorKind::kInvalidArgument,
                 "decode_base64: {} characters are no whole number of bytes", digits.size());
   }
-  std::string bytes;
-  bytes.reserve(digits.size() * 3 / 4);
-  uint32_t group = 0;
-  int bits = 0;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    uint8_t value = kValues[static_cast<uint8_t>(digits[i])];
-    if (value == kNone) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "decode_base64: letters, digits, - and _ were expected, got the byte {} at {}",
-                  static_cast<uint8_t>(digits[i]), i);
+  std::string bytes(digits.size() * 3 / 4, '\0');
+  char* to = bytes.data();
+  for (size_t at = 0; at < digits.size(); at += 4) {
+    const size_t count = std::min<size_t>(4, digits.size() - at);
+    uint32_t group = 0;
+    uint8_t wrong = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const uint8_t value = i < count ? kValues[static_cast<uint8_t>(digits[at + i])] : uint8_t{0};
+      wrong |= value;
+      group = group << 6 | value;
     }
-    group = group << 6 | value;
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes.push_back(static_cast<char>(group >> bits & 0xFF));
+    if (wrong & kNoDigit) FailAt(digits, at);
+    for (size_t i = 0; i + 1 < count; ++i) *to++ = static_cast<char>(group >> (16 - 8 * i) & 0xFF);
   }
   return bytes;
 }

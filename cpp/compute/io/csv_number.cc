@@ -8,15 +8,50 @@
 #include <locale>
 #include <sstream>
 #include <string>
+#include <type_traits>
+
+#include "compute/strings/string_items.h"
 
 namespace penstock {
 namespace {
 
 std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n\v\f";
-  size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
+
+// Digits with at most one point among them, where two numbers that T holds exactly give the nearest
+// to it, as a fraction: most numbers of files are such. False for all others, also for what is
+// none.
+template <typename T>
+bool ReadShortDecimal(std::string_view text, T* value) {
+  constexpr double kPowers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,
+                                1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17};
+  constexpr size_t kMostDecimals = std::is_same_v<T, float> ? 10 : std::size(kPowers) - 1;
+  constexpr uint64_t kMost = uint64_t{1} << std::numeric_limits<T>::digits;
+  constexpr size_t kMostDigits = 18;  // of which uint64_t holds any
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || text.size() > kMostDigits) return false;
+  uint64_t digits = 0;
+  size_t point = text.size();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (IsDecimal(text[i])) {
+      digits = digits * 10 + static_cast<uint64_t>(text[i] - '0');
+    } else if (text[i] == '.' && point == text.size() && text.size() > 1) {
+      point = i;
+    } else {
+      return false;
+    }
+  }
+  const size_t decimals = point == text.size() ? 0 : text.size() - point - 1;
+  if (digits > kMost || decimals > kMostDecimals) return false;
+  const T size = static_cast<T>(digits) / static_cast<T>(kPowers[decimals]);
+  *value = negative ? -size : size;
+  return true;
 }
 
 // Whether a number that no float holds is too large rather than too small.
@@ -37,6 +72,10 @@ bool TooLarge(std::string_view text) {
 template <typename T>
 bool ReadFloat(std::string_view text, void* out) {
   T value{};
+  if (ReadShortDecimal(text, &value)) {
+    std::memcpy(out, &value, sizeof(T));
+    return true;
+  }
 #if defined(__cpp_lib_to_chars) && __cpp_lib_to_chars >= 201611L
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) return false;

@@ -1,7 +1,11 @@
 // io.decode_csv: lines of fields to columns. https://www.rfc-editor.org/rfc/rfc4180
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
 
+#include "compute/io/csv_delimiters.h"
 #include "compute/io/csv_number.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"
@@ -33,10 +37,12 @@ class CsvLine {
   std::string_view Plain() {
     size_t end = std::min(line_.find(delimiter_, at_), line_.size());
     std::string_view field = line_.substr(at_, end - at_);
-    size_t wrong = field.find_first_of(quotes_ ? std::string_view("\"\r\n") : "\r\n");
-    if (wrong != std::string_view::npos) {
+    auto wrong = std::ranges::find_if(
+        field, [&](char c) { return c == '\n' || c == '\r' || (c == '"' && quotes_); });
+    if (wrong != field.end()) {
       throw Error(ErrorKind::kData,
-                  "a quote or line end at byte {} stands in a field without quotes", at_ + wrong);
+                  "a quote or line end at byte {} stands in a field without quotes",
+                  wrong - line_.begin());
     }
     at_ = end;
     return field;
@@ -72,6 +78,27 @@ class CsvLine {
   std::string unquoted_;
 };
 
+// The same of a line without quotes, of which the delimiters are known.
+class PlainFields {
+ public:
+  PlainFields(std::string_view line, std::span<const uint32_t> delimiters)
+      : line_(line), delimiters_(delimiters) {}
+
+  bool Next(std::string_view* field) {
+    if (next_ > delimiters_.size()) return false;
+    const size_t end = next_ < delimiters_.size() ? delimiters_[next_] : line_.size();
+    *field = line_.substr(begin_, end - begin_);
+    begin_ = end + 1;
+    ++next_;
+    return true;
+  }
+
+ private:
+  const std::string_view line_;
+  const std::span<const uint32_t> delimiters_;
+  size_t next_ = 0, begin_ = 0;
+};
+
 struct CsvColumn {
   int64_t column;  // of the line
   DType dtype;
@@ -84,6 +111,13 @@ struct CsvValues {
   std::vector<uint8_t> items;
   std::string text;            // of strings, one after the other
   std::vector<int64_t> spans;  // begin and end of each
+
+  void Reserve(size_t count, const CsvColumn& column) {
+    if (column.dtype.is_reference())
+      spans.reserve(2 * count);
+    else
+      items.reserve(count * column.dtype.itemsize);
+  }
 
   void Add(std::string_view field, const CsvColumn& column) {
     bool missing = field.data() == nullptr;
@@ -144,9 +178,13 @@ class DecodeCsv final : public Op {
                   records.dtype().name());
     }
     std::vector<CsvValues> values(columns_.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i].Reserve(static_cast<size_t>(records.elements()), columns_[i]);
+    }
+    std::vector<uint32_t> delimiters;
     for (int64_t i = 0; i < records.elements(); ++i) {
       try {
-        Read(records.string(i), values);
+        Read(records.string(i), delimiters, values);
       } catch (const Error& error) {
         if (records.shape().rank() == 0) {
           throw Error(error.kind(), "decode_csv: {}", error.message());
@@ -162,11 +200,27 @@ class DecodeCsv final : public Op {
   }
 
  private:
-  void Read(std::string_view line, std::vector<CsvValues>& values) const {
+  // `delimiters`: memory for where those of a line are.
+  void Read(std::string_view line, std::vector<uint32_t>& delimiters,
+            std::vector<CsvValues>& values) const {
     for (char end : {'\n', '\r'}) {
       if (!line.empty() && line.back() == end) line.remove_suffix(1);
     }
-    CsvLine fields(line, delimiter_, quotes_, blank_);
+    // Most lines have no quotes, and one search finds all of their fields.
+    std::optional<size_t> found;
+    if (!line.empty() && line.size() < std::numeric_limits<uint32_t>::max()) {
+      if (delimiters.size() < line.size()) delimiters.resize(2 * line.size());
+      found = FindDelimiters(line, delimiter_, quotes_, delimiters.data());
+    }
+    if (found) {
+      ReadFields(PlainFields(line, {delimiters.data(), *found}), values);
+    } else {
+      ReadFields(CsvLine(line, delimiter_, quotes_, blank_), values);
+    }
+  }
+
+  template <typename Fields>
+  void ReadFields(Fields fields, std::vector<CsvValues>& values) const {
     std::string_view field;
     int64_t number = 0;
     size_t next = 0;

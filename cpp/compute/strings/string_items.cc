@@ -2,6 +2,7 @@
 #include "compute/strings/string_items.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "data/error.h"
 
@@ -67,7 +68,14 @@ int32_t NextCodePoint(std::string_view& text) {
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    if (NextCodePoint(text) < 0) return false;
+    // Most text is ASCII, of which eight characters are looked at together.
+    uint64_t eight = ~uint64_t{0};
+    if (text.size() >= sizeof(eight)) std::memcpy(&eight, text.data(), sizeof(eight));
+    if ((eight & 0x8080808080808080u) == 0) {
+      text.remove_prefix(sizeof(eight));
+    } else if (NextCodePoint(text) < 0) {
+      return false;
+    }
   }
   return true;
 }

@@ -1,0 +1,71 @@
+// The inner loops of resizing, for each set of instructions: the same bits by all of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/instruction_set.h"
+
+namespace penstock {
+
+// Pixels of three floats are handled as four values, of which the last is the next pixel's, and
+// rows that are made by lanes end with a few more: they end in spare floats for it.
+constexpr int64_t kSpareFloats = 8;
+
+// The two neighbours of an output position, as offsets into a row, and the weight of the upper one.
+struct Tap {
+  int64_t lower, upper;
+  float weight;
+};
+
+// The same for a row of bytes, by lanes of four output values. The bytes of a lane come from one
+// window of 16 bytes, or from two of 8.
+struct ByteTaps {
+  static constexpr int64_t kValues = 4;
+  static constexpr int64_t kLanes = 2;  // their number is a multiple of it
+  static constexpr int64_t kWindow = 16;
+
+  const int32_t* windows[2];  // where they begin in the row, for each lane
+  const uint32_t* lower;      // which byte of the window becomes the number, as a shuffle takes it
+  const uint32_t* upper;
+  const float* weights;
+  int64_t lanes;
+};
+
+// The inputs [first, first + count) of an output position, and where their weights begin.
+struct FilterSpan {
+  int64_t first, count;
+  size_t weights;
+};
+
+struct ResizeLoops {
+  // From rows of `channels` interleaved floats. Made for 1, 3 and 4 channels, and for any (0).
+  using BlendColumns = void (*)(const float* in, const Tap* taps, int64_t count, int64_t channels,
+                                float* out);
+  BlendColumns blend_columns[5];
+  // With one window, and with two; null where the processor has no shuffle.
+  using BlendBytes = void (*)(const uint8_t* in, const ByteTaps& taps, float* out);
+  BlendBytes blend_bytes[2];
+  void (*blend_rows)(const float* top, const float* bottom, float weight, int64_t count,
+                     float* out);
+  // sum[i] += in[i] * weight
+  void (*add_bytes)(const uint8_t* in, float weight, int64_t count, float* sum);
+  void (*add_floats)(const float* in, float weight, int64_t count, float* sum);
+  // Sums of pixels by their weights, one after the other.
+  using FilterColumns = void (*)(const float* in, const FilterSpan* spans, int64_t count,
+                                 const float* weights, int64_t channels, float* out);
+  FilterColumns filter_columns[5];
+
+  BlendColumns BlenderOf(int64_t channels) const { return Of(blend_columns, channels); }
+  FilterColumns FilterOf(int64_t channels) const { return Of(filter_columns, channels); }
+
+ private:
+  template <typename Loop>
+  static Loop Of(const Loop (&loops)[5], int64_t channels) {
+    return loops[channels < 5 && loops[channels] ? channels : 0];
+  }
+};
+
+const ResizeLoops& ResizeLoopsOf(InstructionSet set);
+
+}  // namespace penstock

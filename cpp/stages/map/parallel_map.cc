@@ -20,7 +20,7 @@
 #include "runtime/slot_ring.h"
 #include "stages/map/call_turns.h"
 #include "stages/map/carried_map.h"
-#include "stages/map/crew.h"
+#include "runtime/crew.h"
 #include "stages/map/map_in_line.h"
 #include "stages/map/ongoing_map.h"
 #include "stages/map/progress.h"

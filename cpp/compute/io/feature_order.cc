@@ -8,9 +8,9 @@ namespace penstock {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
-constexpr size_t kHead = 2;            // bytes of a tag and of a length below 128
-constexpr size_t kLongestKey = 0x7F;   // that has such a length
-constexpr size_t kMostOthers = 1024;   // keys that nobody requested and that are remembered
+constexpr size_t kHead = 2;           // bytes of a tag and of a length below 128
+constexpr size_t kLongestKey = 0x7F;  // that has such a length
+constexpr size_t kMostOthers = 1024;  // keys that nobody requested and that are remembered
 constexpr auto kNoKey = static_cast<size_t>(-1);
 
 uint64_t WordAt(const void* at) {

@@ -55,8 +55,8 @@ class FeatureOrder {
   std::vector<FeatureValues>& values_;
   std::vector<KnownKey> keys_;  // of the requests, of no entry, and others that were met
   std::unordered_map<std::string_view, size_t> others_;
-  std::vector<int64_t> seen_;  // the last example that had the key
-  size_t before_;              // the key before the one that is looked for
+  std::vector<int64_t> seen_;       // the last example that had the key
+  size_t before_;                   // the key before the one that is looked for
   const uint8_t* limit_ = nullptr;  // the end of the example
   int64_t example_ = 0;
   size_t found_ = 0;  // requested keys in this example

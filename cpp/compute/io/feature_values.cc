@@ -199,14 +199,11 @@ void FeatureValues::Check(int64_t count) const {
                          count)};
 }
 
-void FeatureValues::Add(const FoundValue& feature) {
-  Close(feature.found ? Read(feature) : -1);
-}
+void FeatureValues::Add(const FoundValue& feature) { Close(feature.found ? Read(feature) : -1); }
 
 void FeatureValues::AddWhole(const uint8_t* at, const uint8_t* end) {
   auto until_end = [end](const uint8_t* begin) {
-    return std::string_view(reinterpret_cast<const char*>(begin),
-                            static_cast<size_t>(end - begin));
+    return std::string_view(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
   };
   const size_t before = column_.size();
   const uint8_t* list = at;

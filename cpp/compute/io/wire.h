@@ -67,7 +67,8 @@ class WireReader {
 };
 
 // Whether [at, end) is one field with this tag, which has bytes and is below 128; if so, they begin
-// at `at` then. A length that takes more bytes than it need is left to those who read every message.
+// at `at` then. A length that takes more bytes than it need is left to those who read every
+// message.
 inline bool EnterOnly(const uint8_t*& at, const uint8_t* end, uint32_t tag) {
   const auto left = static_cast<size_t>(end - at);
   if (left < 2 || at[0] != tag) return false;

@@ -24,10 +24,10 @@ namespace {
 constexpr const char* kFileName = "filename";
 constexpr const char* kWithFileName = "with_filename";
 constexpr const char* kCalls = "num_parallel_calls";
-constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
+constexpr int64_t kMostAtOnce = 256 << 20;   // of one read: memory is had for all of it
 constexpr int64_t kLeastStretch = 64 << 10;  // what a thread reads at a time is worth waking it
-constexpr int64_t kMostCalls = 1024;
-constexpr int64_t kFewestStretches = 4;      // that are worth threads
+constexpr int64_t kMostReaders = 1024;
+constexpr int64_t kFewestStretches = 4;  // that are worth threads
 
 Compression CompressionIn(const Args& args, const FileFormat& format) {
   if (args.Has("compression_type")) {
@@ -80,7 +80,8 @@ class FileDataset final : public RecordFile {
   int Threads(const Session& session) const {
     if (!format_.lines || compression_ != Compression::kNone || IsRemote(*path_)) return 0;
     if (session.options().debug) return 0;
-    return static_cast<int>(calls_ == kAutotune ? session.threads() : std::min(calls_, kMostCalls));
+    return static_cast<int>(calls_ == kAutotune ? session.threads()
+                                                : std::min(calls_, kMostReaders));
   }
   std::unique_ptr<ByteSource> Open(const Reading& reading) const {
     auto file = OpenFile(*path_, reading);
@@ -246,14 +247,14 @@ class FileIterator final : public BlockIterator {
   bool FromStretches(int64_t most, Block& block) {
     while (row_ == stretch_.rows()) {
       if (!std::exchange(whole_, true) || stretches_->done()) return false;
-      stretch_ = Stretch();
+      stretch_ = FileStretch();
       row_ = 0;
       try {
         const WaitStatus status = stretches_->Take(stretch_);
         if (status != WaitStatus::kReady) {
-          block = Block::Of(Error(status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted
-                                                                     : ErrorKind::kCancelled,
-                                  ""));
+          block = Block::Of(Error(
+              status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled,
+              ""));
           return true;
         }
       } catch (const std::system_error& refusal) {
@@ -274,8 +275,8 @@ class FileIterator final : public BlockIterator {
     block.origins.first = {static_cast<uint64_t>(index_), index_, data_->path(), *first};
     block.origins.offsets.assign(first, first + rows);
     if (data_->with_name()) AddName(rows, block);
-    block.columns.push_back(Tensor::Packed(TypeCode::kBytes, {rows}, stretch_.spans,
-                                           stretch_.bytes, static_cast<size_t>(row_)));
+    block.columns.push_back(Tensor::Packed(TypeCode::kBytes, {rows}, stretch_.spans, stretch_.bytes,
+                                           static_cast<size_t>(row_)));
     row_ += rows;
     index_ += rows;
     offset_ = row_ < stretch_.rows() ? first[rows] : stretch_.next;
@@ -283,7 +284,7 @@ class FileIterator final : public BlockIterator {
 
   void LeaveStretches() {
     stretches_.reset();
-    stretch_ = Stretch();
+    stretch_ = FileStretch();
     row_ = 0;
     threads_add_busy_ = false;
   }
@@ -480,9 +481,9 @@ class FileIterator final : public BlockIterator {
   bool jumps_ = false;      // the next record can be found without reading this one
   bool finished_ = false;
   int threads_;  // that are to read the rest; 0: none, or they have begun
-  Stretch stretch_;
-  int64_t row_ = 0;    // of the stretch
-  bool whole_ = true;  // what follows the stretch may come from the next one
+  FileStretch stretch_;
+  int64_t row_ = 0;                          // of the stretch
+  bool whole_ = true;                        // what follows the stretch may come from the next one
   std::optional<StretchReaders> stretches_;  // last: its threads end before what they use is gone
 };
 

@@ -39,7 +39,7 @@ class FoundRecords {
   // Whether what comes after them begins after the stretch.
   bool whole() const { return next_ >= end_; }
   // The window lies at `position` of `bytes`.
-  void MoveTo(Stretch& stretch, BufferRef bytes, size_t position) {
+  void MoveTo(FileStretch& stretch, BufferRef bytes, size_t position) {
     stretch.spans = Buffer::Allocate(bounds_.size() * sizeof(int64_t));
     auto* to = reinterpret_cast<int64_t*>(stretch.spans->data());
     for (const int64_t bound : bounds_) *to++ = bound + static_cast<int64_t>(position);
@@ -95,11 +95,10 @@ StretchReaders::~StretchReaders() {
   stats_.parallelism.store(0, std::memory_order_relaxed);
 }
 
-WaitStatus StretchReaders::Take(Stretch& stretch) {
+WaitStatus StretchReaders::Take(FileStretch& stretch) {
   if (!ring_.try_pop(stretch)) {
     const int64_t start = NowNs();
-    const WaitStatus status =
-        WaitUntil(ready_, cancel_, [&] { return ring_.try_pop(stretch); });
+    const WaitStatus status = WaitUntil(ready_, cancel_, [&] { return ring_.try_pop(stretch); });
     stats_.wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
     if (status != WaitStatus::kReady) return status;
   }
@@ -131,25 +130,25 @@ void StretchReaders::Work(int thread, Parking& parking) {
     }
     if (cancel_.cancelled()) return;
     const MonoTime start = NowNs();
-    Stretch stretch = Read(desk);
+    FileStretch stretch = Read(desk);
     StageStats::Add(stats_.busy_ns, NowNs() - start);
     ring_.publish(static_cast<uint64_t>(std::exchange(desk.number, -1)), std::move(stretch));
     ready_.NotifyOne();
   }
 }
 
-Stretch StretchReaders::Read(Desk& desk) {
-  Stretch stretch;
+FileStretch StretchReaders::Read(Desk& desk) {
+  FileStretch stretch;
   try {
     ReadInto(desk, stretch);
   } catch (const std::exception&) {  // met again by who reads on in order
-    stretch = Stretch();
+    stretch = FileStretch();
     desk.bytes.reset();
   }
   return stretch;
 }
 
-void StretchReaders::ReadInto(Desk& desk, Stretch& stretch) {
+void StretchReaders::ReadInto(Desk& desk, FileStretch& stretch) {
   const int64_t begin = plan_.begin + desk.number * plan_.size;
   const int64_t end = begin + plan_.size;
   // But for the first there is a byte before it, which says whether a record begins with it.
@@ -189,9 +188,9 @@ void StretchReaders::ReadInto(Desk& desk, Stretch& stretch) {
     }
   }
   records.MoveTo(stretch, bytes.buffer(), bytes.position());
-  stretch.charge = BudgetCharge(
-      session_.budget(), static_cast<int64_t>(stretch.bytes->size() + stretch.spans->size() +
-                                              sizeof(int64_t) * stretch.offsets.size()));
+  stretch.charge = BudgetCharge(session_.budget(),
+                                static_cast<int64_t>(stretch.bytes->size() + stretch.spans->size() +
+                                                     sizeof(int64_t) * stretch.offsets.size()));
 }
 
 }  // namespace penstock

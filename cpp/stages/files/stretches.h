@@ -19,7 +19,7 @@
 namespace penstock {
 
 // The records that begin in a stretch of a file.
-struct Stretch {
+struct FileStretch {
   BufferRef bytes;               // where they lie
   BufferRef spans;               // begin and end of each, in `bytes`
   std::vector<int64_t> offsets;  // of each in the file
@@ -61,7 +61,7 @@ class StretchReaders final {
 
   bool done() const { return taken_ == plan_.count; }
   // The next stretch, unless done(); throws std::system_error as the constructor does.
-  WaitStatus Take(Stretch& stretch);
+  WaitStatus Take(FileStretch& stretch);
 
  private:
   // What a thread works with, and the one that replaces it.
@@ -71,15 +71,15 @@ class StretchReaders final {
   };
 
   void Work(int thread, Parking& parking);
-  Stretch Read(Desk& desk);
-  void ReadInto(Desk& desk, Stretch& stretch);
+  FileStretch Read(Desk& desk);
+  void ReadInto(Desk& desk, FileStretch& stretch);
   bool HasRoom(int64_t number) const;
 
   Session& session_;
   StageStats& stats_;
   const StretchPlan plan_;
   const CancelToken cancel_;
-  SlotRing<Stretch> ring_;
+  SlotRing<FileStretch> ring_;
   EventCount room_;
   EventCount ready_;
   CancelToken::Watch room_watch_;

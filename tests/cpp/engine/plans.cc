@@ -166,9 +166,8 @@ DatasetPtr Repeat(DatasetPtr input, int64_t count) {
 }
 DatasetPtr Lines(int64_t calls) {
   static const TextFile file;
-  Named named = {{"filename", file.path()},
-                 {"compression_type", std::string()},
-                 {"buffer_size", int64_t{1}}};
+  Named named = {
+      {"filename", file.path()}, {"compression_type", std::string()}, {"buffer_size", int64_t{1}}};
   if (calls > 0) named.emplace_back("num_parallel_calls", calls);
   return Make("text_line", {}, named);
 }

@@ -28,8 +28,8 @@ DatasetPtr Zip(DatasetPtr one, DatasetPtr other);
 // Opens what `function` does for each element; `calls`: how many datasets run ahead, 0: none does.
 DatasetPtr Interleave(DatasetPtr input, PlannedFunction function, int64_t cycle, int64_t calls);
 
-// The lines of a text file of several stretches, some of which a line covers whole. `calls`: threads
-// that read it; 0: none does.
+// The lines of a text file of several stretches, some of which a line covers whole. `calls`:
+// threads that read it; 0: none does.
 DatasetPtr Lines(int64_t calls);
 
 // What a test function does with a number x. All take a while that differs from element to element,

@@ -103,10 +103,10 @@ std::vector<std::string> Examples(const std::string&) {
                        Floats({1, 2, 3, 4})}),
           MakeExample({"image", "unknown", "words"},
                       {Strings({""}), Numbers({1, 2, 3}), Strings({"x"})}),
-          MakeExample({"ids", "a name that is longer than words are", "pairs", "image", "box"},
-                      {Numbers({1, 300, 70'000, -1, int64_t{1} << 40, int64_t{1} << 55, 5}),
-                       Floats({1}), Floats({7, 8}), Strings({std::string(200, 'x')}),
-                       Floats({4, 3, 2, 1})})};
+          MakeExample(
+              {"ids", "a name that is longer than words are", "pairs", "image", "box"},
+              {Numbers({1, 300, 70'000, -1, int64_t{1} << 40, int64_t{1} << 55, 5}), Floats({1}),
+               Floats({7, 8}), Strings({std::string(200, 'x')}), Floats({4, 3, 2, 1})})};
 }
 
 Args ParseArgs(bool single) {

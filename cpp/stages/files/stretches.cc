@@ -69,7 +69,7 @@ StretchReaders::StretchReaders(Session& session, const StageLabel& stage, Cancel
       room_watch_(cancel_, room_),
       budget_watch_(session.budget(), room_),
       ready_watch_(cancel_, ready_),
-      desks_(static_cast<size_t>(threads)),
+      files_(static_cast<size_t>(threads)),
       workers_(
           Lane::kNative, stage.kind.c_str(),
           [this](int thread, Parking& parking) { Work(thread, parking); }, [] {}) {
@@ -96,7 +96,9 @@ StretchReaders::~StretchReaders() {
 }
 
 WaitStatus StretchReaders::Take(FileStretch& stretch) {
+  const auto all = [](int) { return true; };
   if (!ring_.try_pop(stretch)) {
+    workers_.Recall(all, true);
     const int64_t start = NowNs();
     const WaitStatus status = WaitUntil(ready_, cancel_, [&] { return ring_.try_pop(stretch); });
     stats_.wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
@@ -104,7 +106,7 @@ WaitStatus StretchReaders::Take(FileStretch& stretch) {
   }
   ++taken_;
   room_.NotifyAll();
-  if (!done()) workers_.Recall([](int) { return true; }, false);
+  if (!done()) workers_.Recall(all, false);
   return WaitStatus::kReady;
 }
 
@@ -113,52 +115,58 @@ bool StretchReaders::HasRoom(int64_t number) const {
   return ring_.has_room(slot) && (slot == ring_.head() || !session_.budget().over());
 }
 
+// Takes the number of a stretch for which there is room; -1 when there is no more to do.
+int64_t StretchReaders::TakeNumber(Parking& parking) {
+  int64_t number = 0;
+  const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
+  do {
+    const WaitStatus status = parking.Wait(room_, cancel_, ParkingPatience(), [&] {
+      number = next_.load(std::memory_order_relaxed);
+      return number >= plan_.count || HasRoom(number);
+    });
+    if (status != WaitStatus::kReady || cancel_.cancelled() || number >= plan_.count) return -1;
+    // relaxed: the numbers only have to differ. The ring carries what is read.
+  } while (!next_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
+  return number;
+}
+
 void StretchReaders::Work(int thread, Parking& parking) {
   const Session::Serving serving(session_);
-  Desk& desk = desks_[static_cast<size_t>(thread)];
   for (;;) {
     const InStage here(&stats_);
-    // relaxed: the numbers only have to differ. The ring carries what is read.
-    if (desk.number < 0) desk.number = next_.fetch_add(1, std::memory_order_relaxed);
-    if (desk.number >= plan_.count) return;
-    {
-      const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
-      if (parking.Wait(room_, cancel_, ParkingPatience(), [&] { return HasRoom(desk.number); }) !=
-          WaitStatus::kReady) {
-        return;
-      }
-    }
-    if (cancel_.cancelled()) return;
+    const int64_t number = TakeNumber(parking);
+    if (number < 0) return;
     const MonoTime start = NowNs();
-    FileStretch stretch = Read(desk);
+    FileStretch stretch = Read(number, files_[static_cast<size_t>(thread)]);
     StageStats::Add(stats_.busy_ns, NowNs() - start);
-    ring_.publish(static_cast<uint64_t>(std::exchange(desk.number, -1)), std::move(stretch));
+    ring_.publish(static_cast<uint64_t>(number), std::move(stretch));
     ready_.NotifyOne();
   }
 }
 
-FileStretch StretchReaders::Read(Desk& desk) {
+FileStretch StretchReaders::Read(int64_t number, std::unique_ptr<ByteSource>& file) {
   FileStretch stretch;
   try {
-    ReadInto(desk, stretch);
+    ReadInto(number, file, stretch);
   } catch (const std::exception&) {  // met again by who reads on in order
     stretch = FileStretch();
-    desk.bytes.reset();
+    file.reset();
   }
   return stretch;
 }
 
-void StretchReaders::ReadInto(Desk& desk, FileStretch& stretch) {
-  const int64_t begin = plan_.begin + desk.number * plan_.size;
+void StretchReaders::ReadInto(int64_t number, std::unique_ptr<ByteSource>& file,
+                              FileStretch& stretch) {
+  const int64_t begin = plan_.begin + number * plan_.size;
   const int64_t end = begin + plan_.size;
   // But for the first there is a byte before it, which says whether a record begins with it.
-  const int64_t from = desk.number == 0 ? begin : begin - 1;
-  if (!desk.bytes) desk.bytes = plan_.open(from);
-  ByteSource& bytes = *desk.bytes;
+  const int64_t from = number == 0 ? begin : begin - 1;
+  if (!file) file = plan_.open(from);
+  ByteSource& bytes = *file;
   bytes.Jump(static_cast<size_t>(from - bytes.window().offset));
   bytes.Fill(static_cast<size_t>(end - from + kTail));
   size_t at = 0;
-  if (desk.number > 0) {
+  if (number > 0) {
     const size_t most = std::min(bytes.window().size, static_cast<size_t>(plan_.size));
     const uint8_t* data = bytes.window().data;
     const void* line_end = most > 0 ? std::memchr(data, '\n', most) : nullptr;

@@ -42,16 +42,18 @@ struct StretchPlan {
   std::function<std::unique_ptr<RecordReader>()> reader;
 };
 
-// Each thread takes the number of a stretch, waits until there is room for it, reads it, and
-// publishes it under its number in a ring, from which the consumer takes them in order. An error is
-// no more than a stretch that is not whole: who reads on in order meets it where it belongs.
+// Each thread waits until there is room for the next stretch, takes its number, reads it, and
+// publishes it under that number in a ring, from which the consumer takes them in order. An error
+// is no more than a stretch that is not whole: who reads on in order meets it where it belongs.
 //
-// Who waits, and for what. A thread with a number waits for room; the consumer, which alone makes
-// room, notifies all of them when it has taken a stretch, and the budget does when it is no longer
-// exceeded. The thread with the lowest number that is not published always has room, whatever the
-// budget says, so the consumer, which waits for just that one, is notified in the end. Cancelling
-// ends both waits. The threads hold no foreign lock, and the consumer gives it up before it sleeps.
-// A thread that has waited for long leaves, and keeps its number for the one that replaces it.
+// Who waits, and for what. A thread without a number waits for room; the consumer, which alone
+// makes room, notifies all of them when it has taken a stretch, and the budget does when it is no
+// longer exceeded. For the stretch that the consumer waits for there is room whatever the budget
+// says: some thread has its number and does not wait, or one that waits sees that there is room and
+// takes it. So the consumer is notified in the end. Cancelling ends both waits. The threads hold no
+// foreign lock, and the consumer gives it up before it sleeps. A thread that has waited for long
+// leaves, without a number; the consumer replaces it when it has made room, and before it waits.
+// Where the system gives no thread then, those that are left do the work; without any, Take throws.
 class StretchReaders final {
  public:
   // Throws std::system_error when the system gives no thread at all.
@@ -64,15 +66,10 @@ class StretchReaders final {
   WaitStatus Take(FileStretch& stretch);
 
  private:
-  // What a thread works with, and the one that replaces it.
-  struct Desk {
-    int64_t number = -1;  // of the stretch that it has taken and not published; -1: none
-    std::unique_ptr<ByteSource> bytes;
-  };
-
   void Work(int thread, Parking& parking);
-  FileStretch Read(Desk& desk);
-  void ReadInto(Desk& desk, FileStretch& stretch);
+  int64_t TakeNumber(Parking& parking);
+  FileStretch Read(int64_t number, std::unique_ptr<ByteSource>& file);
+  void ReadInto(int64_t number, std::unique_ptr<ByteSource>& file, FileStretch& stretch);
   bool HasRoom(int64_t number) const;
 
   Session& session_;
@@ -85,8 +82,8 @@ class StretchReaders final {
   CancelToken::Watch room_watch_;
   Budget::Watch budget_watch_;
   CancelToken::Watch ready_watch_;
-  std::atomic<int64_t> next_{0};  // the first number that no thread has taken
-  std::vector<Desk> desks_;
+  std::atomic<int64_t> next_{0};                    // the first number that no thread has taken
+  std::vector<std::unique_ptr<ByteSource>> files_;  // of each thread, and the one that replaces it
   int64_t taken_ = 0;
   Crew workers_;  // last: joined before anything that they use is gone
 };

@@ -246,7 +246,7 @@ def dataset_calls(folder):
         "NumpyDataset": {"filenames": [str(folder / "rows.npz")], "arrays": "x"},
         "TarDataset": {"filenames": [str(archive)], "fields": "txt", "decode": True, **limited},
         "TarDataset (indexed)": {"filenames": [str(archive)], "indexed": True},
-        "TextLineDataset": {"filenames": [str(lines)], **limited},
+        "TextLineDataset": {"filenames": [str(lines)], "num_parallel_calls": 1, **limited},
         "TextLineDataset (indexed)": {"filenames": [str(lines)], "indexed": True},
         "TFRecordDataset": {"filenames": [str(records)], **limited},
         "TFRecordDataset (indexed)": {"filenames": [str(records)], "indexed": str(folder)},
@@ -338,7 +338,7 @@ def experimental_calls(folder):
         "Counter": {"start": 1, "step": 1, "dtype": np.int64},
         "CsvDataset": {"filenames": [str(lines)], "record_defaults": [np.int64], **csv}
         | {"compression_type": "", "buffer_size": 100, "header": True, "select_cols": [0]}
-        | {"max_record_bytes": 10**6},
+        | {"max_record_bytes": 10**6, "num_parallel_calls": 1},
         "CsvDataset (exclude)": {"filenames": [str(lines)], "record_defaults": [np.int64]}
         | {"header": True, "exclude_cols": [0]},
         "CsvDataset (indexed)": {"filenames": str(folder / "numbers.csv"), "indexed": True}

@@ -5,7 +5,9 @@
 - TFRecords of 300 bytes, batched by 1,024, beside the same loop, and beside the making of as many
   ``bytes`` objects of that size in Python, which no way to Python can avoid;
 - the lines of a text of 20 to 180 characters each, one by one and batched: the limit counts line
-  ends with memchr over the same reads; ``bytes.splitlines`` shows what the objects cost.
+  ends with memchr over the same reads; ``bytes.splitlines`` shows what the objects cost;
+- the same lines, of which a native function makes their lengths, and records of 8 numbers as CSV:
+  with ``num_parallel_calls=2`` on the reader, against without.
 
 Every loop runs in the same round as what it is compared with. The files are in the page cache.
 With ``prefetch`` the reading is done on a thread of its own, the making of objects in the loop.
@@ -28,6 +30,7 @@ from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, ma
 LARGE, LARGE_RECORDS = 100_000, 2000
 SMALL, SMALL_RECORDS = 300, 400_000
 LINES = 1_000_000
+CSV_RECORDS, CSV_COLUMNS = 100_000, 8
 BATCH = 1024
 SECONDS = 0.4  # of each native loop
 
@@ -43,8 +46,8 @@ def looping(program: Path, form: str, file: Path, units: int) -> Case:
     return case
 
 
-def write(folder: Path) -> tuple[Path, Path, Path]:
-    large, small, text = folder / "large", folder / "small", folder / "text"
+def write(folder: Path) -> tuple[Path, Path, Path, Path]:
+    large, small, text, table = (folder / name for name in ("large", "small", "text", "table"))
     for file, size, count in ((large, LARGE, LARGE_RECORDS), (small, SMALL, SMALL_RECORDS)):
         record = os.urandom(size)
         with ps.io.TFRecordWriter(file) as writer:
@@ -54,7 +57,21 @@ def write(folder: Path) -> tuple[Path, Path, Path]:
     lengths = np.random.default_rng(1).integers(20, 181, LINES)
     with text.open("wb") as lines:
         lines.writelines(letters[:length] + b"\n" for length in lengths.tolist())
-    return large, small, text
+    numbers = np.random.default_rng(2).integers(0, 10**6, (CSV_RECORDS, CSV_COLUMNS))
+    np.savetxt(table, numbers / [1, 1, 1, 1, 1000, 1000, 1000, 1000], "%g", ",")
+    return large, small, text, table
+
+
+def lengths(lines: ps.Dataset) -> ps.Dataset:
+    """Return how long each line is: nothing of it becomes an object of Python."""
+    return lines.batch(BATCH).map(ps.native(ps.strings.length))
+
+
+def columns(table: Path, calls: int | None) -> ps.Dataset:
+    """Return batches of the columns of a CSV file."""
+    types = [np.int64] * (CSV_COLUMNS // 2) + [np.float32] * (CSV_COLUMNS // 2)
+    records = ps.experimental.CsvDataset(table, types, num_parallel_calls=calls)
+    return records.batch(BATCH)
 
 
 def make_bytes() -> None:
@@ -74,9 +91,11 @@ def split(file: Path) -> None:
 def run() -> list[Figure]:
     program = built("record_loop")
     with tempfile.TemporaryDirectory() as folder:
-        large, small, text = write(Path(folder))
+        large, small, text, table = write(Path(folder))
         big, little = ps.TFRecordDataset(large), ps.TFRecordDataset(small)
         lines = ps.TextLineDataset(text)
+        shared = ps.TextLineDataset(text, num_parallel_calls=2)
+        csv, csv_shared = columns(table, None), columns(table, 2)
         rounds = interleaved(
             {
                 "large loop": looping(program, "records", large, LARGE_RECORDS),
@@ -91,6 +110,11 @@ def run() -> list[Figure]:
                 "lines": timed(lambda: drain(lines), LINES),
                 "lines batched": timed(lambda: drain(lines.batch(BATCH)), LINES),
                 "lines ahead": timed(lambda: drain(lines.batch(BATCH).prefetch(8)), LINES),
+                "lines shared": timed(lambda: drain(shared.batch(BATCH)), LINES),
+                "lengths": timed(lambda: drain(lengths(lines)), LINES),
+                "lengths shared": timed(lambda: drain(lengths(shared)), LINES),
+                "csv": timed(lambda: drain(csv), CSV_RECORDS),
+                "csv shared": timed(lambda: drain(csv_shared), CSV_RECORDS),
                 "lines by Python": timed(lambda: split(text), LINES),
             }
         )
@@ -116,6 +140,14 @@ def run() -> list[Figure]:
             note=f"objects alone {objects:.3g}, reading alone {loop:.3g} M/s",
         )
 
+    def gain(case: str, what: str) -> Figure:
+        return Figure(
+            f"{what}: speed with two threads / one",
+            rounds.ratio(case, f"{case} shared"),
+            "x",
+            note=f"{rate[f'{case} shared'] / 1e6:.3g} against {rate[case] / 1e6:.3g} M/s",
+        )
+
     return [
         share("large", "large loop", "TFRecords of 100 KB", at_least=80),
         share("large ahead", "large loop", "the same behind prefetch(4)"),
@@ -125,6 +157,9 @@ def run() -> list[Figure]:
         share("lines", "lines loop", "text lines, one by one"),
         share("lines batched", "lines loop", "text lines, batches of 1,024"),
         share("lines ahead", "lines loop", "the same behind prefetch(8)", at_least=60),
+        share("lines shared", "lines loop", "the same with num_parallel_calls=2"),
+        gain("lengths", "text lines, their lengths"),
+        gain("csv", f"CSV, {CSV_COLUMNS} columns, batches of 1,024"),
         share("lines by Python", "lines loop", "bytes.splitlines of the same, in memory"),
     ]
 

@@ -1,5 +1,5 @@
 // Crew: threads that leave, come back, and are refused by the system.
-#include "stages/map/crew.h"
+#include "runtime/crew.h"
 
 #include <atomic>
 #include <mutex>

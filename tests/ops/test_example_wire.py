@@ -233,3 +233,41 @@ def test_mutated_records_are_read_as_protobuf_does_or_refused():
                 same(found, expected(known, key.encode(), kind))
     assert read > 1000
     assert refused > 1000
+
+
+def outcome(parse):
+    """Return what a call gives, or the text of its error after the name of the example."""
+    try:
+        return parse()
+    except ps.DataError as error:
+        return str(error).partition("feature")[2]
+
+
+def examples_of(kind):
+    """Return a strategy for the kind and the features of some examples that have only it."""
+    features = st.lists(st.tuples(st.sampled_from(KEYS), st.just(kind), VALUES[kind]), max_size=6)
+    written = st.tuples(features, st.sampled_from([messages.PACKED, messages.UNPACKED]))
+    return st.tuples(st.just(kind), st.lists(written, min_size=4, max_size=9))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(list(DTYPES)).flatmap(examples_of),
+    st.lists(st.integers(0, 3), max_size=6),
+    st.none() | FEATURES,
+)
+def test_the_order_of_keys_changes_nothing(kind_and_examples, again, other):
+    kind, examples = kind_and_examples
+    records = [messages.example(*example) for example in examples]
+    records += [records[i] for i in again] + ([] if other is None else [messages.example(other)])
+    asked = {key.decode(): Var(DTYPES[kind]) for key in KEYS[:-1]}
+    alone = [outcome(lambda r=r: ps.io.parse_single_example(r, asked)) for r in records]
+    together = outcome(lambda: ps.io.parse_example(records, asked))
+    failed = [found for found in alone if isinstance(found, str)]
+    if failed:
+        assert together == failed[0]
+        return
+    for name, (values, splits) in together.items():
+        wanted = [found[name] for found in alone]
+        same(values, np.concatenate(wanted))
+        assert np.diff(splits).tolist() == [len(one) for one in wanted]

@@ -55,6 +55,23 @@ class TestRecordsInSmallPieces(OfFiles):
     expected = [(b"text\n%d" % row,) for i in range(3) for row in range(i + 2)]
 
 
+class TestParallelCalls(OfFiles):
+    @classmethod
+    def build(cls, num_parallel_calls=None):
+        calls = {"num_parallel_calls": num_parallel_calls}
+        return CsvDataset(cls.files, [0, str], header=True, buffer_size=1, **calls)
+
+    expected = TestRecords.expected
+
+
+@pytest.mark.parametrize("calls", [1, 2, ps.AUTOTUNE])
+def test_errors_come_at_their_records_whatever_the_calls(write, calls):
+    text = b"".join(b"%d,x\n" % i if i % 7 else b"%d\n" % i for i in range(3000))
+    alone = came(text, write, [0, b""])
+    assert sum(isinstance(step, Failure) for step in alone) == 429
+    assert_same(came(text, write, [0, b""], num_parallel_calls=calls), alone)
+
+
 def came(text, write, defaults, **arguments):
     return steps(iter(CsvDataset(write(text), defaults, **arguments)))
 

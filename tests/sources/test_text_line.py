@@ -57,6 +57,94 @@ class TestParallelReads(OfFiles):
     expected = list(in_turn(LINES, 3))
 
 
+STRETCH = 64 << 10  # the least that a thread reads at a time
+
+
+def long_lines():
+    """Return lines that end at, before and after the ends of stretches, and cover some of them."""
+    sizes = [100, 0, 8 * STRETCH // 3, 0, 5, STRETCH - 1, STRETCH - 2, 1, STRETCH, 3, 20_000]
+    lines = [bytes([97 + i % 26]) * size for i, size in enumerate(sizes * 2)]
+    # The next one begins with a stretch, and the last one has no line end.
+    used = sum(len(line) + 1 for line in lines)
+    return [*lines, b"." * (-used % STRETCH - 1), *([b"short"] * 12), b"\r", b"the end"]
+
+
+@pytest.fixture(scope="module")
+def long_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "long.txt"
+    path.write_bytes(b"\n".join(long_lines()))
+    return str(path)
+
+
+class TestParallelCalls(DatasetContract):
+    @pytest.fixture(autouse=True)
+    def _file(self, long_file):
+        type(self).file = long_file
+
+    @classmethod
+    def build(cls, num_parallel_calls=None):
+        return ps.TextLineDataset(cls.file, buffer_size=1, num_parallel_calls=num_parallel_calls)
+
+    expected = [line.removesuffix(b"\r") for line in long_lines()]
+
+
+@pytest.mark.parametrize("calls", [1, 2, 5, ps.AUTOTUNE])
+def test_threads_change_no_batch_and_no_randomness(tmp_path, calls):
+    lines = [b"%d" % (i * i) for i in range(120_000)]
+    path = tmp_path / "numbers.txt"
+    path.write_bytes(b"\r\n".join(lines))
+
+    def elements(calls):
+        ds = ps.TextLineDataset(path, buffer_size=1000, num_parallel_calls=calls)
+        return ds.map(lambda line: (line, ps.random.uniform((), seed=7))).batch(1024)
+
+    assert_same(list(elements(calls)), list(elements(None)))
+
+
+@pytest.mark.parametrize("calls", [None, 3])
+def test_a_line_that_is_too_long_is_an_error_where_it_is(tmp_path, calls):
+    path = tmp_path / "long.txt"
+    lines = [b"line %d" % i for i in range(60_000)]
+    path.write_bytes(b"\n".join([*lines, b"x" * 5000, *lines]))
+    ds = ps.TextLineDataset(
+        path, buffer_size=1, num_parallel_calls=calls, max_record_bytes=4096, on_error="raise"
+    )
+    came = steps(ds)
+    assert came[: len(lines)] == lines
+    assert "a record of 5000 bytes is longer" in str(came[len(lines)])
+    assert len(came) == len(lines) + 1
+
+
+def test_states_serve_any_number_of_threads(long_file):
+    def lines(calls):
+        return iter(ps.TextLineDataset(long_file, buffer_size=1, num_parallel_calls=calls))
+
+    wanted = list(lines(None))
+    for steps_before in (0, 3, len(wanted) // 2, len(wanted) - 1, len(wanted)):
+        for saved, restored in ((3, None), (None, 3), (2, 5)):
+            it = lines(saved)
+            for _ in range(steps_before):
+                next(it)
+            other = lines(restored)
+            other.set_state(it.get_state())
+            assert list(other) == wanted[steps_before:]
+
+
+def test_a_file_that_grows_while_threads_read_it_is_read_to_its_end(tmp_path):
+    path = tmp_path / "growing.txt"
+    path.write_bytes(b"%01000d\n" % 1 * 600)
+    it = iter(ps.TextLineDataset(path, buffer_size=1, num_parallel_calls=2))
+    assert [len(next(it)) for _ in range(70)] == [1000] * 70
+    with path.open("ab") as file:
+        file.write(b"more\n")
+    assert list(it)[-1] == b"more"
+
+
+def test_indexed_lines_take_no_threads(long_file):
+    with pytest.raises(ValueError, match="num_parallel_calls must be None, got 2"):
+        ps.TextLineDataset(long_file, num_parallel_calls=2, indexed=True)
+
+
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_compressed_files_have_the_same_lines(tmp_path, compression):
     paths = []

@@ -2,6 +2,7 @@
 // https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/feature.proto
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,7 +53,12 @@ class FeatureRequests {
   FeatureRequests(const Args& args, const std::string& name);
 
   const std::vector<FeatureRequest>& all() const { return all_; }
+  const std::vector<std::string>& keys() const { return keys_; }
   const std::string& key(const FeatureRequest& request) const { return keys_[request.key]; }
+  // The numbers of the requests for a key's values.
+  const std::vector<size_t>& of_key(size_t key) const { return of_key_[key]; }
+  // The number of a key; how many there are for one that was not requested.
+  size_t Search(std::string_view key) const;
   // Adds the entries of a message whose field 1 is the map: the last one of a key counts.
   // `found` has an entry for each key.
   void Find(std::string_view map, std::vector<FoundValue>& found) const;
@@ -60,14 +66,14 @@ class FeatureRequests {
   void Forget(std::vector<FoundValue>& found) const;
 
  private:
-  // keys_.size() for a key that was not requested. Most examples have their keys in the same order.
+  // Most examples have their keys in the same order.
   size_t NumberOf(std::string_view key, size_t guess) const {
     return guess < keys_.size() && keys_[guess] == key ? guess : Search(key);
   }
-  size_t Search(std::string_view key) const;
 
   std::vector<FeatureRequest> all_;
   std::vector<std::string> keys_;
+  std::vector<std::vector<size_t>> of_key_;
   std::unordered_map<std::string_view, size_t> numbers_;
 };
 
@@ -84,6 +90,8 @@ class ItemList {
     return at;
   }
   void Append(const uint8_t* items, size_t count);
+  // Takes those after the first `count` away.
+  void Keep(size_t count) { size_ = std::min(size_, count); }
   size_t itemsize() const { return itemsize_; }
   size_t size() const { return size_; }
   uint8_t* data() const { return buffer_->data(); }
@@ -107,6 +115,11 @@ class FeatureValues {
   FeatureValues(const FeatureRequest& request, int64_t examples);
   // Adds the values of a feature of an Example.
   void Add(const FoundValue& feature);
+  // The same for a Feature that is all of [at, end); faster when it is written as most are: one
+  // list, of packed numbers or of one string.
+  void AddWhole(const uint8_t* at, const uint8_t* end);
+  // Takes the values of those after the first `examples` away.
+  void Keep(int64_t examples);
   // Adds the values of a list of features of a SequenceExample.
   void AddList(const FoundValue& list);
   // The results, after all Add: of the one example alone, or of those in an array of shape `outer`.
@@ -119,6 +132,8 @@ class FeatureValues {
   // The number of values that were read; -1 when there is no list of values at all.
   int64_t Read(const FoundValue& feature);
   void ReadList(std::string_view list);
+  // Ends an example with `count` values; -1: it has not the feature.
+  void Close(int64_t count);
   void Check(int64_t count) const;
   Tensor Array(ItemList& column, const Tensor& serialized, const Shape& outer,
                const Shape& inner) const;

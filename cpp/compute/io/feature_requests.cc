@@ -57,11 +57,13 @@ FeatureRequests::FeatureRequests(const Args& args, const std::string& name) {
   const Tensor &keys = leaves.at(0), &rows = leaves.at(1);
   for (int64_t i = 0; i < keys.elements(); ++i) keys_.emplace_back(keys.string(i));
   for (size_t i = 0; i < keys_.size(); ++i) numbers_.emplace(keys_[i], i);
+  of_key_.resize(keys_.size());
   auto count = static_cast<size_t>(rows.elements() / kPlaces);
   auto* row = reinterpret_cast<const int64_t*>(rows.data());
   for (size_t i = 0; i < count; ++i, row += kPlaces) {
     FeatureRequest request;
     request.key = static_cast<size_t>(row[kKey]);
+    of_key_.at(request.key).push_back(i);
     request.form = static_cast<FeatureForm>(row[kForm]);
     request.kind = static_cast<ValueKind>(row[kKind]);
     request.type = TypeOf(request.kind, row[kText] != 0);

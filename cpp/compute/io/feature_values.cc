@@ -1,5 +1,6 @@
 // Values of a feature, read from their lists and made arrays of.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "compute/io/feature.h"
@@ -15,16 +16,19 @@ size_t ItemSize(ValueKind kind) {
   return kind == ValueKind::kInt64 ? sizeof(int64_t) : sizeof(TextSpan);
 }
 
+void ReadPackedFloats(std::string_view packed, ItemList& column) {
+  if (packed.size() % sizeof(float)) {
+    throw WireError{Format("{} bytes are no number of floats", packed.size()), packed.data()};
+  }
+  size_t count = packed.size() / sizeof(float);
+  if (count) std::memcpy(column.Extend<float>(count), packed.data(), packed.size());
+}
+
 void ReadFloats(std::string_view list, ItemList& column) {
   for (WireReader values(list); !values.done();) {
     uint32_t tag = values.Tag();
     if (tag == BytesTag(1)) {
-      std::string_view packed = values.Bytes();
-      if (packed.size() % sizeof(float)) {
-        throw WireError{Format("{} bytes are no number of floats", packed.size()), packed.data()};
-      }
-      size_t count = packed.size() / sizeof(float);
-      if (count) std::memcpy(column.Extend<float>(count), packed.data(), packed.size());
+      ReadPackedFloats(values.Bytes(), column);
     } else if (tag == Fixed32Tag(1)) {
       const uint8_t* value = values.Fixed(sizeof(float));
       std::memcpy(column.Extend<float>(1), value, sizeof(float));
@@ -34,24 +38,54 @@ void ReadFloats(std::string_view list, ItemList& column) {
   }
 }
 
+static_assert(std::endian::native == std::endian::little, "words are taken as they lie");
+
+// The next of packed numbers, whose last byte has no continuation bit. Eight bytes are looked at
+// together. Where fewer are left, they are the end of the eight that end there: these lie in the
+// example too, because packed numbers are inside of a list, which is inside of a feature, a map's
+// entry, a map and an example, and each of the five has two bytes before its content.
+uint64_t NextPacked(const uint8_t*& at, const uint8_t* end) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  constexpr uint64_t kStops = 0x8080808080808080;
+  const auto left = static_cast<size_t>(end - at);
+  uint64_t word;
+  if (left >= kWord) {
+    std::memcpy(&word, at, kWord);
+  } else {
+    std::memcpy(&word, end - kWord, kWord);
+    word >>= 8 * (kWord - left);
+  }
+  const uint64_t stops = ~word & kStops;
+  if (stops == 0) {
+    WireReader number({reinterpret_cast<const char*>(at), left});
+    const uint64_t value = number.Varint();
+    at = end - number.left();
+    return value;
+  }
+  at += (std::countr_zero(stops) >> 3) + 1;
+  word &= stops ^ (stops - 1);  // up to the byte without a continuation bit
+  // Groups of 7 bits come together: two, four, eight of them.
+  word = (word & 0x007F007F007F007F) | (word & 0x7F007F007F007F00) >> 1;
+  word = (word & 0x00003FFF00003FFF) | (word & 0x3FFF00003FFF0000) >> 2;
+  return (word & 0x000000000FFFFFFF) | (word & 0x0FFFFFFF00000000) >> 4;
+}
+
 // Numbers of 7 bits to a byte, of which the last one has no continuation bit.
 void ReadPacked(std::string_view packed, ItemList& column) {
   if (packed.empty()) return;
   auto* at = reinterpret_cast<const uint8_t*>(packed.data());
   auto* end = at + packed.size();
   if (end[-1] >= 0x80) throw WireError{"a number is cut off", end - 1};
-  WireReader numbers(packed);
-  uint64_t first = numbers.Varint();
-  *column.Extend<int64_t>(1) = static_cast<int64_t>(first);
-  if (numbers.done()) return;
-  at = end - numbers.left();
+  auto first = static_cast<int64_t>(NextPacked(at, end));
+  *column.Extend<int64_t>(1) = first;
+  if (at == end) return;
   auto count = static_cast<size_t>(std::count_if(at, end, [](uint8_t b) { return b < 0x80; }));
   auto* out = column.Extend<int64_t>(count);
-  if (count == numbers.left()) {
+  if (count == static_cast<size_t>(end - at)) {
     std::copy(at, end, out);
     return;
   }
-  for (size_t i = 0; i < count; ++i) out[i] = static_cast<int64_t>(numbers.Varint());
+  for (size_t i = 0; i < count; ++i) out[i] = static_cast<int64_t>(NextPacked(at, end));
 }
 
 void ReadInt64s(std::string_view list, ItemList& column) {
@@ -68,13 +102,16 @@ void ReadInt64s(std::string_view list, ItemList& column) {
   }
 }
 
+void AddString(std::string_view value, ItemList& column) {
+  auto begin = reinterpret_cast<int64_t>(value.data());
+  *column.Extend<TextSpan>(1) = {begin, begin + static_cast<int64_t>(value.size())};
+}
+
 void ReadStrings(std::string_view list, ItemList& column) {
   for (WireReader values(list); !values.done();) {
     uint32_t tag = values.Tag();
     if (tag == BytesTag(1)) {
-      std::string_view value = values.Bytes();
-      auto begin = reinterpret_cast<int64_t>(value.data());
-      *column.Extend<TextSpan>(1) = {begin, begin + static_cast<int64_t>(value.size())};
+      AddString(values.Bytes(), column);
     } else {
       values.Skip(tag);
     }
@@ -162,8 +199,40 @@ void FeatureValues::Check(int64_t count) const {
                          count)};
 }
 
-void FeatureValues::Add(const FoundValue& feature) {
-  int64_t count = feature.found ? Read(feature) : -1;
+void FeatureValues::Add(const FoundValue& feature) { Close(feature.found ? Read(feature) : -1); }
+
+void FeatureValues::AddWhole(const uint8_t* at, const uint8_t* end) {
+  auto until_end = [end](const uint8_t* begin) {
+    return std::string_view(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+  };
+  const size_t before = column_.size();
+  const uint8_t* list = at;
+  if (!EnterOnly(list, end, BytesTag(static_cast<uint32_t>(request_.kind)))) {
+    Add({true, until_end(at), {}});
+    return;
+  }
+  const uint8_t* values = list;
+  if (!EnterOnly(values, end, BytesTag(1)))
+    ReadList(until_end(list));
+  else if (request_.kind == ValueKind::kFloat)
+    ReadPackedFloats(until_end(values), column_);
+  else if (request_.kind == ValueKind::kInt64)
+    ReadPacked(until_end(values), column_);
+  else
+    AddString(until_end(values), column_);
+  Close(static_cast<int64_t>(column_.size() - before));
+}
+
+void FeatureValues::Keep(int64_t examples) {
+  if (request_.form == FeatureForm::kFixed) {
+    column_.Keep(static_cast<size_t>(examples * request_.items));
+    return;
+  }
+  if (ends_.size() > static_cast<size_t>(examples)) ends_.resize(static_cast<size_t>(examples));
+  column_.Keep(ends_.empty() ? 0 : static_cast<size_t>(ends_.back()));
+}
+
+void FeatureValues::Close(int64_t count) {
   if (count < 0 && !request_.may_miss) throw WireError{"it is missing and has no default_value"};
   if (request_.form == FeatureForm::kFixed) {
     if (count < 0)

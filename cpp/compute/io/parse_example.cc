@@ -1,5 +1,5 @@
 // io.parse_example and parse_single_example, and the same of sequence examples.
-#include "compute/io/feature.h"
+#include "compute/io/feature_order.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"
 #include "data/error.h"
@@ -118,24 +118,16 @@ class ParseExample final : public Op {
     Records records(op_, inputs, alone_ && !stacked);
     int64_t count = records.serialized.elements();
     FeatureTable table(requests_, count);
-    const std::string* key = nullptr;
-    std::vector<Tensor> results;
-    int64_t number = 0;
-    try {
-      for (; number < count; ++number) {
-        table.Clear();
-        for (WireReader example(records.serialized.string(number)); !example.done();) {
-          uint32_t tag = example.Tag();
-          if (tag == BytesTag(1))
-            table.Find(example.Bytes());
-          else
-            example.Skip(tag);
-        }
-        table.AddAll(AddFeature, &key);
+    if (count < kFewest) {
+      for (int64_t number = 0; number < count; ++number) AddExample(records, number, table);
+    } else {
+      FeatureOrder order(requests_, table.values());
+      for (int64_t number = 0; number < count; ++number) {
+        if (!order.hopeless() && order.Add(records.serialized.string(number), number)) continue;
+        AddExample(records, number, table);
       }
-    } catch (const WireError& error) {
-      records.Throw(error, number, key);
     }
+    std::vector<Tensor> results;
     for (FeatureValues& values : table.values()) {
       Append(values.Take(records.serialized, records.serialized.shape(), alone_), results);
     }
@@ -143,6 +135,26 @@ class ParseExample final : public Op {
   }
 
  private:
+  static constexpr int64_t kFewest = 4;  // examples in whose order it pays to look for keys
+
+  // Adds an example however it is written.
+  static void AddExample(const Records& records, int64_t number, FeatureTable& table) {
+    const std::string* key = nullptr;
+    try {
+      table.Clear();
+      for (WireReader example(records.serialized.string(number)); !example.done();) {
+        uint32_t tag = example.Tag();
+        if (tag == BytesTag(1))
+          table.Find(example.Bytes());
+        else
+          example.Skip(tag);
+      }
+      table.AddAll(AddFeature, &key);
+    } catch (const WireError& error) {
+      records.Throw(error, number, key);
+    }
+  }
+
   const std::string op_;
   const bool alone_;
   const FeatureRequests requests_;

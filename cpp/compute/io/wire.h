@@ -66,4 +66,26 @@ class WireReader {
   const uint8_t* end_;
 };
 
+// Whether [at, end) is one field with this tag, which has bytes and is below 128; if so, they begin
+// at `at` then. A length that takes more bytes than it need is left to those who read every
+// message.
+inline bool EnterOnly(const uint8_t*& at, const uint8_t* end, uint32_t tag) {
+  const auto left = static_cast<size_t>(end - at);
+  if (left < 2 || at[0] != tag) return false;
+  size_t length = at[1], head = 2;
+  if (length >= 0x80) {
+    length &= 0x7F;
+    for (int shift = 7;; shift += 7, ++head) {
+      constexpr size_t kLongestHead = 5;
+      if (head == left || head == kLongestHead) return false;
+      length |= size_t{at[head] & 0x7Fu} << shift;
+      if (at[head] < 0x80) break;
+    }
+    ++head;
+  }
+  if (length != left - head) return false;
+  at += head;
+  return true;
+}
+
 }  // namespace penstock

@@ -6,12 +6,16 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
+#include <system_error>
+#include <utility>
 
 #include "data/block_size.h"
 #include "engine/copied_args.h"
 #include "engine/session.h"
 #include "stages/files/byte_source.h"
+#include "stages/files/stretches.h"
 #include "storage/remote.h"
 
 namespace penstock {
@@ -19,7 +23,11 @@ namespace {
 
 constexpr const char* kFileName = "filename";
 constexpr const char* kWithFileName = "with_filename";
-constexpr int64_t kMostAtOnce = 256 << 20;  // of one read: memory is had for all of it
+constexpr const char* kCalls = "num_parallel_calls";
+constexpr int64_t kMostAtOnce = 256 << 20;   // of one read: memory is had for all of it
+constexpr int64_t kLeastStretch = 64 << 10;  // what a thread reads at a time is worth waking it
+constexpr int64_t kMostReaders = 1024;
+constexpr int64_t kFewestStretches = 4;  // that are worth threads
 
 Compression CompressionIn(const Args& args, const FileFormat& format) {
   if (args.Has("compression_type")) {
@@ -28,6 +36,12 @@ Compression CompressionIn(const Args& args, const FileFormat& format) {
   if (!format.named_compression) return Compression::kNone;
   const Compression named = CompressionByName(args.Text(kFileName));
   return CompressionOf(NameOf(named), format.stage);  // what was built in
+}
+
+// Threads that read; 0 for none.
+int64_t CallsIn(const Args& args) {
+  if (!args.Has(kCalls)) return 0;
+  return args.Int(kCalls) == kAutotune ? kAutotune : args.IntAtLeast(kCalls, 1);
 }
 
 bool WithName(const Args& args) { return args.Has(kWithFileName) && args.Bool(kWithFileName); }
@@ -50,7 +64,8 @@ class FileDataset final : public RecordFile {
         max_record_(static_cast<size_t>(args_.Has("max_record_bytes")
                                             ? args_.IntAtLeast("max_record_bytes", 1)
                                             : kMaxRecordBytes)),
-        with_name_(WithName(args_)) {
+        with_name_(WithName(args_)),
+        calls_(CallsIn(args_)) {
     format_.maker(args_);  // checks the arguments
   }
   int64_t cardinality() const override { return kUnknown; }
@@ -60,6 +75,14 @@ class FileDataset final : public RecordFile {
   const FileFormat& format() const override { return format_; }
   Compression compression() const override { return compression_; }
   size_t max_record() const override { return max_record_; }
+  int64_t chunk() const { return static_cast<int64_t>(chunk_); }
+  // Threads for a run of it.
+  int Threads(const Session& session) const {
+    if (!format_.lines || compression_ != Compression::kNone || IsRemote(*path_)) return 0;
+    if (session.options().debug) return 0;
+    return static_cast<int>(calls_ == kAutotune ? session.threads()
+                                                : std::min(calls_, kMostReaders));
+  }
   std::unique_ptr<ByteSource> Open(const Reading& reading) const {
     auto file = OpenFile(*path_, reading);
     return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
@@ -79,6 +102,7 @@ class FileDataset final : public RecordFile {
   size_t chunk_;
   size_t max_record_;
   bool with_name_;
+  int64_t calls_;
 };
 
 // The records of a block: where they lie in the window's memory, and in the file.
@@ -119,7 +143,10 @@ class RowSpans {
 class FileIterator final : public BlockIterator {
  public:
   FileIterator(std::shared_ptr<const FileDataset> data, const RunContext& context)
-      : data_(std::move(data)), cancel_(context.cancel), session_(*context.session) {}
+      : data_(std::move(data)),
+        cancel_(context.cancel),
+        session_(*context.session),
+        threads_(data_->Threads(session_)) {}
 
   void VisitState(StateVisitor& visitor) override {
     if (bytes_) offset_ = bytes_->window().offset;
@@ -149,8 +176,15 @@ class FileIterator final : public BlockIterator {
     if (finished_) return Block::AtEnd();
     if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
     try {
+      if (stretches_) {
+        Block block;
+        if (FromStretches(std::min(max_rows, kMostBlockRows), block)) return block;
+        LeaveStretches();
+      }
       if (!bytes_) Open();
-      return Records(std::min(max_rows, kMostBlockRows));
+      Block block = Records(std::min(max_rows, kMostBlockRows));
+      if (threads_ > 0 && block.rows > 0) ReadStretches();
+      return block;
     } catch (Error& error) {
       if (error.transient()) return Block::Of(std::move(error));
       if (error.os_error() == ENOMEM) throw;
@@ -167,16 +201,95 @@ class FileIterator final : public BlockIterator {
   }
 
  private:
-  void Open() {
-    auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget(), .begin = offset_});
+  std::unique_ptr<ByteSource> Opened(int64_t begin) const {
+    auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget(), .begin = begin});
     if (session_.slow().limit_ns() > 0) {
       bytes->Time(session_.slow(), Format("{} of {}", label().text(), *data_->path()));
     }
-    if (offset_ > 0) bytes->Seek(offset_);
+    if (begin > 0) bytes->Seek(begin);
+    return bytes;
+  }
+
+  void Open() {
+    auto bytes = Opened(offset_);
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);
     jumps_ = reader_->extent_bytes() && bytes_->left() >= 0;
   }
+
+  // --- with threads ---
+
+  // After the first records, which have shown what kind of file it is: lets threads read the rest,
+  // if it is long enough for that.
+  void ReadStretches() {
+    const int threads = std::exchange(threads_, 0);  // once
+    const int64_t left = bytes_->left();
+    StretchPlan plan;
+    plan.size = std::max(data_->chunk(), kLeastStretch);
+    plan.count = left / plan.size;
+    if (plan.count < kFewestStretches) return;
+    plan.begin = bytes_->window().offset;
+    plan.max_record = data_->max_record();
+    plan.open = [this](int64_t begin) { return Opened(begin); };
+    plan.reader = [this] { return data_->Reader(); };
+    try {
+      stretches_.emplace(session_, label(), cancel_.Child(), stats(), threads, std::move(plan));
+    } catch (const std::system_error& refusal) {
+      session_.NoteRefusal(label(), refusal);
+      return;
+    }
+    offset_ = bytes_->window().offset;
+    bytes_.reset();
+    threads_add_busy_ = true;
+  }
+
+  // Rows, an error to ask again after, or false when the rest is to be read in order.
+  bool FromStretches(int64_t most, Block& block) {
+    while (row_ == stretch_.rows()) {
+      if (!std::exchange(whole_, true) || stretches_->done()) return false;
+      stretch_ = FileStretch();
+      row_ = 0;
+      try {
+        const WaitStatus status = stretches_->Take(stretch_);
+        if (status != WaitStatus::kReady) {
+          block = Block::Of(Error(
+              status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled,
+              ""));
+          return true;
+        }
+      } catch (const std::system_error& refusal) {
+        session_.NoteRefusal(label(), refusal);
+        whole_ = false;
+      }
+      whole_ = whole_ && stretch_.whole;
+      // The file has been written to meanwhile.
+      if (stretch_.rows() > 0 && stretch_.offsets.front() != offset_) return false;
+    }
+    TakeRows(std::min(most, stretch_.rows() - row_), block);
+    return true;
+  }
+
+  void TakeRows(int64_t rows, Block& block) {
+    const auto first = stretch_.offsets.begin() + row_;
+    block.rows = rows;
+    block.origins.first = {static_cast<uint64_t>(index_), index_, data_->path(), *first};
+    block.origins.offsets.assign(first, first + rows);
+    if (data_->with_name()) AddName(rows, block);
+    block.columns.push_back(Tensor::Packed(TypeCode::kBytes, {rows}, stretch_.spans, stretch_.bytes,
+                                           static_cast<size_t>(row_)));
+    row_ += rows;
+    index_ += rows;
+    offset_ = row_ < stretch_.rows() ? first[rows] : stretch_.next;
+  }
+
+  void LeaveStretches() {
+    stretches_.reset();
+    stretch_ = FileStretch();
+    row_ = 0;
+    threads_add_busy_ = false;
+  }
+
+  // --- in order ---
 
   // An error instead of a record; `last`: nothing comes after it.
   Block Fail(Error error, bool last) {
@@ -367,11 +480,16 @@ class FileIterator final : public BlockIterator {
   bool short_ = false;      // the file ends within the record that begins here
   bool jumps_ = false;      // the next record can be found without reading this one
   bool finished_ = false;
+  int threads_;  // that are to read the rest; 0: none, or they have begun
+  FileStretch stretch_;
+  int64_t row_ = 0;                          // of the stretch
+  bool whole_ = true;                        // what follows the stretch may come from the next one
+  std::optional<StretchReaders> stretches_;  // last: its threads end before what they use is gone
 };
 
 std::string FileDataset::Boundaries() const {
-  constexpr std::array<std::string_view, 5> kOthers{kFileName, kWithFileName, "compression_type",
-                                                    "buffer_size", "max_record_bytes"};
+  constexpr std::array<std::string_view, 6> kOthers{
+      kFileName, kWithFileName, kCalls, "compression_type", "buffer_size", "max_record_bytes"};
   std::string text = kind();
   for (const auto& [name, value] : args_.values()) {
     if (std::ranges::find(kOthers, name) != kOthers.end()) continue;
@@ -423,7 +541,9 @@ FunctionPtr MakeReader(const std::string& kind, const Args& args) {
 }
 
 StageTraits TraitsOf(const FileFormat& format) {
-  return {.reads = kFileName, .format = format.stage};
+  StageTraits traits{.reads = kFileName, .format = format.stage};
+  if (format.lines) traits.timing_arguments = {kCalls};
+  return traits;
 }
 
 std::shared_ptr<RecordFile> MakeFileDataset(const FileFormat& format, const Args& args) {

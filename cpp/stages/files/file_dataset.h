@@ -18,6 +18,8 @@ struct FileFormat {
   const char* stage;  // the stage's name in errors
   Beginning beginning;
   RecordReaderMaker maker;
+  // A record ends at a '\n', wherever that stands: threads can begin anywhere in a file.
+  bool lines = false;
   bool named_compression = false;  // without a compression_type, the name of a file says it
 };
 
@@ -42,8 +44,10 @@ class RecordFile : public Dataset {
 
 // A dataset of the records of the file `filename`, which is decompressed as `compression_type` and
 // read `buffer_size` bytes at a time. `with_filename`: each comes as a pair of that name and
-// itself. Nothing is read after a record of more than `max_record_bytes` (kMaxRecordBytes), so that
-// a small file cannot take all memory. The format's own arguments are checked.
+// itself. With `num_parallel_calls`, so many threads read stretches of a file of lines that is
+// long, on this machine and not compressed; nothing else changes. Nothing is read after a record of
+// more than `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The
+// format's own arguments are checked.
 std::shared_ptr<RecordFile> MakeFileDataset(const FileFormat& format, const Args& args);
 // What a stage that reads such files says of itself.
 StageTraits TraitsOf(const FileFormat& format);

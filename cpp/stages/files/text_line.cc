@@ -83,10 +83,10 @@ class TextLineReader final : public FormatReader<TextLineReader> {
   size_t searched_ = 0;  // bytes of the window without a line end
 };
 
-const FileFormat kTextLines{"TextLineDataset", Beginning::kText,
-                            [](const Args&) -> std::unique_ptr<RecordReader> {
-                              return std::make_unique<TextLineReader>();
-                            }};
+const FileFormat kTextLines{
+    "TextLineDataset", Beginning::kText,
+    [](const Args&) -> std::unique_ptr<RecordReader> { return std::make_unique<TextLineReader>(); },
+    true};
 
 const RegisterDataset text_line_stage("text_line", TraitsOf(kTextLines),
                                       [](const std::vector<DatasetPtr>&,

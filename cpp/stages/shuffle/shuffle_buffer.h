@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/dataset.h"
 #include "engine/fills_ahead.h"
 #include "engine/held_bytes.h"
 #include "engine/row_cursor.h"

@@ -39,13 +39,15 @@ class _WholeRecords:
     They are left out file by file: they have neither a turn among files nor a slot in a shuffle.
     """
 
-    def __init__(self, args: dict[str, Any], fields: CsvFields) -> None:
+    def __init__(self, args: dict[str, Any], fields: CsvFields, calls: int | None) -> None:
         self.args = args
         self.fields = fields
+        self.calls = calls
 
     def __call__(self, name: str) -> Dataset:
         records = read_files("csv_record", name, self.args, None)
-        return csv_fields("make_csv_dataset", records, self.fields).ignore_errors()
+        columns = csv_fields("make_csv_dataset", records, self.fields, self.calls)
+        return columns.ignore_errors()
 
     def of(self, files: Dataset, reads: int | None, deterministic: bool | None) -> Dataset:
         """Return the records of files, of several at a time if asked to."""
@@ -82,6 +84,7 @@ def make_csv_dataset(
     ignore_errors: bool = False,
     encoding: str = "utf-8",
     *,
+    num_parallel_calls: int | None = None,
     max_record_bytes: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
@@ -132,6 +135,8 @@ def make_csv_dataset(
         found out without it.
     encoding : str
         The encoding of the files, to find names and types.
+    num_parallel_calls : int, optional
+        As in `CsvDataset`; with `ignore_errors`, for each of the files that are read at a time.
     max_record_bytes : int, optional
         As in `TextLineDataset`.
     storage_options : dict, optional
@@ -205,12 +210,13 @@ def make_csv_dataset(
     deterministic = False if sloppy else None
     epochs = (num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
     if ignore_errors:
-        whole = _WholeRecords(args, fields)
+        whole = _WholeRecords(args, fields, num_parallel_calls)
         dataset = shuffled_epochs(whole.of(dataset, num_parallel_reads, deterministic), *epochs)
     else:
         records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
         # Records are decoded after the shuffle, where many are at a time.
-        dataset = csv_fields("make_csv_dataset", shuffled_epochs(records, *epochs), fields)
+        records = shuffled_epochs(records, *epochs)
+        dataset = csv_fields("make_csv_dataset", records, fields, num_parallel_calls)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
     named = _Named(names, label_name)
     spec = dataset.element_spec

@@ -39,9 +39,11 @@ class CsvFields:
         return _core.Spec(tuple(TensorSpec((), types[i]) for i in self.keep))
 
 
-def csv_fields(stage: str, records: Dataset, fields: CsvFields) -> Dataset:
+def csv_fields(
+    stage: str, records: Dataset, fields: CsvFields, num_parallel_calls: int | None = None
+) -> Dataset:
     """Return the fields of records, of which the types are known beforehand."""
-    dataset = map_for(stage, records, native(fields))
+    dataset = map_for(stage, records, native(fields), num_parallel_calls, deterministic=True)
     dataset._node.set_spec(fields.spec())
     return dataset
 
@@ -75,6 +77,9 @@ class CsvDataset(Source):
         The columns to read, ascending. Fields after the last one are not examined.
     exclude_cols : sequence of int, optional
         The columns to leave out, ascending, instead.
+    num_parallel_calls : int, optional
+        Threads that decode records; AUTOTUNE (-1) chooses. None decodes in the thread that asks.
+        Order, states and errors are the same.
     max_record_bytes : int, optional
         As in `TextLineDataset`.
     indexed : bool, str or path
@@ -125,6 +130,7 @@ class CsvDataset(Source):
         select_cols: Sequence[int] | None = None,
         exclude_cols: Sequence[int] | None = None,
         *,
+        num_parallel_calls: int | None = None,
         max_record_bytes: int | None = None,
         indexed: bool | Names = False,
         storage_options: Mapping[str, Any] | None = None,
@@ -151,7 +157,7 @@ class CsvDataset(Source):
             **file_args("CsvDataset", compression_type, buffer_size, max_record_bytes),
         }
         records = read_files("csv_record", filenames, args, None, indexed=indexed)
-        self._become(csv_fields("CsvDataset", records, fields))
+        self._become(csv_fields("CsvDataset", records, fields, num_parallel_calls))
 
 
 def _around(left_out: list[int], defaults: list[Any]) -> tuple[list[int], list[Any]]:

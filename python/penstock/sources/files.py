@@ -219,6 +219,9 @@ class TextLineDataset(Source):
         The files, or their URLs.
     compression_type, buffer_size, num_parallel_reads, name, on_error, max_errors
         As of `TFRecordDataset`.
+    num_parallel_calls : int, optional
+        Threads that read one file, stretch by stretch; AUTOTUNE (-1) takes one for each processor.
+        None reads in the thread that asks. Order, states and errors are the same.
     max_record_bytes : int, optional
         The most bytes of one line; else as of `TFRecordDataset`.
     indexed : bool, str or path
@@ -240,7 +243,9 @@ class TextLineDataset(Source):
 
     Notes
     -----
-    Order, states and pipes are as with `TFRecordDataset`.
+    Order, states and pipes are as with `TFRecordDataset`. The threads of `num_parallel_calls` read
+    files that have at least four times `buffer_size` bytes, are not compressed, and are on this
+    machine; others are read as without it.
 
     Examples
     --------
@@ -262,6 +267,7 @@ class TextLineDataset(Source):
         num_parallel_reads: int | None = None,
         name: str | None = None,
         *,
+        num_parallel_calls: int | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_record_bytes: int | None = None,
@@ -269,6 +275,13 @@ class TextLineDataset(Source):
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         args = file_args("TextLineDataset", compression_type, buffer_size, max_record_bytes)
+        if num_parallel_calls is not None:
+            if indexed is not False:
+                raise ValueError(
+                    "TextLineDataset: with indexed, num_parallel_calls must be None, got "
+                    f"{num_parallel_calls}: lines are read by their positions"
+                )
+            args["num_parallel_calls"] = num_parallel_calls
         self._become(
             read_files(
                 "text_line",

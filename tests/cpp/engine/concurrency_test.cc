@@ -58,6 +58,8 @@ std::vector<Pipeline> Pipelines() {
        Interleave(Range(60), Opens(Slow), 4, 0)},
       {"shuffle of epochs", Repeat(Shuffle(tripled(100, 3), 30), 3),
        Repeat(Shuffle(triple(100), 30), 3)},
+      {"lines of a file", Lines(3), Lines(0)},
+      {"lines of a file, made ahead", Prefetch(Lines(2), 2), Lines(0)},
       {"cache", Repeat(Prefetch(Cache(tripled(100, 3)), 2), 3), Repeat(Cache(triple(100)), 3)},
       {"one cache in two branches",
        [&] {

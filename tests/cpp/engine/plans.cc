@@ -1,8 +1,15 @@
 // Plans made by name, as Python makes them, and functions that take their time.
 #include "plans.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -93,6 +100,32 @@ class Opener final : public Function {
   DatasetPtr (*const make_)(int64_t);
 };
 
+// A file with lines of all sizes, as long as the program runs.
+class TextFile final {
+ public:
+  TextFile() : path_(TemporaryPath()) {
+    std::ofstream file(path_, std::ios::binary);
+    for (uint64_t i = 0; i < 500; ++i) {
+      const size_t size = i % 90 == 50 ? 150'000 : i * 0x9E3779B97F4A7C15u >> 53;
+      file << std::string(size, static_cast<char>('a' + i % 26)) << (i % 3 ? "\n" : "\r\n");
+    }
+    file << "the last one has no end";
+  }
+  ~TextFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  static std::filesystem::path TemporaryPath() {
+    std::string name = (std::filesystem::temp_directory_path() / "penstock-XXXXXX").string();
+    const int file = mkstemp(name.data());
+    if (file < 0) throw Error(ErrorKind::kRuntime, "no temporary file can be made");
+    close(file);
+    return name;
+  }
+
+  const std::filesystem::path path_;
+};
+
 }  // namespace
 
 DatasetPtr Range(int64_t stop) {
@@ -131,6 +164,13 @@ DatasetPtr Shuffle(DatasetPtr input, int64_t buffer) {
 DatasetPtr Repeat(DatasetPtr input, int64_t count) {
   return Make("repeat", {std::move(input)}, {{"count", count}});
 }
+DatasetPtr Lines(int64_t calls) {
+  static const TextFile file;
+  Named named = {
+      {"filename", file.path()}, {"compression_type", std::string()}, {"buffer_size", int64_t{1}}};
+  if (calls > 0) named.emplace_back("num_parallel_calls", calls);
+  return Make("text_line", {}, named);
+}
 DatasetPtr Cache(DatasetPtr input) { return Make("cache", {std::move(input)}); }
 DatasetPtr Zip(DatasetPtr one, DatasetPtr other) {
   auto pair = Structure::Tuple({Structure::Leaf(), Structure::Leaf()});
@@ -164,7 +204,10 @@ Came Pull(Session& session, int64_t steps, int64_t rows) {
       int64_t first = 0;
       const Element element = block.Row(i);
       const Tensor& leaf = element.leaves.front();
-      if (leaf.elements() > 0) std::memcpy(&first, leaf.data(), sizeof(first));
+      if (leaf.dtype().is_reference())
+        first = static_cast<int64_t>(std::hash<std::string_view>()(leaf.string()));
+      else if (leaf.elements() > 0)
+        std::memcpy(&first, leaf.data(), sizeof(first));
       came.numbers.push_back(first);
     }
     steps -= block.steps();

@@ -28,6 +28,10 @@ DatasetPtr Zip(DatasetPtr one, DatasetPtr other);
 // Opens what `function` does for each element; `calls`: how many datasets run ahead, 0: none does.
 DatasetPtr Interleave(DatasetPtr input, PlannedFunction function, int64_t cycle, int64_t calls);
 
+// The lines of a text file of several stretches, some of which a line covers whole. `calls`:
+// threads that read it; 0: none does.
+DatasetPtr Lines(int64_t calls);
+
 // What a test function does with a number x. All take a while that differs from element to element,
 // so that calls overtake each other.
 enum class Does {
@@ -42,7 +46,7 @@ PlannedFunction IsEven();
 // Opens the dataset that `make` gives for x.
 PlannedFunction Opens(DatasetPtr (*make)(int64_t x));
 
-// What came: the first item of each element, and how many errors.
+// What came: the first item of each element (a hash, of a string), and how many errors.
 struct Came {
   std::vector<int64_t> numbers;
   int64_t errors = 0;

@@ -84,10 +84,20 @@ class ItemList {
   // Room for `count` more items, which are counted as written.
   template <typename T>
   T* Extend(size_t count) {
-    if (size_ + count > capacity_) Grow(size_ + count);
-    T* at = reinterpret_cast<T*>(buffer_->data()) + size_;
+    MakeRoom(count);
+    T* at = Next<T>();
     size_ += count;
     return at;
+  }
+  bool HasRoom(size_t count) const { return size_ + count <= capacity_; }
+  void MakeRoom(size_t count) {
+    if (!HasRoom(count)) Grow(size_ + count);
+  }
+  // Where the next item will be: items that are written there, where there is room, are counted by
+  // Extend.
+  template <typename T>
+  T* Next() {
+    return reinterpret_cast<T*>(buffer_->data()) + size_;
   }
   void Append(const uint8_t* items, size_t count);
   // Takes those after the first `count` away.
@@ -132,9 +142,13 @@ class FeatureValues {
   // The number of values that were read; -1 when there is no list of values at all.
   int64_t Read(const FoundValue& feature);
   void ReadList(std::string_view list);
+  void AddUnusual(std::string_view feature);
   // Ends an example with `count` values; -1: it has not the feature.
   void Close(int64_t count);
-  void Check(int64_t count) const;
+  void Check(int64_t count) const {
+    if (count != request_.items) RefuseCount(count);
+  }
+  [[noreturn]] void RefuseCount(int64_t count) const;
   Tensor Array(ItemList& column, const Tensor& serialized, const Shape& outer,
                const Shape& inner) const;
   Tensor Strings(ItemList& column, const Tensor& serialized, const Shape& shape) const;

@@ -7,17 +7,11 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kWord = sizeof(uint64_t);
+constexpr size_t kKeyWord = sizeof(uint64_t);
 constexpr size_t kHead = 2;           // bytes of a tag and of a length below 128
 constexpr size_t kLongestKey = 0x7F;  // that has such a length
 constexpr size_t kMostOthers = 1024;  // keys that nobody requested and that are remembered
 constexpr auto kNoKey = static_cast<size_t>(-1);
-
-uint64_t WordAt(const void* at) {
-  uint64_t word;
-  std::memcpy(&word, at, kWord);
-  return word;
-}
 
 }  // namespace
 
@@ -40,7 +34,7 @@ size_t FeatureOrder::MakeKnown(std::string_view key, size_t number) {
   std::string begin{static_cast<char>(BytesTag(1)), static_cast<char>(key.size())};
   begin += key;
   if (key.size() > kLongestKey) known.size = kNoKey;  // always looked up
-  const size_t bytes = std::min(begin.size(), kWord);
+  const size_t bytes = std::min(begin.size(), kKeyWord);
   std::memset(&known.mask, 0xFF, bytes);
   std::memcpy(&known.first, begin.data(), bytes);
   known.last_at = begin.size() - bytes;
@@ -95,10 +89,10 @@ bool FeatureOrder::AddEntries(std::string_view features) {
 
 bool FeatureOrder::Begins(const KnownKey& known, const uint8_t* at, const uint8_t* end) const {
   if (static_cast<size_t>(end - at) < known.size) return false;
-  if (static_cast<size_t>(limit_ - at) < kWord) return false;  // words are read whole
+  if (static_cast<size_t>(limit_ - at) < kKeyWord) return false;  // words are read whole
   if ((WordAt(at) & known.mask) != known.first) return false;
   if ((WordAt(at + known.last_at) & known.mask) != known.last) return false;
-  return known.size <= 2 * kWord ||
+  return known.size <= 2 * kKeyWord ||
          std::memcmp(at + kHead, known.key.data(), known.key.size()) == 0;
 }
 

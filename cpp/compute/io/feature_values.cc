@@ -40,52 +40,54 @@ void ReadFloats(std::string_view list, ItemList& column) {
 
 static_assert(std::endian::native == std::endian::little, "words are taken as they lie");
 
-// The next of packed numbers, whose last byte has no continuation bit. Eight bytes are looked at
-// together. Where fewer are left, they are the end of the eight that end there: these lie in the
-// example too, because packed numbers are inside of a list, which is inside of a feature, a map's
-// entry, a map and an example, and each of the five has two bytes before its content.
-uint64_t NextPacked(const uint8_t*& at, const uint8_t* end) {
-  constexpr size_t kWord = sizeof(uint64_t);
-  constexpr uint64_t kStops = 0x8080808080808080;
-  const auto left = static_cast<size_t>(end - at);
-  uint64_t word;
-  if (left >= kWord) {
-    std::memcpy(&word, at, kWord);
-  } else {
-    std::memcpy(&word, end - kWord, kWord);
-    word >>= 8 * (kWord - left);
+constexpr size_t kWord = sizeof(uint64_t);
+constexpr uint64_t kStops = 0x8080808080808080;  // of the last bytes of numbers, not set there
+
+// The number of 7 bits to a byte at [first, last], the only byte without a continuation bit. The
+// eight bytes that end with it are in the example, too, however few of them are its own: packed
+// numbers are inside of a list, which is inside of a feature, a map's entry, a map and an example,
+// and each of the five has two bytes before its content.
+uint64_t PackedNumber(const uint8_t* first, const uint8_t* last) {
+  const auto before = static_cast<size_t>(last - first);
+  if (before >= kWord) [[unlikely]] {
+    return WireReader({reinterpret_cast<const char*>(first), before + 1}).Varint();
   }
-  const uint64_t stops = ~word & kStops;
-  if (stops == 0) {
-    WireReader number({reinterpret_cast<const char*>(at), left});
-    const uint64_t value = number.Varint();
-    at = end - number.left();
-    return value;
-  }
-  at += (std::countr_zero(stops) >> 3) + 1;
-  word &= stops ^ (stops - 1);  // up to the byte without a continuation bit
+  uint64_t word = WordAt(last - (kWord - 1)) >> 8 * (kWord - 1 - before);
   // Groups of 7 bits come together: two, four, eight of them.
   word = (word & 0x007F007F007F007F) | (word & 0x7F007F007F007F00) >> 1;
   word = (word & 0x00003FFF00003FFF) | (word & 0x3FFF00003FFF0000) >> 2;
   return (word & 0x000000000FFFFFFF) | (word & 0x0FFFFFFF00000000) >> 4;
 }
 
-// Numbers of 7 bits to a byte, of which the last one has no continuation bit.
+// Numbers of 7 bits to a byte, of which the last one has no continuation bit. Where each ends is
+// seen for eight bytes together, so that no number waits for the one before it.
 void ReadPacked(std::string_view packed, ItemList& column) {
   if (packed.empty()) return;
   auto* at = reinterpret_cast<const uint8_t*>(packed.data());
-  auto* end = at + packed.size();
+  auto* const end = at + packed.size();
   if (end[-1] >= 0x80) throw WireError{"a number is cut off", end - 1};
-  auto first = static_cast<int64_t>(NextPacked(at, end));
-  *column.Extend<int64_t>(1) = first;
-  if (at == end) return;
-  auto count = static_cast<size_t>(std::count_if(at, end, [](uint8_t b) { return b < 0x80; }));
-  auto* out = column.Extend<int64_t>(count);
-  if (count == static_cast<size_t>(end - at)) {
-    std::copy(at, end, out);
-    return;
+  if (!column.HasRoom(packed.size())) {  // each has a byte at least
+    column.MakeRoom(
+        static_cast<size_t>(std::count_if(at, end, [](uint8_t b) { return b < 0x80; })));
   }
-  for (size_t i = 0; i < count; ++i) out[i] = static_cast<int64_t>(NextPacked(at, end));
+  auto* const begin = column.Next<int64_t>();
+  auto* out = begin;
+  for (const uint8_t* first = at; at < end; at += kWord) {
+    const auto left = static_cast<size_t>(end - at);
+    uint64_t stops;
+    if (left >= kWord) {
+      stops = ~WordAt(at) & kStops;
+    } else {
+      stops = ~WordAt(end - kWord) & kStops;
+      stops >>= 8 * (kWord - left);
+    }
+    for (; stops != 0; stops &= stops - 1) {
+      const uint8_t* last = at + (std::countr_zero(stops) >> 3);
+      *out++ = static_cast<int64_t>(PackedNumber(first, last));
+      first = last + 1;
+    }
+  }
+  column.Extend<int64_t>(static_cast<size_t>(out - begin));
 }
 
 void ReadInt64s(std::string_view list, ItemList& column) {
@@ -191,8 +193,7 @@ int64_t FeatureValues::Read(const FoundValue& feature) {
   return static_cast<int64_t>(column_.size() - before);
 }
 
-void FeatureValues::Check(int64_t count) const {
-  if (count == request_.items) return;
+void FeatureValues::RefuseCount(int64_t count) const {
   throw WireError{Format("{} {} of {} expected for shape {}, got {}", request_.items,
                          std::string_view(request_.items == 1 ? "value" : "values"),
                          kKindNames[static_cast<size_t>(request_.kind)], request_.shape.ToString(),
@@ -202,26 +203,24 @@ void FeatureValues::Check(int64_t count) const {
 void FeatureValues::Add(const FoundValue& feature) { Close(feature.found ? Read(feature) : -1); }
 
 void FeatureValues::AddWhole(const uint8_t* at, const uint8_t* end) {
-  auto until_end = [end](const uint8_t* begin) {
-    return std::string_view(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
-  };
-  const size_t before = column_.size();
-  const uint8_t* list = at;
-  if (!EnterOnly(list, end, BytesTag(static_cast<uint32_t>(request_.kind)))) {
-    Add({true, until_end(at), {}});
-    return;
+  const uint8_t* values = at;
+  if (!EnterOnly(values, end, BytesTag(static_cast<uint32_t>(request_.kind))) ||
+      !EnterOnly(values, end, BytesTag(1))) [[unlikely]] {
+    return AddUnusual({reinterpret_cast<const char*>(at), static_cast<size_t>(end - at)});
   }
-  const uint8_t* values = list;
-  if (!EnterOnly(values, end, BytesTag(1)))
-    ReadList(until_end(list));
-  else if (request_.kind == ValueKind::kFloat)
-    ReadPackedFloats(until_end(values), column_);
+  const size_t before = column_.size();
+  const std::string_view content(reinterpret_cast<const char*>(values),
+                                 static_cast<size_t>(end - values));
+  if (request_.kind == ValueKind::kFloat)
+    ReadPackedFloats(content, column_);
   else if (request_.kind == ValueKind::kInt64)
-    ReadPacked(until_end(values), column_);
+    ReadPacked(content, column_);
   else
-    AddString(until_end(values), column_);
+    AddString(content, column_);
   Close(static_cast<int64_t>(column_.size() - before));
 }
+
+void FeatureValues::AddUnusual(std::string_view feature) { Add({true, feature, {}}); }
 
 void FeatureValues::Keep(int64_t examples) {
   if (request_.form == FeatureForm::kFixed) {
@@ -233,6 +232,7 @@ void FeatureValues::Keep(int64_t examples) {
 }
 
 void FeatureValues::Close(int64_t count) {
+  if (request_.form == FeatureForm::kFixed && count == request_.items) return;
   if (count < 0 && !request_.may_miss) throw WireError{"it is missing and has no default_value"};
   if (request_.form == FeatureForm::kFixed) {
     if (count < 0)

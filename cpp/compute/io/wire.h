@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,13 @@ class WireReader {
   const uint8_t* at_;
   const uint8_t* end_;
 };
+
+// Eight bytes as they lie.
+inline uint64_t WordAt(const void* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
 
 // Whether [at, end) is one field with this tag, which has bytes and is below 128; if so, they begin
 // at `at` then. A length that takes more bytes than it need is left to those who read every

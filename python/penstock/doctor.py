@@ -138,7 +138,7 @@ def _processors() -> Iterator[Finding]:
     yield Finding("cpu", "cpu quota", f"{quota:g} processors" if limited else "none")
     yield Finding("cpu", "cpu effective", f"{cpu['effective']} threads by default")
     used = _core.build_info()["instructions"]
-    yield Finding("cpu", "cpu instructions", f"{used}, of {', '.join(_core.instruction_sets())}")
+    yield Finding("cpu", "instructions", f"{used}, of {', '.join(_core.instruction_sets())}")
 
 
 def _memory() -> str:

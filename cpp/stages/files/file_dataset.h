@@ -18,9 +18,9 @@ struct FileFormat {
   const char* stage;  // the stage's name in errors
   Beginning beginning;
   RecordReaderMaker maker;
+  bool named_compression = false;  // without a compression_type, the name of a file says it
   // A record ends at a '\n', wherever that stands: threads can begin anywhere in a file.
   bool lines = false;
-  bool named_compression = false;  // without a compression_type, the name of a file says it
 };
 
 // The records of one file, as a dataset that also says how they are found.

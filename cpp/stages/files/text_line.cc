@@ -86,7 +86,7 @@ class TextLineReader final : public FormatReader<TextLineReader> {
 const FileFormat kTextLines{
     "TextLineDataset", Beginning::kText,
     [](const Args&) -> std::unique_ptr<RecordReader> { return std::make_unique<TextLineReader>(); },
-    true};
+    /*named_compression=*/false, /*lines=*/true};
 
 const RegisterDataset text_line_stage("text_line", TraitsOf(kTextLines),
                                       [](const std::vector<DatasetPtr>&,

@@ -40,8 +40,8 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
     Notes
     -----
     `from_tensor_slices` is faster where shapes are equal; `from_generator` does not hold all
-    elements at a time. Each element takes some 400 bytes besides its arrays; where all leaves of all
-    elements are numbers, no more than these.
+    elements at a time. Each element takes some 400 bytes besides its arrays; where all leaves of
+    all elements are numbers, no more than these.
 
     Examples
     --------

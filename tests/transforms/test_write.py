@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -173,6 +174,41 @@ def test_more_shards_than_files_may_be_open_are_one_error(tmp_path):
     assert "write_jsonl: 90 files are written at a time" in done.stdout
     assert "ulimit -n" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+FULL = """
+import resource, signal
+import numpy as np, penstock as ps
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+ds = ps.Dataset.range(3000).map(lambda n: {"x": np.random.default_rng(int(n)).bytes(300).hex()})
+texts = ds.map(lambda e: e["x"])
+for shards in (1, 2):
+    for ending in ("", ".gz"):
+        for write in (texts.write_tfrecords, ds.write_tar, ds.write_jsonl):
+            try:
+                write(f"out{ending}", shards=shards)
+            except OSError as error:
+                print(error)
+try:
+    with ps.io.TFRecordWriter("alone") as writer:
+        for _ in range(300):
+            writer.write(bytes(1000))
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits")
+def test_a_file_that_may_not_grow_is_named(tmp_path):
+    command = [sys.executable, "-c", FULL]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 13
+    for line in lines[:12]:
+        assert re.fullmatch(r"\[Errno 27\] .*: '.*out(-0000.-of-00002)?(\.gz)?'", line), line
+    assert lines[12].endswith("'alone'")
+    assert names(tmp_path) == ["alone"]
 
 
 def test_a_folder_is_not_replaced(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from penstock.locks import lock, remove_abandoned
-from penstock.paths import is_url
+from penstock.paths import is_url, naming
 
 _MARK = ".tmp-"
 _NUMBER = re.compile(r"[0-9a-f]{16}")
@@ -120,8 +120,8 @@ class StagedFiles:
 
     def complete(self) -> None:
         """Give the files their names."""
-        for path in self.paths:
-            with open(path, "rb+") as file:  # noqa: PTH123
+        for path, target in zip(self.paths, self._targets, strict=True):
+            with naming(str(target), path), open(path, "rb+") as file:  # noqa: PTH123
                 os.fsync(file.fileno())
         for path, target in zip(self.paths, self._targets, strict=True):
             if target.exists():

@@ -46,6 +46,15 @@ def test_dicts_become_examples(tmp_path):
     assert_same(came, [{"x": np.int64(n), "s": f"é {n}".encode()} for n in range(10)])
 
 
+def test_an_element_that_is_no_example_is_named(tmp_path):
+    wrong = NUMBERS.map(lambda n: {"x": 2**62 * int(n)})
+    with pytest.raises(ValueError, match="write_tfrecords: element 2: make_example: feature 'x'"):
+        wrong.write_tfrecords(tmp_path / "a")
+    with pytest.raises(TypeError, match="write_tfrecords: element 1: make_example: feature 'x'"):
+        NUMBERS.map(lambda n: {"x": 1j if n == 1 else 1.5}).write_tfrecords(tmp_path / "a")
+    assert names(tmp_path) == []
+
+
 @pytest.mark.parametrize(("shards", "ending"), [(1, ""), (3, ""), (2, ".gz")])
 def test_lines_come_back_in_their_order(tmp_path, shards, ending):
     files = FIELDS.write_jsonl(tmp_path / f"a.b.jsonl{ending}", shards=shards)
@@ -248,6 +257,9 @@ def test_samples_that_no_reader_would_find_are_refused(tmp_path):
         ({"a/b": "x"}, "extensions in lower case; element 0 has 'a/b'"),
         ({"TXT": "x"}, "has 'TXT'"),
         ({"__key__": "only"}, "has none"),
+        ({"txt": "a", "__key__": "a\0b"}, "without dots"),
+        ({"t\0t": "a"}, "has 't"),
+        ({1: "a"}, "element 0 has 1"),
     ):
         with pytest.raises(ValueError, match=match):
             ps.Dataset.from_tensors(element).write_tar(tmp_path / "a.tar")

@@ -72,6 +72,8 @@ class TFRecordWriter(Closing):
     ------
     OSError
         If the file cannot be opened.
+    ImportError
+        If the library for a URL is not installed.
     ValueError
         If `options` are wrong, or zstd is asked for and was not built in.
 

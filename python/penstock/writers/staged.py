@@ -37,6 +37,9 @@ class StagedObjects:
         self.paths: list[str] = []
 
     def __enter__(self) -> Self:
+        from penstock.remote.writing import require_library
+
+        require_library(self._urls[0])
         self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
         self.paths = [os.path.join(self._folder.name, str(i)) for i in range(len(self._urls))]  # noqa: PTH118
         return self

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +34,32 @@ def check_whole(stage: str, argument: str, path: Any) -> Any:
 def is_url(name: str) -> bool:
     """Return whether a name is a URL, and no file of this machine is called so."""
     return bool(_URL.match(name)) and not Path(name).exists()
+
+
+def name_file(error: BaseException, name: str, beside: str = "") -> None:
+    """Let an OSError name a file where it names none, as that of a full disk does.
+
+    Parameters
+    ----------
+    error : exception
+        Others stay as they are.
+    name : str
+        The file, as the user knows it.
+    beside : str
+        Where it is written until it is complete, which the user does not know.
+    """
+    if isinstance(error, OSError) and error.errno and error.filename in (None, beside):
+        error.filename = name
+
+
+@contextlib.contextmanager
+def naming(name: str, beside: str) -> Iterator[None]:
+    """Call `name_file` for an error of a block."""
+    try:
+        yield
+    except OSError as error:
+        name_file(error, name, beside)
+        raise
 
 
 def names_in(names: Any) -> list[Any]:

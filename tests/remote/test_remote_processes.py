@@ -146,3 +146,22 @@ def test_a_library_that_is_missing_is_named(library, url, command):
     done = run(MISSING.format(library=library, url=url))
     assert command in done.stdout
     assert url in done.stdout
+
+
+MISSING_TO_WRITE = """
+import sys
+sys.modules["obstore"] = None
+import penstock as ps
+
+ds = ps.Dataset.range(3).map(lambda n: print("called") or b"a")
+url = "s3://bucket/a"
+for write in (ds.write_tfrecords, ds.write_tar, ds.write_jsonl, ds.save, ps.io.TFRecordWriter):
+    try:
+        write(url)
+    except ImportError as error:
+        print("pip install" in str(error))
+"""
+
+
+def test_a_library_that_is_missing_is_named_before_elements_are_made():
+    assert run(MISSING_TO_WRITE).stdout.split() == ["True"] * 5

@@ -1,6 +1,8 @@
 """What is written to stores: objects appear when they are complete, or not at all."""
 
+import gc
 import io
+import tempfile
 import uuid
 import warnings
 
@@ -131,6 +133,17 @@ def test_nothing_is_left_on_this_machine(folder, tmp_path, monkeypatch):
     with pytest.raises(KeyError):
         ps.Dataset.range(10).map(fails_at(7)).save(f"{url}/other")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_writer_that_is_dropped_leaves_nothing(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    url, _ = folder
+    writer = ps.io.TFRecordWriter(f"{url}/dropped")
+    writer.write(b"a")
+    assert len(list(tmp_path.iterdir())) == 1
+    del writer
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("beside", [True, False])

@@ -168,6 +168,30 @@ def test_a_damaged_database_ends_with_an_error(tmp_path):
     assert isinstance(came[-1], Failure)
 
 
+def test_a_database_that_is_cut_off_is_an_error(tmp_path):
+    path = tmp_path / "cut.db"
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE t (i INTEGER)")
+    database.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(300)])
+    database.commit()
+    database.close()
+    content = path.read_bytes()
+    for left_out in (1, 500, len(content) - 600):
+        path.write_bytes(content[:-left_out])
+        (came,) = steps(iter(read(path, "i", np.int64)))
+        assert came.kind == "DataError"
+        assert "cut off" in came.text
+        assert "cut.db" in came.text
+
+
+def test_what_sqlite_says_comes_with_the_file(tmp_path):
+    path = tmp_path / "text.db"
+    path.write_text("no database " * 100)
+    with pytest.raises(sqlite3.DatabaseError) as caught:
+        list(read(path, "i", np.int64))
+    assert f"SqlDataset: row 0 (file {path})" in caught.value.__notes__
+
+
 def test_it_runs_on_other_threads(path):
     ds = read(path, "i", np.int64).repeat(3).prefetch(2).map(lambda x: x, num_parallel_calls=2)
     assert_same(list(ds), [1, 2, 300] * 3)

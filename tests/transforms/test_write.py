@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -43,6 +44,15 @@ def test_dicts_become_examples(tmp_path):
     features = {"x": ps.io.FixedLenFeature((), np.int64), "s": ps.io.FixedLenFeature((), bytes)}
     came = [ps.io.parse_single_example(record, features) for record in ps.TFRecordDataset(file)]
     assert_same(came, [{"x": np.int64(n), "s": f"é {n}".encode()} for n in range(10)])
+
+
+def test_an_element_that_is_no_example_is_named(tmp_path):
+    wrong = NUMBERS.map(lambda n: {"x": 2**62 * int(n)})
+    with pytest.raises(ValueError, match="write_tfrecords: element 2: make_example: feature 'x'"):
+        wrong.write_tfrecords(tmp_path / "a")
+    with pytest.raises(TypeError, match="write_tfrecords: element 1: make_example: feature 'x'"):
+        NUMBERS.map(lambda n: {"x": 1j if n == 1 else 1.5}).write_tfrecords(tmp_path / "a")
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize(("shards", "ending"), [(1, ""), (3, ""), (2, ".gz")])
@@ -175,6 +185,41 @@ def test_more_shards_than_files_may_be_open_are_one_error(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+FULL = """
+import resource, signal
+import numpy as np, penstock as ps
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+ds = ps.Dataset.range(3000).map(lambda n: {"x": np.random.default_rng(int(n)).bytes(300).hex()})
+texts = ds.map(lambda e: e["x"])
+for shards in (1, 2):
+    for ending in ("", ".gz"):
+        for write in (texts.write_tfrecords, ds.write_tar, ds.write_jsonl):
+            try:
+                write(f"out{ending}", shards=shards)
+            except OSError as error:
+                print(error)
+try:
+    with ps.io.TFRecordWriter("alone") as writer:
+        for _ in range(300):
+            writer.write(bytes(1000))
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits")
+def test_a_file_that_may_not_grow_is_named(tmp_path):
+    command = [sys.executable, "-c", FULL]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 13
+    for line in lines[:12]:
+        assert re.fullmatch(r"\[Errno 27\] .*: '.*out(-0000.-of-00002)?(\.gz)?'", line), line
+    assert lines[12].endswith("'alone'")
+    assert names(tmp_path) == ["alone"]
+
+
 def test_a_folder_is_not_replaced(tmp_path):
     (tmp_path / "a").mkdir()
     with pytest.raises(FileExistsError):
@@ -212,6 +257,9 @@ def test_samples_that_no_reader_would_find_are_refused(tmp_path):
         ({"a/b": "x"}, "extensions in lower case; element 0 has 'a/b'"),
         ({"TXT": "x"}, "has 'TXT'"),
         ({"__key__": "only"}, "has none"),
+        ({"txt": "a", "__key__": "a\0b"}, "without dots"),
+        ({"t\0t": "a"}, "has 't"),
+        ({1: "a"}, "element 0 has 1"),
     ):
         with pytest.raises(ValueError, match=match):
             ps.Dataset.from_tensors(element).write_tar(tmp_path / "a.tar")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
+from penstock.errors import DataError
 from penstock.paths import name_of
 from penstock.sources.fetched import local_file
 from penstock.sources.source import Source
@@ -51,6 +53,8 @@ class SqlDataset(Source):
         the next row follows.
     FileNotFoundError
         While iterating, if there is no such file.
+    DataError
+        While iterating, if the file is cut off within a page, where SQLite would read zeros.
     sqlite3.Error
         While iterating, if the database or the query is wrong; the data ends there.
 
@@ -161,12 +165,14 @@ class _Rows:
         path = Path(local_file(self._query.path))
         if not path.exists():
             raise FileNotFoundError(2, "SqlDataset: there is no such database", str(path))
+        _check_end(path, self._query.path)
         # One thread at a time uses it, but not always the same one.
         self._connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
         )
         try:
-            cursor = self._connection.execute(self._query.query)
+            with self._naming():
+                cursor = self._connection.execute(self._query.query)
             columns = len(cursor.description or ())
             if columns != len(self._converters):
                 raise ValueError(
@@ -180,9 +186,19 @@ class _Rows:
 
     def _fetch(self) -> Any:
         try:
-            return self._cursor.fetchone()
+            with self._naming():
+                return self._cursor.fetchone()
         except BaseException:
             self._close()
+            raise
+
+    @contextlib.contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Add the file to what SQLite says."""
+        try:
+            yield
+        except Exception as error:
+            error.add_note(f"SqlDataset: row {self._number} (file {self._query.path})")
             raise
 
     def _close(self) -> None:
@@ -200,6 +216,24 @@ class _Rows:
             raise TypeError(
                 f"SqlDataset: row {row}: column {name!r} must be {kind}, got {value!r}"
             ) from None
+
+
+def _check_end(path: Path, name: str) -> None:
+    """Raise DataError for a file that is cut off within a page: SQLite reads zeros there."""
+    with path.open("rb") as file:
+        head = file.read(18)
+        size = os.fstat(file.fileno()).st_size
+    if not head.startswith(b"SQLite format 3\0"):
+        return  # empty, or SQLite says what is wrong
+    page = int.from_bytes(head[16:18], "big")
+    page = 1 << 16 if page == 1 else page
+    if page and size % page:
+        raise DataError(
+            f"SqlDataset: pages of {page} bytes were expected, the last one has {size % page}: the "
+            "database is cut off",
+            name,
+            size,
+        )
 
 
 def _converter(kind: Any) -> Callable[[Any], Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
-from penstock.paths import is_url, name_of
+from penstock.paths import is_url, name_file, name_of
 
 _WINDOW_BITS = {"GZIP": 31, "ZLIB": 15}
 _MOST_LEVELS = {"": 9, "GZIP": 9, "ZLIB": 9, "ZSTD": 22}
@@ -72,6 +72,8 @@ class TFRecordWriter(Closing):
     ------
     OSError
         If the file cannot be opened.
+    ImportError
+        If the library for a URL is not installed.
     ValueError
         If `options` are wrong, or zstd is asked for and was not built in.
 
@@ -202,15 +204,17 @@ class TFRecordWriter(Closing):
     def _write_out(self, data: bytes | bytearray | memoryview) -> None:
         try:
             self._file.write(data)
-        except BaseException:
+        except BaseException as error:
             self._failed = True
+            name_file(error, self._path)
             raise
 
     def _flush_out(self) -> None:
         try:
             self._file.flush()
-        except BaseException:
+        except BaseException as error:
             self._failed = True
+            name_file(error, self._path)
             raise
 
     def _abandon(self) -> None:
@@ -220,7 +224,8 @@ class TFRecordWriter(Closing):
                 self._file.leave()
             else:
                 self._file.close()
-        except OSError:
+        except OSError as error:
+            name_file(error, self._path)
             if not self._failed:
                 raise
 

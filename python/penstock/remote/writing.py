@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import tempfile
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -23,8 +26,20 @@ def write_object(url: str, content: bytes | Path) -> None:
         If the library for the URL is not installed.
     """
     service = start()
-    try:
+    with _as_errors(url):
         service.call(service.store_of(url).upload(url, content))
+
+
+def require_library(url: str) -> None:
+    """Raise ImportError if the library for a URL is not installed, before work is done for it."""
+    with _as_errors(url):
+        start().store_of(url)
+
+
+@contextlib.contextmanager
+def _as_errors(url: str) -> Iterator[None]:
+    try:
+        yield
     except Failure as failure:
         raise OSError(failure.number or errno.EIO, failure.text, url) from failure
 
@@ -38,11 +53,19 @@ class ObjectWriter:
         Of the object.
     buffering : int
         Bytes of the file's buffer.
+
+    Raises
+    ------
+    ImportError
+        If the library for the URL is not installed, before anything is written.
     """
 
     def __init__(self, url: str, buffering: int) -> None:
         self._url = url
+        require_library(url)
         handle, self._path = tempfile.mkstemp(prefix="penstock-")
+        # Of a writer that is dropped without being closed nothing stays.
+        self._removing = weakref.finalize(self, Path(self._path).unlink, missing_ok=True)
         self._file: IO[bytes] = os.fdopen(handle, "wb", buffering=buffering)
         self.write = self._file.write
         self.flush = self._file.flush
@@ -58,9 +81,9 @@ class ObjectWriter:
             self._file.close()
             write_object(self._url, Path(self._path))
         finally:
-            Path(self._path).unlink()
+            self._removing()
 
     def leave(self) -> None:
         """Close the file without an object."""
         self._file.close()
-        Path(self._path).unlink()
+        self._removing()

@@ -290,7 +290,7 @@ def _none_of(leaf: TensorSpec) -> Any:
 
 
 def _check_columns(stage: str, spec: Any, path: str = "") -> None:
-    if isinstance(spec, Mapping):
+    if isinstance(spec, Mapping) and spec:
         for name, part in spec.items():
             _check_columns(stage, part, f"{path}.{name}" if path else str(name))
         return
@@ -303,4 +303,9 @@ def _check_columns(stage: str, spec: Any, path: str = "") -> None:
         raise TypeError(
             f"{stage}: {where} must be of numbers, times or strings with a known number of axes, "
             f"got {spec}"
+        )
+    if 0 in spec.shape:
+        raise TypeError(
+            f"{stage}: {where} must have no axis of size 0, which Parquet's lists of fixed size "
+            f"cannot have, got {spec}; leave it out"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tarfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -31,7 +32,11 @@ class Records:
     def write(self, number: int, element: Any) -> None:
         """Append a record, or a dict as an example."""
         if isinstance(element, Mapping):
-            element = make_example(element)
+            try:
+                element = make_example(element)
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"{self._stage}: element {number}: {error}") from None
         if isinstance(element, str):
             element = element.encode()
         if not isinstance(element, bytes):
@@ -140,22 +145,22 @@ class Samples:
         key = element.get(_KEY, f"{number:09d}")
         key = key.decode() if isinstance(key, bytes) else str(key)
         *folders, last = key.split("/")
-        if not last or "." in last or {"", ".", ".."} & set(folders) or key == self._last:
+        wrong_key = not last or "." in last or "\0" in key or {"", ".", ".."} & set(folders)
+        if wrong_key or key == self._last:
             raise ValueError(
                 f"{self._stage}: {_KEY} must be a name without dots, perhaps in a folder, and not "
                 f"that of the element before; element {number} has {key!r}"
             )
         self._last = key
-        fields = [name for name in element if not name.startswith("__")]
-        wrong = [name for name in fields if not name or "/" in name or name != name.lower()]
+        fields = [name for name in element if not str(name).startswith("__")]
+        wrong = [name for name in fields if not _is_extension(name)]
         if wrong or not fields:
             raise ValueError(
                 f"{self._stage}: elements must have fields, with names that are extensions in "
                 f"lower case; element {number} has {', '.join(map(repr, wrong)) or 'none'}"
             )
-        for name, value in element.items():
-            if name.startswith("__"):
-                continue
+        for name in fields:
+            value = element[name]
             try:
                 data = _field(name, value)
             except (TypeError, ValueError) as error:
@@ -177,6 +182,11 @@ class Samples:
         """Close the file."""
         self._tar.fileobj.closed = True  # its finalizer would write
         self._file.abandon()
+
+
+def _is_extension(name: Any) -> bool:
+    """Return whether readers find a field of this name: they cut names at a null character."""
+    return isinstance(name, str) and bool(re.fullmatch(r"[^/\0]+", name)) and name == name.lower()
 
 
 def _field(name: str, value: Any) -> bytes:

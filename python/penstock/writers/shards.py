@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from penstock.meter import Meter, total_of
-from penstock.paths import is_url
+from penstock.paths import is_url, naming
 from penstock.writers.staged import staged
 
 _TOGETHER = 64  # elements that are handed to a thread at once
@@ -82,8 +82,10 @@ def write_shards(
     with _short_of_files(stage, shards), staged(names) as files:
         threads: list[_Thread] = []
         try:
-            for path in files.paths:
-                threads.append(_Thread(stage, opens(path)))
+            for name, path in zip(names, files.paths, strict=True):
+                with naming(name, path):
+                    writer = opens(path)
+                threads.append(_Thread(stage, name, path, writer))
             _deal(elements, threads, meter)
             for thread in threads:
                 thread.finish()
@@ -133,12 +135,13 @@ def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None
 class _Thread:
     """A thread that writes what it is given."""
 
-    def __init__(self, name: str, writer: Writer) -> None:
+    def __init__(self, stage: str, name: str, path: str, writer: Writer) -> None:
         self.failure: tuple[int, BaseException] | None = None  # the element, and what went wrong
+        self._name, self._path = name, path  # of the file, and where it is written until then
         self._writer = writer
         self._queue: queue.Queue[list[tuple[int, Any]] | None] = queue.Queue(_AHEAD)
         self._abandoned = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=stage, daemon=True)
         self._thread.start()
 
     def put(self, some: list[tuple[int, Any]]) -> None:
@@ -150,7 +153,8 @@ class _Thread:
         """Wait until all is written; raises what it has failed with."""
         self._end()
         self._check()
-        self._writer.close()
+        with naming(self._name, self._path):
+            self._writer.close()
 
     def abandon(self) -> None:
         """End it before all is written."""
@@ -168,10 +172,16 @@ class _Thread:
 
     def _run(self) -> None:
         while (some := self._queue.get()) is not None:
-            for number, element in some:
-                if self.failure is not None or self._abandoned:
-                    break
-                try:
+            if self.failure is None and not self._abandoned:
+                self._write(some)
+
+    def _write(self, some: list[tuple[int, Any]]) -> None:
+        number = some[0][0] if some else 0
+        try:
+            with naming(self._name, self._path):
+                for number, element in some:
+                    if self._abandoned:
+                        break
                     self._writer.write(number, element)
-                except BaseException as error:
-                    self.failure = number, error
+        except BaseException as error:
+            self.failure = number, error

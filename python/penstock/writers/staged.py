@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from penstock.locks import lock, remove_abandoned
-from penstock.paths import is_url
+from penstock.paths import is_url, naming
 
 _MARK = ".tmp-"
 _NUMBER = re.compile(r"[0-9a-f]{16}")
@@ -37,6 +37,9 @@ class StagedObjects:
         self.paths: list[str] = []
 
     def __enter__(self) -> Self:
+        from penstock.remote.writing import require_library
+
+        require_library(self._urls[0])
         self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
         self.paths = [os.path.join(self._folder.name, str(i)) for i in range(len(self._urls))]  # noqa: PTH118
         return self
@@ -120,8 +123,8 @@ class StagedFiles:
 
     def complete(self) -> None:
         """Give the files their names."""
-        for path in self.paths:
-            with open(path, "rb+") as file:  # noqa: PTH123
+        for path, target in zip(self.paths, self._targets, strict=True):
+            with naming(str(target), path), open(path, "rb+") as file:  # noqa: PTH123
                 os.fsync(file.fileno())
         for path, target in zip(self.paths, self._targets, strict=True):
             if target.exists():

@@ -114,6 +114,7 @@ class Observation::Impl final {
     seen_.stages.resize(seen_.after.size());
     seen_.seconds = static_cast<double>(NowNs() - start_ns_) * 1e-9;
     seen_.process_cpu_ns = ProcessCpuNs() - process_cpu_ns_;
+    for (const auto& [number, cpu] : ongoing_cpu_) seen_.ongoing_cpu_ns += cpu.last - cpu.first;
     seen_.lock_looks = looks_.load(std::memory_order_relaxed);
     seen_.lock_held = held_.load(std::memory_order_relaxed);
     for (auto& [number, thread] : threads_) {
@@ -139,6 +140,10 @@ class Observation::Impl final {
     int64_t first_ready_ns = 0;
     int64_t last_ready_ns = 0;
     std::unordered_map<int, Tally> tallies;
+  };
+  struct CpuRange {
+    int64_t first;
+    int64_t last;
   };
   struct Glance {
     Thread* thread;
@@ -217,6 +222,10 @@ class Observation::Impl final {
           glance.waited_for = record.waited_for.load(std::memory_order_relaxed);
         }
         return;
+      }
+      if (record.runs_ongoing.load(std::memory_order_relaxed)) {
+        const int64_t cpu = record.CpuNs();
+        ongoing_cpu_.try_emplace(record.number, CpuRange{cpu, cpu}).first->second.last = cpu;
       }
       const StageStats* stage = record.stage.load(std::memory_order_relaxed);
       const bool consumer =
@@ -392,6 +401,7 @@ class Observation::Impl final {
   // Of the sampling thread, until it has ended.
   Observed seen_;
   std::map<uint64_t, Thread> threads_;
+  std::map<uint64_t, CpuRange> ongoing_cpu_;  // by the number of the thread's record
   std::vector<Glance> glances_;
   std::unordered_map<const StageStats*, int> indices_;
   std::vector<const StageStats*> by_index_;

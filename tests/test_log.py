@@ -252,7 +252,9 @@ def test_an_asynchronous_generator_that_stands_is_named_with_its_line(caplog):
     assert stalled(ps.Dataset.from_generator(made.values)) == list(range(5))
     (text,) = warned(caplog)
     assert "everything waits for from_generator(Coroutines.values), element 3" in text
-    standing = f"{__file__}:{line_of('# VALUES')} in values > {__file__}:{line_of('# LOAD')} in load"
+    standing = (
+        f"{__file__}:{line_of('# VALUES')} in values > {__file__}:{line_of('# LOAD')} in load"
+    )
     assert f"at {standing} > " in text
 
 

@@ -1,5 +1,5 @@
-// AUTOTUNE's controller beside the best fixed widths of a sweep, on forty simulated pipelines; or on
-// so many that are drawn, which are others for each seed.
+// AUTOTUNE's controller beside the best fixed widths of a sweep, on forty simulated pipelines; or
+// on so many that are drawn, which are others for each seed.
 //
 //   tuning [SEEDS [DRAWN [FIRST_SEED]]]
 #include <algorithm>

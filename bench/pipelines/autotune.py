@@ -142,7 +142,9 @@ def _compared(name: str, build: Build, maps: int, step: float) -> list[Figure]:
 def _moves(iterator: ps.Iterator) -> int:
     """Return how often something was moved; what was decided together counts once."""
     moves = iterator.tuning_moves()
-    return len({round(move["seconds"], 1) for move in moves if move["knob"] == "num_parallel_calls"})
+    return len(
+        {round(move["seconds"], 1) for move in moves if move["knob"] == "num_parallel_calls"}
+    )
 
 
 def rate_of(iterator: Iterator[Any], step: float, seconds: float, before: float = 0.0) -> float:

@@ -168,7 +168,9 @@ def main(
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     if rows:
-        parser.add_argument("--only", nargs="+", choices=rows, metavar="ROW", help="of these: " + "; ".join(rows))
+        parser.add_argument(
+            "--only", nargs="+", choices=rows, metavar="ROW", help="of these: " + "; ".join(rows)
+        )
     arguments = parser.parse_args()
     figures = run(arguments.only) if rows and arguments.only else run()
     print(table(figures))

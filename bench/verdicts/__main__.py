@@ -28,7 +28,7 @@ from bench.spread import lay_out
 from bench.verdicts.planted import KINDS, Planted, calibrate, plant
 
 STAGES, SHARE_OF_KINDS, OFF = 0.95, 0.90, 0.15  # what is asked for
-_CALLS = re.compile(r"map\(.*num_parallel_calls=(\d+)\)")  # in threads
+_CALLS = re.compile(r"""map\(.*num_parallel_calls=(\d+)(, executor="process")?\)""")
 _AHEAD = re.compile(r"prefetch\((\d+)\)")
 
 
@@ -39,7 +39,8 @@ class Outcome:
     seed: int
     planted: str  # the kind
     found: str  # likewise
-    stage: bool  # whether it is the right one
+    kind: bool  # whether it is the right one
+    stage: bool  # likewise
     off: float | None  # by how much the prediction was wrong; None where none could be tried
 
 
@@ -76,13 +77,14 @@ def _outcome(seed: int, seconds: float, verbose: bool) -> Outcome:
     profile = planted.dataset.profile(seconds, planted.step)
     found = profile.bottleneck
     stage = planted.function in ("", found.function)
+    kind = found.kind in (planted.kind, planted.as_well)
     error = _off(planted, profile, seconds)
-    if verbose or not (stage and found.kind == planted.kind):
+    if verbose or not (stage and kind):
         beside = "" if error is None else f"; prediction off by {error:+.0%}"
         print(f"seed {seed}, {planted.kind}: {found.kind} {found.function}{beside}")
     if verbose:
         print(profile)
-    return Outcome(seed, planted.kind, found.kind, stage, error)
+    return Outcome(seed, planted.kind, found.kind, kind, stage, error)
 
 
 def _off(planted: Planted, profile: ps.Profile, seconds: float) -> float | None:
@@ -111,7 +113,10 @@ def _rebuilt(dataset: Any, path: str, ahead: Any, calls: Any) -> ps.Dataset:
         before = dataset._inputs[0]
         if ahead:
             return before.prefetch(int(ahead[1])).with_options(dataset.options())
-        return before.map(dataset._args["map_func"], num_parallel_calls=int(calls[1]))
+        executor = "process" if calls[2] else None
+        return before.map(
+            dataset._args["map_func"], num_parallel_calls=int(calls[1]), executor=executor
+        )
     inner = _rebuilt(dataset._inputs[0], path.removeprefix("0."), ahead, calls)
     made = inner._then(dataset._kind, name=dataset._name, **dataset._args)
     return made.with_options(dataset.options())
@@ -122,7 +127,7 @@ def _print(outcomes: Iterable[Outcome]) -> None:
     taken: Counter[tuple[str, str]] = Counter()
     off = []
     for each in outcomes:
-        right[each.planted].append((each.stage, each.found == each.planted))
+        right[each.planted].append((each.stage, each.kind))
         taken[each.planted, each.found] += 1
         off += [] if each.off is None else [abs(each.off)]
     rows = [["planted", "pipelines", "right stage", "right kind", "found instead"]]

@@ -163,8 +163,8 @@ class Producer {
   bool started_ = false;
   bool in_line_ = false;  // there is no thread, and this side does its work
   HandOver hand_over_;
-  MonoTime asked_at_ = 0;  // of the take that goes on
-  MonoTime returned_at_ = 0;  // of the take before it,
+  MonoTime asked_at_ = 0;      // of the take that goes on
+  MonoTime returned_at_ = 0;   // of the take before it,
   int64_t returned_rows_ = 0;  // and what that gave
   PendingBlocks pending_;
   BudgetCharge pending_charge_;

@@ -214,8 +214,8 @@ std::vector<SeenCoroutine> CoroutinesOf(const Session* session) {
   std::vector<SeenCoroutine> found;
   if (!g_call_variable.load(std::memory_order_acquire)) return found;  // there has been none
   const PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
-  const PyRef all = PyRef::Steal(
-      module ? PyObject_CallMethod(module.get(), "in_progress", nullptr) : nullptr);
+  const PyRef all =
+      PyRef::Steal(module ? PyObject_CallMethod(module.get(), "in_progress", nullptr) : nullptr);
   if (!all) throw CurrentPythonError();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i) {
     PyObject* pair = PyList_GET_ITEM(all.get(), i);

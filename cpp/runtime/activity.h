@@ -12,14 +12,14 @@ namespace penstock {
 struct StageStats;
 
 enum class Doing : uint8_t {
-  kRun,     // runs the stage's code, or is asleep in it
-  kPython,  // calls a function of the user's
-  kWorker,  // waits for another process that calls it
+  kRun,      // runs the stage's code, or is asleep in it
+  kPython,   // calls a function of the user's
+  kWorker,   // waits for another process that calls it
   kOngoing,  // waits for calls that go on without a thread (coroutines)
-  kInput,   // waits for elements
-  kRoom,    // waits for room in a buffer
-  kMemory,  // the same, for as long as the memory budget is exceeded
-  kLock,    // waits for the lock of the foreign runtime
+  kInput,    // waits for elements
+  kRoom,     // waits for room in a buffer
+  kMemory,   // the same, for as long as the memory budget is exceeded
+  kLock,     // waits for the lock of the foreign runtime
 };
 inline constexpr int kDoings = 8;
 

@@ -18,8 +18,8 @@
 //
 // A buffer between two threads is a Brownian motion between two barriers: its level drifts by what
 // one is faster than the other, and varies by both (Harrison, Brownian Motion and Stochastic Flow
-// Systems, 1985, chapter 5). The rate at which it is held back at the lower barrier is how often the
-// consumer finds nothing.
+// Systems, 1985, chapter 5). The rate at which it is held back at the lower barrier is how often
+// the consumer finds nothing.
 #include "runtime/model.h"
 
 #include <algorithm>

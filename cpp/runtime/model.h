@@ -46,8 +46,9 @@ struct Varied {
   double variance = 0;  // seconds squared; 0 as well where it is not known
 };
 
-// The time in which a consumer finds a buffer of so many elements empty, for each element and beyond
-// what it would wait with an endless buffer: where `made` and `used` vary, they do not always meet.
+// The time in which a consumer finds a buffer of so many elements empty, for each element and
+// beyond what it would wait with an endless buffer: where `made` and `used` vary, they do not
+// always meet.
 double StarvedSeconds(const Varied& made, const Varied& used, double elements);
 
 // The smallest buffer, a power of two from 2 to `most`, with which the consumer waits for a
@@ -64,7 +65,7 @@ class ElementTimes final {
  private:
   // Of groups of k elements that took t seconds.
   std::atomic<double> elements_{0};
-  std::atomic<double> seconds_{0};         // t
+  std::atomic<double> seconds_{0};          // t
   std::atomic<double> seconds_squared_{0};  // t * t
   std::atomic<double> seconds_by_size_{0};  // t * k
   std::atomic<double> sizes_squared_{0};    // k * k

@@ -18,15 +18,17 @@ constexpr double kWaitsLittle = 0.02;  // of the time: the consumer has nothing 
 constexpr double kBusyEnough = 0.85;
 constexpr double kUsefulShare = 0.1;    // of a call more: less only waits
 constexpr double kMuchLess = 0.6;       // of the widths: worth a trial with fewer
-constexpr double kOtherWork = 1.25;     // times as long as before, or the inverse
+constexpr double kOtherWork = 1.5;      // times as long as before, or the inverse
 constexpr double kFewestElements = 32;  // whose rate says something
 constexpr double kLongestWindow = 4;    // seconds
 constexpr int kMostWindows = 6;         // for one decision, where the rate varies much
 constexpr double kMostVaried = 0.15;    // more is a change of the work
 constexpr double kLearned = 0.2;        // the weight of a new observation
 constexpr int kIdleWindows = 6;
-constexpr int kMostGrowth = 4;       // times as many at once: not all limits are in the model
-constexpr double kFirstPause = 5;    // seconds: what was known at the trial was little
+constexpr double kMemoryShort =
+    0.8;                           // of it is in use: stages that are ahead leave others too little
+constexpr int kMostGrowth = 4;     // times as many at once: not all limits are in the model
+constexpr double kFirstPause = 5;  // seconds: what was known at the trial was little
 constexpr double kUsualPause = 300;  // a failed trial costs about one
 constexpr double kLongestPause = 2400;
 
@@ -71,6 +73,7 @@ std::vector<int> Tuner::Decide(const PipelineWindow& window) {
         limit_ = 0;
         too_few_.clear();
         improve_after_ = reduce_after_ = improve_pause_ = reduce_pause_ = 0;
+        reduced_ = false;
       }
       next = measured.waiting > kWaitsLittle ? Improve(measured, widths) : Reduce(measured, widths);
     }
@@ -91,6 +94,8 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
     gathered_.elsewhere += window.elsewhere;
     gathered_.processors = window.processors;
     gathered_.budget = window.budget;
+    gathered_.memory = window.memory;
+    gathered_.memory_used = std::min(gathered_.memory_used, window.memory_used);
     for (size_t s = 0; s < window.stages.size(); ++s) {
       StageWindow& sum = gathered_.stages[s];
       const StageWindow& more = window.stages[s];
@@ -99,6 +104,7 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
       sum.cpu += more.cpu;
       sum.pulled += more.pulled;
       sum.waited += more.waited;
+      sum.bytes += more.bytes;
     }
   }
   if (gathered_.seconds >= kLongestWindow) return true;
@@ -187,6 +193,7 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
     if (busiest == stages.size() || predicted.utilisation[busiest] <= kBusyEnough) return widths;
     int more = std::min(std::max(widths[busiest] / 8, 1), stages[busiest].most - widths[busiest]);
     if (gathered_.budget > 0) more = std::min(more, gathered_.budget - Sum(widths));
+    if (MemoryIsShort()) more = std::min(more, Affordable(widths, busiest));
     if (more <= 0) return widths;
     sections[busiest].servers += more;
     Prediction next = Predict(sections, measured.processors);
@@ -202,6 +209,25 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
   }
 }
 
+bool Tuner::MemoryIsShort() const {
+  return gathered_.memory > 0 && gathered_.memory_used > kMemoryShort * gathered_.memory;
+}
+
+// How many more calls of the stage `busiest` the memory allows. It holds what is in its calls; the
+// others may have as many elements ready besides, for which those after them do not ask.
+int Tuner::Affordable(const Widths& widths, size_t busiest) const {
+  double left = gathered_.memory;
+  double each = 0;
+  for (size_t s = 0; s < widths.size(); ++s) {
+    const StageWindow& stage = gathered_.stages[s];
+    const double bytes = stage.delivered > 0 ? stage.bytes / stage.delivered : 0;
+    left -= bytes * (s == busiest ? widths[s] : std::max(2 * widths[s], 4));
+    if (s == busiest) each = bytes;
+  }
+  constexpr double kMost = 1 << 20;
+  return each > 0 ? static_cast<int>(std::clamp(left / each, 0.0, kMost)) : 1 << 20;
+}
+
 Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
   const double gain = measured.rate / rate_before_ - 1;
   if (!Enough() && std::abs(gain) < kNeededGain + 2 * Deviation()) {
@@ -215,6 +241,10 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
     if (useful && (measured.waiting <= kWaitsLittle || gain >= expected / 4)) {
       improve_pause_ = 0;
       too_few_ = before_;
+      if (std::exchange(reduced_, false)) {  // what had seemed to suffice did not for long
+        reduce_pause_ = std::max(Longer(reduce_pause_), kUsualPause);
+        reduce_after_ = time_ + reduce_pause_;
+      }
       return measured.waiting > kWaitsLittle ? Improve(measured, widths) : widths;
     }
     limit_ = std::max(measured.rate, rate_before_) * (1 + kNeededGain);
@@ -226,7 +256,7 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
                      gain * 100, (expected_ / rate_before_ - 1) * 100));
   }
   if (measured.waiting <= kWaitsLittle || gain > -kNeededGain / 2) {
-    reduce_pause_ = 0;
+    reduced_ = true;
     return widths;
   }
   reduce_pause_ = Longer(reduce_pause_);
@@ -258,7 +288,7 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   // What the model does not explain is put down to the stage that all wait for: its elements wait
   // for each other's order.
   const double explained = Rate(measured, widths);
-  if (explained > measured.rate * (1 + kExpectedGain)) {
+  if (!MemoryIsShort() && explained > measured.rate * (1 + kExpectedGain)) {
     const size_t slow = Slowest(-1);
     Section& section = fitted.sections[slow];
     section.blocked = std::max(widths[slow] / measured.rate - section.cpu, section.blocked);
@@ -266,7 +296,7 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   Widths wanted = Plan(fitted);
   for (size_t s = 0; s < widths.size(); ++s) {
     wanted[s] = std::min(wanted[s], kMostGrowth * widths[s]);
-    if (gathered_.budget == 0) wanted[s] = std::max(wanted[s], widths[s]);
+    if (gathered_.budget == 0 && !MemoryIsShort()) wanted[s] = std::max(wanted[s], widths[s]);
   }
   const double expected = Rate(fitted, wanted);
   if (wanted == widths || expected < measured.rate * (1 + kExpectedGain + 2 * Deviation())) {
@@ -319,13 +349,15 @@ size_t Tuner::Slowest(int consumer) const {
 // Whether what was measured is no longer what the last trial began with.
 bool Tuner::WorkChanged(const Measured& measured) {
   if (known_.sections.size() != measured.sections.size()) return false;
-  const double floor = 0.05 / measured.rate;  // shorter times decide nothing
   bool other = false;
   for (size_t s = 0; s < measured.sections.size(); ++s) {
     const Section& now = measured.sections[s];
     const Section& then = known_.sections[s];
+    // Shorter times decide nothing.
+    const double floor = std::max(0.05 / measured.rate, 0.1 * (then.cpu + then.blocked));
     other = other || Differ(now.cpu, then.cpu, floor) ||
-            (now.servers == then.servers && Differ(now.blocked, then.blocked, floor));
+            (now.servers == then.servers &&
+             Differ(now.blocked - now.serial, then.blocked - then.serial, floor));
   }
   changed_windows_ = other ? changed_windows_ + 1 : 0;
   if (changed_windows_ < 2) return false;

@@ -19,6 +19,7 @@ struct StageWindow {
   double cpu = 0;        // of these, on a processor
   double pulled = 0;     // seconds in which one of them pulled the input, and waited for it
   double waited = 0;     // seconds that its consumer waited for it
+  double bytes = 0;      // of the elements that it made
 };
 
 struct PipelineWindow {
@@ -26,6 +27,8 @@ struct PipelineWindow {
   double processors = 1;
   double elsewhere = 0;             // seconds of processor of all that is not a call of a stage
   int budget = 0;                   // of all widths together; 0: none
+  double memory = 0;                // bytes that may be held; 0: any number
+  double memory_used = 0;           // at the end
   std::vector<StageWindow> stages;  // a consumer comes after what it takes from
 };
 
@@ -68,6 +71,8 @@ class Tuner final {
   size_t Slowest(int consumer) const;
   double Rate(const Measured& measured, const Widths& widths) const;
   Widths Plan(const Measured& measured) const;
+  bool MemoryIsShort() const;
+  int Affordable(const Widths& widths, size_t busiest) const;
   Widths Judge(const Measured& measured, const Widths& widths);
   Widths Trim(const Measured& measured, const Widths& widths, double gain);
   Widths Improve(const Measured& measured, const Widths& widths);
@@ -94,6 +99,7 @@ class Tuner final {
   double improve_pause_ = 0;  // after the next failure
   double reduce_after_ = 0;
   double reduce_pause_ = 0;
+  bool reduced_ = false;  // since the last time that more were needed
   int idle_windows_ = 0;
   std::vector<TunerMove> log_;
 };

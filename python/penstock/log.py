@@ -102,7 +102,7 @@ def _described(call: Call) -> str:
     described = f"{call.text}, which has run for {call.seconds:.3g} s"
     if call.worker is not None:
         return f"{described} in worker process {call.worker}"
-    lines = []
+    lines: list[str] = []
     if call.task is not None:
         # Of an asynchronous generator the task is one of penstock's that asks for its next value.
         made = getattr(call.called, "values", None)

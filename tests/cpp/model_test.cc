@@ -125,7 +125,8 @@ TEST(Predict_takes_any_size) {
 
 // A queue of two threads and a buffer between them: for how long, for each element, the consumer
 // finds nothing. Elements are made and used in times that are drawn alike.
-double SimulatedStarving(double make, double use, double share, int buffer, std::mt19937_64& random) {
+double SimulatedStarving(double make, double use, double share, int buffer,
+                         std::mt19937_64& random) {
   std::vector<double> taken(static_cast<size_t>(buffer), 0);  // of the last ones
   double made_at = 0, used_at = 0, starved = 0;
   std::uniform_real_distribution<> drawn;

@@ -163,6 +163,7 @@ class Simulation {
       }
     }
     counted.emplace_back().cpu = elsewhere_;
+    counted.back().bytes = static_cast<double>(bytes_);
     const std::vector<int> widths = controller(now_, counted);
     for (size_t s = 0; s < stages_.size(); ++s) {
       if (widths[s] != stages_[s].counted.width) Widen(s, widths[s]);
@@ -258,13 +259,15 @@ class Simulation {
   void AskBuffer(size_t s) {
     Stage& stage = stages_[s];
     if (stage.taken_at >= 0) stage.used.Add(static_cast<int64_t>((now_ - stage.taken_at) * 1e9), 1);
-    const auto held = static_cast<int64_t>(stage.ready.size()) - (stage.ready.empty() || stage.ready.back() ? 0 : 1);
+    const auto held = static_cast<int64_t>(stage.ready.size()) -
+                      (stage.ready.empty() || stage.ready.back() ? 0 : 1);
     if (held >= stage.counted.width) stage.was_full = true;
     if (held > 0 || !std::exchange(stage.was_full, false) || !tunes_) return;
     const int most = MostWidth(pipeline_, pipeline_.stages[s]);
     const int64_t model = BufferFor(stage.made.Get(), stage.used.Get(), most);
     const int64_t affordable = held + pipeline_.memory_limit - bytes_;
-    const int64_t size = std::min({std::max<int64_t>(model, 2 * stage.counted.width), affordable, int64_t{most}});
+    const int64_t size =
+        std::min({std::max<int64_t>(model, 2 * stage.counted.width), affordable, int64_t{most}});
     if (size > stage.counted.width) Widen(s, static_cast<int>(size));
   }
 
@@ -379,6 +382,7 @@ class Simulation {
     }
     Stage& stage = stages_[thread.stage];
     stage.counted.called += now_ - thread.began;
+    stage.counted.bytes += static_cast<double>(stage.bytes);
     stage.ready[static_cast<size_t>(thread.element - stage.head)] = true;
     const size_t s = thread.stage;
     Want(t);
@@ -458,19 +462,22 @@ Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double ch
     window.processors = pipeline.processors;
     window.elsewhere = counted.back().cpu - then.back().cpu;
     window.budget = pipeline.cpu_budget;
+    window.memory =
+        pipeline.memory_limit == INT64_MAX ? 0 : static_cast<double>(pipeline.memory_limit);
+    window.memory_used = counted.back().bytes;
     for (const size_t s : tuned_stages) {
       StageWindow& stage = window.stages.emplace_back();
       stage.width = widths[s];
       stage.most = MostWidth(pipeline, pipeline.stages[s]);
       const auto next = window.stages.size();
-      stage.consumer = next < tuned_stages.size() && tuned_stages[next] == s + 1
-                           ? static_cast<int>(next)
-                           : -1;
+      stage.consumer =
+          next < tuned_stages.size() && tuned_stages[next] == s + 1 ? static_cast<int>(next) : -1;
       stage.delivered = counted[s].delivered - then[s].delivered;
       stage.called = counted[s].called - then[s].called;
       stage.cpu = counted[s].cpu - then[s].cpu;
       stage.pulled = counted[s].pulled - then[s].pulled;
       stage.waited = counted[s].waited - then[s].waited;
+      stage.bytes = counted[s].bytes - then[s].bytes;
     }
     then = counted;
     for (size_t s = 0; s < widths.size(); ++s) widths[s] = counted[s].width;
@@ -512,8 +519,8 @@ double BestRate(const SimulatedPipeline& pipeline, bool changed, uint64_t seed,
   };
   std::vector<int> widths;
   for (const SimulatedStage& stage : fixed.stages) {
-    const int share = fixed.cpu_budget > 0 ? std::max(fixed.cpu_budget / stages, 1)
-                                           : fixed.processors;
+    const int share =
+        fixed.cpu_budget > 0 ? std::max(fixed.cpu_budget / stages, 1) : fixed.processors;
     widths.push_back(stage.buffer ? kFirstBuffer : std::min(MostWidth(fixed, stage), share));
   }
   double most = rate(widths);

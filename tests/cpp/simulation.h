@@ -49,6 +49,7 @@ struct Counted {
   double cpu = 0;        // of these, on a processor
   double pulled = 0;     // seconds in pulls, with the wait for the stage before it
   double waited = 0;     // seconds that its consumer waited for it
+  double bytes = 0;      // of the elements that it made; of the consumer: that all hold
 };
 
 struct Ran {

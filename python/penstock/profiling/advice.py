@@ -229,6 +229,8 @@ def _enough_calls(
 ) -> tuple[int, float]:
     """Return how many calls at a time suffice, and the rate with them."""
     most = _MOST_COROUTINES if stage.ongoing_seconds else _MOST_CALLS
+    if processes:  # they take memory, and more of them than processors only wait for one
+        most = max(math.ceil(model.processors), 2)
     options = [2**i for i in range(1, most.bit_length())]
     rates = {n: with_calls(model, stages, stage, n, processes).rate() for n in options}
     best = max(rates.values())

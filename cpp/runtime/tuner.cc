@@ -16,9 +16,13 @@ constexpr double kExpectedGain = 0.05;
 constexpr double kWaitsLittle = 0.02;  // of the time: the consumer has nothing to gain
 // Where times vary, servers that are busy all the time leave the consumer waiting now and then.
 constexpr double kBusyEnough = 0.85;
-constexpr double kUsefulShare = 0.1;    // of a call more: less only waits
-constexpr double kMuchLess = 0.6;       // of the widths: worth a trial with fewer
-constexpr double kOtherWork = 1.5;      // times as long as before, or the inverse
+constexpr double kUsefulShare = 0.1;  // of a call more: less only waits
+constexpr double kMuchLess = 0.6;     // of the widths: worth a trial with fewer
+constexpr double kOtherWork = 1.5;    // times as long as before, or the inverse
+constexpr double kMostOtherWork = 4;  // where times vary without any change
+constexpr int kChangedWindows = 3;    // in a row
+// Of what threads would compute: so much waits for a processor only if there are too few.
+constexpr double kShort = 0.3;
 constexpr double kFewestElements = 32;  // whose rate says something
 constexpr double kLongestWindow = 4;    // seconds
 constexpr int kMostWindows = 6;         // for one decision, where the rate varies much
@@ -45,12 +49,14 @@ double Longer(double pause) {
   return pause < kFirstPause ? kFirstPause : std::clamp(pause * 2, kUsualPause, kLongestPause);
 }
 
-bool Differ(double a, double b, double floor) {
-  return std::max(a, floor) > kOtherWork * std::max(b, floor) ||
-         std::max(b, floor) > kOtherWork * std::max(a, floor);
+bool Differ(double a, double b, double floor, double times) {
+  return std::max(a, floor) > times * std::max(b, floor) ||
+         std::max(b, floor) > times * std::max(a, floor);
 }
 
 }  // namespace
+
+Tuner::Tuner() : other_work_(kOtherWork) {}
 
 std::vector<int> Tuner::Decide(const PipelineWindow& window) {
   Widths widths;
@@ -72,7 +78,8 @@ std::vector<int> Tuner::Decide(const PipelineWindow& window) {
       if (WorkChanged(measured)) {
         limit_ = 0;
         too_few_.clear();
-        improve_after_ = reduce_after_ = improve_pause_ = reduce_pause_ = 0;
+        improve_after_ = reduce_after_ = reduce_pause_ = 0;
+        changed_ = true;
         reduced_ = false;
       }
       next = measured.waiting > kWaitsLittle ? Improve(measured, widths) : Reduce(measured, widths);
@@ -92,6 +99,7 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
   } else {
     gathered_.seconds += window.seconds;
     gathered_.elsewhere += window.elsewhere;
+    gathered_.ready += window.ready;
     gathered_.processors = window.processors;
     gathered_.budget = window.budget;
     gathered_.memory = window.memory;
@@ -136,21 +144,30 @@ Tuner::Measured Tuner::Measure() const {
   measured.waiting = std::min(WaitFor(-1) / seconds, 1.0);
   if (elements <= 0) return measured;
   double cpu = 0;
+  for (const StageWindow& stage : stages) cpu += stage.cpu;
+  const double computing = cpu + gathered_.elsewhere;
   for (size_t s = 0; s < stages.size(); ++s) {
     Section section;
     section.servers = stages[s].width;
-    section.cpu = std::min(stages[s].cpu, stages[s].called) / elements;
+    const double own = std::min(stages[s].cpu, stages[s].called);
+    // Whoever computes waits for a processor, each as long as it computes.
+    const double ready = computing > 0 ? gathered_.ready * own / computing : 0;
+    section.cpu = own / elements;
     section.serial = std::max(stages[s].pulled - WaitFor(static_cast<int>(s)), 0.0) / elements;
-    section.blocked = stages[s].called / elements - section.cpu + section.serial;
-    cpu += stages[s].cpu;
+    section.blocked = std::max(stages[s].called - own - ready, 0.0) / elements + section.serial;
     measured.sections.push_back(section);
   }
   // What else the process computes is the consumer's, as far as it has had the time for it.
   const double step = seconds * (1 - measured.waiting);
   const double computed = std::min(gathered_.elsewhere, step);
   measured.sections.push_back({1, computed / elements, 0, (step - computed) / elements, 0});
+  double processors = gathered_.processors;
+  // Other programs have the rest, as long as these threads wait so much.
+  if (gathered_.ready > kShort * (computing + gathered_.ready)) {
+    processors = std::min(processors, computing / seconds);
+  }
   measured.processors =
-      std::max(gathered_.processors - (gathered_.elsewhere - computed) / seconds, cpu / seconds);
+      std::max(processors - (gathered_.elsewhere - computed) / seconds, cpu / seconds);
   return measured;
 }
 
@@ -240,6 +257,8 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
     const bool useful = measured.waiting <= kWaitsLittle || gain >= kNeededGain;
     if (useful && (measured.waiting <= kWaitsLittle || gain >= expected / 4)) {
       improve_pause_ = 0;
+      other_work_ = kOtherWork;
+      changed_ = false;
       too_few_ = before_;
       if (std::exchange(reduced_, false)) {  // what had seemed to suffice did not for long
         reduce_pause_ = std::max(Longer(reduce_pause_), kUsualPause);
@@ -250,6 +269,7 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
     limit_ = std::max(measured.rate, rate_before_) * (1 + kNeededGain);
     improve_pause_ = Longer(improve_pause_);
     improve_after_ = time_ + improve_pause_;
+    ChangedForNothing();
     if (useful) return Trim(measured, widths, gain);
     return Move(widths, before_,
                 Text("reverted: it gave %.1f %% more output where the model expected %.1f %%",
@@ -346,7 +366,14 @@ size_t Tuner::Slowest(int consumer) const {
   return mostly(slowest) ? Slowest(static_cast<int>(slowest)) : slowest;
 }
 
-// Whether what was measured is no longer what the last trial began with.
+// The work had seemed to be other, and a trial has brought nothing: more is asked for next time.
+void Tuner::ChangedForNothing() {
+  if (std::exchange(changed_, false))
+    other_work_ = std::min(other_work_ * kOtherWork, kMostOtherWork);
+}
+
+// Whether what was measured is no longer what the last trial began with: `other_work_` times as
+// long, or the inverse.
 bool Tuner::WorkChanged(const Measured& measured) {
   if (known_.sections.size() != measured.sections.size()) return false;
   bool other = false;
@@ -355,12 +382,12 @@ bool Tuner::WorkChanged(const Measured& measured) {
     const Section& then = known_.sections[s];
     // Shorter times decide nothing.
     const double floor = std::max(0.05 / measured.rate, 0.1 * (then.cpu + then.blocked));
-    other = other || Differ(now.cpu, then.cpu, floor) ||
+    other = other || Differ(now.cpu, then.cpu, floor, other_work_) ||
             (now.servers == then.servers &&
-             Differ(now.blocked - now.serial, then.blocked - then.serial, floor));
+             Differ(now.blocked - now.serial, then.blocked - then.serial, floor, other_work_));
   }
   changed_windows_ = other ? changed_windows_ + 1 : 0;
-  if (changed_windows_ < 2) return false;
+  if (changed_windows_ < kChangedWindows) return false;
   changed_windows_ = 0;
   known_ = measured;
   return true;

@@ -26,6 +26,7 @@ struct PipelineWindow {
   double seconds = 0;
   double processors = 1;
   double elsewhere = 0;             // seconds of processor of all that is not a call of a stage
+  double ready = 0;                 // seconds in which threads were ready and had no processor
   int budget = 0;                   // of all widths together; 0: none
   double memory = 0;                // bytes that may be held; 0: any number
   double memory_used = 0;           // at the end
@@ -46,6 +47,7 @@ struct TunerMove {
 // long. A pure function of the windows: no clock, no randomness, no thread.
 class Tuner final {
  public:
+  Tuner();
   // The widths from now on. Call it for each window (0.5 s or so) with the widths in use, and the
   // stages always in the same order; when there are others, make another Tuner.
   std::vector<int> Decide(const PipelineWindow& window);
@@ -78,6 +80,7 @@ class Tuner final {
   Widths Improve(const Measured& measured, const Widths& widths);
   Widths Reduce(const Measured& measured, const Widths& widths);
   bool WorkChanged(const Measured& measured);
+  void ChangedForNothing();
   Widths Move(const Widths& from, const Widths& to, const std::string& reason);
 
   double time_ = 0;
@@ -97,6 +100,8 @@ class Tuner final {
   int changed_windows_ = 0;   // in a row, in which the work was other than known
   double improve_after_ = 0;  // the time
   double improve_pause_ = 0;  // after the next failure
+  double other_work_;         // see WorkChanged
+  bool changed_ = false;      // the work, since the last trial
   double reduce_after_ = 0;
   double reduce_pause_ = 0;
   bool reduced_ = false;  // since the last time that more were needed

@@ -177,17 +177,16 @@ def _compression(begin: bytes) -> str:
 
 def _elements(dataset: Any, name: str) -> dict[str, Any]:
     """Go through a dataset to its end, past what is damaged."""
-    count = whole = 0
+    whole = 0
     first: list[str] = []
     damage: list[dict[str, Any]] = []
-    for element, error in _steps(dataset, name):
+    for count, (element, error) in enumerate(_steps(dataset, name)):
         if error is None:
             whole += 1
             if len(first) < _SHOWN:
                 first.append(_shown(element))
         elif len(damage) < _MOST_DAMAGE:
             damage.append(_damage(count, error))
-        count += 1
     return {"elements": whole, "first": first, "damage": damage}
 
 
@@ -216,14 +215,13 @@ def _steps(dataset: Any, name: str) -> Iterator[tuple[Any, Exception | None]]:
 
 def _records(name: str, packed: str) -> dict[str, Any]:
     """Go through a TFRecord file, whose records are Examples if the first ones are."""
-    count = whole = 0
-    sizes = [0, 0, 0]
+    whole, sizes = 0, [0, 0, 0]
     first: list[str] = []
     damage: list[dict[str, Any]] = []
     features: dict[str, dict[str, Any]] = {}
     examples = True
     dataset = TFRecordDataset(name, packed or None)
-    for record, error in _steps(dataset, name):
+    for count, (record, error) in enumerate(_steps(dataset, name)):
         if error is None:
             whole += 1
             size = len(record)
@@ -234,7 +232,6 @@ def _records(name: str, packed: str) -> dict[str, Any]:
                 examples = _count_features(bytes(record), features)
         elif len(damage) < _MOST_DAMAGE:
             damage.append(_damage(count, error))
-        count += 1
     found = {
         "elements": whole,
         "record_bytes": dict(zip(("all", "least", "most"), sizes, strict=True)),

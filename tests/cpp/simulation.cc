@@ -61,6 +61,7 @@ class Simulation {
       } else if (next == next_processor) {
         const int thread = computing_.top().second;
         computing_.pop();
+        ready_ += std::max(now_ - threads_[static_cast<size_t>(thread)].computed_at, 0.0);
         Advance(thread);
       }
     }
@@ -88,8 +89,9 @@ class Simulation {
     size_t number = 0;  // among those of its stage
     Phase phase = Phase::kIdle;
     int64_t element = 0;
-    double factor = 1;  // of this element's times
-    double began = 0;   // the pull, the call or the wait
+    double factor = 1;       // of this element's times
+    double began = 0;        // the pull, the call or the wait
+    double computed_at = 0;  // the end of what it computes, with a processor of its own
   };
   // Taken by some at a time, in the order of asking.
   struct Semaphore {
@@ -164,6 +166,7 @@ class Simulation {
     }
     counted.emplace_back().cpu = elsewhere_;
     counted.back().bytes = static_cast<double>(bytes_);
+    counted.back().ready = ready_;
     const std::vector<int> widths = controller(now_, counted);
     for (size_t s = 0; s < stages_.size(); ++s) {
       if (widths[s] != stages_[s].counted.width) Widen(s, widths[s]);
@@ -175,6 +178,7 @@ class Simulation {
     thread.phase = phase;
     const bool calls = thread.stage < stages_.size() && phase != Phase::kPull;
     (calls ? stages_[thread.stage].counted.cpu : elsewhere_) += seconds;
+    thread.computed_at = now_ + seconds;
     computing_.push({virtual_ + seconds, t});
   }
   void Sleep(int t, Phase phase, double seconds) {
@@ -409,6 +413,7 @@ class Simulation {
   double virtual_ = 0;
   int64_t bytes_ = 0;
   double elsewhere_ = 0;  // seconds of processor outside of calls
+  double ready_ = 0;      // seconds of waiting for one
   bool tunes_ = false;
   Ran ran_;
 };
@@ -461,6 +466,7 @@ Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double ch
     window.seconds = now - std::exchange(time, now);
     window.processors = pipeline.processors;
     window.elsewhere = counted.back().cpu - then.back().cpu;
+    window.ready = counted.back().ready - then.back().ready;
     window.budget = pipeline.cpu_budget;
     window.memory =
         pipeline.memory_limit == INT64_MAX ? 0 : static_cast<double>(pipeline.memory_limit);

@@ -50,6 +50,7 @@ struct Counted {
   double pulled = 0;     // seconds in pulls, with the wait for the stage before it
   double waited = 0;     // seconds that its consumer waited for it
   double bytes = 0;      // of the elements that it made; of the consumer: that all hold
+  double ready = 0;      // of the consumer: seconds in which threads had no processor
 };
 
 struct Ran {

@@ -153,8 +153,10 @@ Tuner::Measured Tuner::Measure() const {
     // Whoever computes waits for a processor, each as long as it computes.
     const double ready = computing > 0 ? gathered_.ready * own / computing : 0;
     section.cpu = own / elements;
+    measured.ready.push_back(std::min(ready, stages[s].called - own) / elements);
     section.serial = std::max(stages[s].pulled - WaitFor(static_cast<int>(s)), 0.0) / elements;
-    section.blocked = std::max(stages[s].called - own - ready, 0.0) / elements + section.serial;
+    section.blocked =
+        stages[s].called / elements - section.cpu - measured.ready[s] + section.serial;
     measured.sections.push_back(section);
   }
   // What else the process computes is the consumer's, as far as it has had the time for it.
@@ -311,7 +313,8 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   if (!MemoryIsShort() && explained > measured.rate * (1 + kExpectedGain)) {
     const size_t slow = Slowest(-1);
     Section& section = fitted.sections[slow];
-    section.blocked = std::max(widths[slow] / measured.rate - section.cpu, section.blocked);
+    const double rest = widths[slow] / measured.rate - section.cpu - measured.ready[slow];
+    section.blocked = std::max(rest, section.blocked);
   }
   Widths wanted = Plan(fitted);
   for (size_t s = 0; s < widths.size(); ++s) {

@@ -60,6 +60,7 @@ class Tuner final {
     double rate = 0;
     double waiting = 0;             // the share of the time that the last consumer waited
     std::vector<Section> sections;  // of the stages, and of the last consumer
+    std::vector<double> ready;      // seconds of each stage without a processor, of neither
     double processors = 1;          // that are left to these
   };
   using Widths = std::vector<int>;

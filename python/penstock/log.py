@@ -114,12 +114,15 @@ def _described(call: Call) -> str:
     return f"{described}, at {' > '.join(lines)}" if lines else described
 
 
-def _lines(frame: FrameType | None, code: CodeType | None) -> list[str]:
-    """Return where a function stands, and where those stand that it has called."""
+def _lines(frame: FrameType | None, first: CodeType | FrameType | None) -> list[str]:
+    """Return where a function stands, and where those stand that it has called.
+
+    `first` is the function's code, or the frame of one of several calls of the same code.
+    """
     lines = []
     while frame is not None:
         lines.append(_position(frame))
-        if frame.f_code is code:
+        if frame is first or frame.f_code is first:
             return lines[::-1]
         frame = frame.f_back
     return []
@@ -127,12 +130,12 @@ def _lines(frame: FrameType | None, code: CodeType | None) -> list[str]:
 
 def _lines_of_coroutine(coroutine: Any) -> list[str]:
     """Return where a coroutine or asynchronous generator stands, and what it awaits."""
-    lines = []
+    lines: list[str] = []
     while (kind := _kind_of(coroutine)) is not None:
         frame: FrameType | None = getattr(coroutine, f"{kind}_frame")
         if frame is None:  # it has ended
             break
-        if running := _lines(_of_loop(), frame.f_code):
+        if running := _lines(_of_loop(), frame):  # others may run the same code
             return lines + running
         if frame.f_globals.get("__name__") != "penstock.coroutines":
             lines.append(_position(frame))

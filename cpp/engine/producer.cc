@@ -345,16 +345,9 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 }
 
 Block Producer::Take(int64_t max_rows) {
-  if (!tunes_) return TakeBlock(max_rows);
-  if (returned_rows_ > 0) used_.Add(NowNs() - returned_at_, returned_rows_);
-  Block block = TakeBlock(max_rows);
-  returned_rows_ = block.rows;
-  returned_at_ = NowNs();
-  return block;
-}
-
-Block Producer::TakeBlock(int64_t max_rows) {
   Start();
+  // All that came last is used.
+  if (pending_.empty() && came_rows_ > 0) used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
   if (pending_.empty() && (options_.in_turns || in_line_)) {
     asked_at_ = NowNs();
     hand_over_.Asked(asked_at_);
@@ -384,6 +377,10 @@ Block Producer::TakeBlock(int64_t max_rows) {
     if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
     if (packet.ahead) MakeRoom(count);
     if (options_.in_turns) Weigh(count);
+    if (tunes_) {
+      came_at_ = NowNs();
+      came_rows_ = count;
+    }
     if (whole) {
       Deliver(packet.block);
       return std::move(packet.block);

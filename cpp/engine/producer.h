@@ -119,7 +119,6 @@ class Producer {
   // After a take of `rows` rows: changes the side that pulls where that pays.
   void Weigh(int64_t rows);
   void Deliver(const Block& block);
-  Block TakeBlock(int64_t max_rows);
   // Makes the buffer as large as the model says, and the memory budget allows.
   void Tune();
   // How many elements the budget leaves room for.
@@ -163,9 +162,10 @@ class Producer {
   bool started_ = false;
   bool in_line_ = false;  // there is no thread, and this side does its work
   HandOver hand_over_;
-  MonoTime asked_at_ = 0;      // of the take that goes on
-  MonoTime returned_at_ = 0;   // of the take before it,
-  int64_t returned_rows_ = 0;  // and what that gave
+  MonoTime asked_at_ = 0;  // of the take that goes on
+  // While tunes_: when rows came the last time, and how many. 0 once their use was measured.
+  MonoTime came_at_ = 0;
+  int64_t came_rows_ = 0;
   PendingBlocks pending_;
   BudgetCharge pending_charge_;
   StateTrail trail_;

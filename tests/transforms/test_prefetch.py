@@ -135,7 +135,7 @@ def test_autotune_enlarges_a_buffer_that_was_full_and_is_empty(limit, most):
             stage = it.stats()[0]
         for _ in range(3):
             next(it)
-        threading.Timer(0.05, going_on.set).start()
+        threading.Timer(0.2, going_on.set).start()
         next(it)  # it has to be waited for
         moves = [move for move in it.tuning_moves() if move["knob"] == "buffer_size"]
         sizes = [move["to"] for move in moves]

@@ -347,7 +347,9 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 Block Producer::Take(int64_t max_rows) {
   Start();
   // All that came last is used.
-  if (pending_.empty() && came_rows_ > 0) used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
+  if (pending_.empty() && came_rows_ > 0) {
+    used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
+  }
   if (pending_.empty() && (options_.in_turns || in_line_)) {
     asked_at_ = NowNs();
     hand_over_.Asked(asked_at_);

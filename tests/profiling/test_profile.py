@@ -127,25 +127,6 @@ def test_handing_elements_over_is_no_waiting_for_files():
     assert profile.bottleneck.kind != "io"
 
 
-def hold(x):
-    for _ in range(40_000):
-        x = x + 0
-    return x
-
-
-@pytest.mark.parametrize("step", [None, 0.0005])
-def test_one_call_at_a_time_that_holds_the_gil_is_advised_no_threads(step):
-    profile = ENDLESS.map(hold).prefetch(2).profile(seconds=0.8, step=step)
-    assert profile.bottleneck.function == "hold"
-    assert profile.bottleneck.kind in ("serial", "gil", "cpu")  # "cpu": other programs are busy
-    stage = profile.stages[1]
-    assert stage.gil_seconds > 0.7 * stage.cpu_seconds
-    for advice in profile.advice:
-        assert "num_parallel_calls" not in advice.change or "process" in advice.change
-    one, eight = (profile.what_if(num_parallel_calls={"hold": calls}) for calls in (1, 8))
-    assert eight < 1.3 * one
-
-
 async def fetch(x):
     await asyncio.sleep(0.02)
     return x

@@ -187,6 +187,88 @@ def test_a_generator_that_stands_is_named_with_its_line(caplog):
     assert HERE in text
 
 
+class Coroutines:
+    """Coroutine functions that stand at their third element until a warning has come."""
+
+    def __init__(self, caplog):
+        self.caplog = caplog
+
+    async def load(self, x):
+        if x == 3:
+            await self.wait()  # LOAD
+        return x
+
+    async def wait(self):
+        for _ in range(2000):
+            if warned(self.caplog):
+                break
+            await asyncio.sleep(0.01)  # WAIT
+
+    async def block(self, x):
+        if x == 3:
+            await asyncio.sleep(0)
+            Step(self.caplog)(3)  # BLOCK
+        elif x > 3:
+            await asyncio.sleep(1e-3)
+        return x
+
+    async def test(self, x):
+        return await self.load(x) >= 0
+
+    async def values(self):
+        for i in range(5):
+            yield await self.load(i)  # VALUES
+
+
+@pytest.mark.parametrize("form", ["one by one", "together", "ahead", "filter"])
+def test_a_coroutine_that_stands_is_named_with_its_line(caplog, form):
+    made = Coroutines(caplog)
+    ds = ps.Dataset.range(5)
+    ds = {
+        "one by one": lambda: ds.map(made.load),
+        "together": lambda: ds.map(made.load, num_parallel_calls=4),
+        "ahead": lambda: ds.map(made.load).prefetch(2),
+        "filter": lambda: ds.filter(made.test, num_parallel_calls=2),
+    }[form]()
+    assert stalled(ds) == list(range(5))
+    (text,) = warned(caplog)
+    stage = "filter(Coroutines.test)" if form == "filter" else "map(Coroutines.load)"
+    assert f"everything waits for {stage}, element 3 (3), which has run for 0." in text
+    standing = f"{__file__}:{line_of('# LOAD')} in load > {__file__}:{line_of('# WAIT')} in wait"
+    assert f"{standing} > " in text
+
+
+def test_a_coroutine_that_does_not_let_others_go_on_is_named(caplog):
+    made = Coroutines(caplog)
+    assert stalled(ps.Dataset.range(6).map(made.block, num_parallel_calls=6)) == list(range(6))
+    (text,) = warned(caplog)
+    assert "everything waits for map(Coroutines.block), element 3 (3), which has run" in text
+    assert f"at {__file__}:{line_of('(3)  # BLOCK')} in block > " in text
+    assert HERE in text
+
+
+def test_an_asynchronous_generator_that_stands_is_named_with_its_line(caplog):
+    made = Coroutines(caplog)
+    assert stalled(ps.Dataset.from_generator(made.values)) == list(range(5))
+    (text,) = warned(caplog)
+    assert "everything waits for from_generator(Coroutines.values), element 3" in text
+    standing = (
+        f"{__file__}:{line_of('# VALUES')} in values > {__file__}:{line_of('# LOAD')} in load"
+    )
+    assert f"at {standing} > " in text
+
+
+def test_another_dataset_is_not_blamed_for_its_coroutines(caplog):
+    made = Coroutines(caplog)
+    other = iter(with_options(ps.Dataset.range(5).map(made.load, 4), stall_seconds=0))
+    assert next(other) == 0  # of element 3 the call is in progress
+    step = Step(caplog)
+    assert stalled(ps.Dataset.range(5).map(step)) == list(range(5))
+    (text,) = warned(caplog)
+    assert "everything waits for map(Step), element 3 (3)" in text
+    assert list(other) == [1, 2, 3, 4]
+
+
 def test_each_wait_is_told_once(caplog):
     step = Step(caplog, stuck=0)
     it = iter(with_options(ps.Dataset.range(3).map(step), stall_seconds=0.1))

@@ -1,6 +1,7 @@
-// AUTOTUNE's controller beside the best fixed widths of a sweep, on forty simulated pipelines.
+// AUTOTUNE's controller beside the best fixed widths of a sweep, on forty simulated pipelines; or
+// on so many that are drawn, which are others for each seed.
 //
-//   tuning [SEEDS]
+//   tuning [SEEDS [DRAWN [FIRST_SEED]]]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,11 +11,15 @@
 int main(int argc, char** argv) {
   using namespace penstock::testing;
   const int seeds = argc > 1 ? std::atoi(argv[1]) : 1;
+  const int drawn = argc > 2 ? std::atoi(argv[2]) : 0;
+  const int first = argc > 3 ? std::atoi(argv[3]) : 1;
   int runs = 0, near = 0, calm = 0, within = 0, adapted = 0;
   double worst = 1;
-  for (int seed = 1; seed <= seeds; ++seed) {
-    for (const SimulatedPipeline& pipeline : SimulatedPipelines()) {
-      const Comparison report = Compare(pipeline, static_cast<uint64_t>(seed));
+  for (int each = first; each < first + seeds; ++each) {
+    const auto seed = static_cast<uint64_t>(each);
+    for (const SimulatedPipeline& pipeline :
+         drawn > 0 ? DrawnPipelines(drawn, seed) : SimulatedPipelines()) {
+      const Comparison report = Compare(pipeline, seed);
       std::printf("%s\n", report.text.c_str());
       ++runs;
       near += report.share >= 0.95;

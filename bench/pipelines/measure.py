@@ -13,7 +13,7 @@ import dataclasses
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench import machine
@@ -156,14 +156,23 @@ def load(file: Path) -> list[Figure]:
     return figures
 
 
-def main(run: Callable[[], list[Figure]], description: str | None) -> None:
-    """Run one benchmark from the command line: print its table, write JSON if asked to."""
+def main(
+    run: Callable[..., list[Figure]], description: str | None, rows: Sequence[str] = ()
+) -> None:
+    """Run one benchmark from the command line: print its table, write JSON if asked to.
+
+    With `rows`, what `run` takes as its argument, some of them can be chosen.
+    """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    if rows:
+        parser.add_argument(
+            "--only", nargs="+", choices=rows, metavar="ROW", help="of these: " + "; ".join(rows)
+        )
     arguments = parser.parse_args()
-    figures = run()
+    figures = run(arguments.only) if rows and arguments.only else run()
     print(table(figures))
     if arguments.json:
         save(arguments.json, figures)

@@ -3,6 +3,9 @@
 python -m bench.verdicts                  200 pipelines, some ten minutes
 python -m bench.verdicts --count 24       fewer
 python -m bench.verdicts --seed 17 -v     one of them, with what the profile says
+python -m bench.verdicts --first 48 --count 48 --keep FILE
+                                          some of them; FILE has those of all runs, and the table
+                                          is of these
 
 Where the advice can be applied here (another number of calls, a larger buffer, a prefetch), it is,
 and the rate that it brings is compared with the one that was predicted.
@@ -11,9 +14,13 @@ and the rate that it brings is compared with the one that was predicted.
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import re
 import statistics
 from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import penstock as ps
@@ -21,8 +28,20 @@ from bench.spread import lay_out
 from bench.verdicts.planted import KINDS, Planted, calibrate, plant
 
 STAGES, SHARE_OF_KINDS, OFF = 0.95, 0.90, 0.15  # what is asked for
-_CALLS = re.compile(r"map\(.*num_parallel_calls=(\d+)\)")  # in threads
+_CALLS = re.compile(r"""map\(.*num_parallel_calls=(\d+)(, executor="process")?\)""")
 _AHEAD = re.compile(r"prefetch\((\d+)\)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What the profile of one pipeline has found."""
+
+    seed: int
+    planted: str  # the kind
+    found: str  # likewise
+    kind: bool  # whether it is the right one
+    stage: bool  # likewise
+    off: float | None  # by how much the prediction was wrong; None where none could be tried
 
 
 def main() -> None:
@@ -32,28 +51,40 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="only this one")
     parser.add_argument("--seconds", type=float, default=1.5, help="of each profile (1.5)")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="add the outcomes to a file")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what profiles say")
     args = parser.parse_args()
     seeds = range(args.first, args.first + args.count) if args.seed is None else [args.seed]
+    kept = _kept(args.keep) if args.keep else {}
     calibrate()
-    right: dict[str, list[tuple[bool, bool]]] = {kind: [] for kind in KINDS}
-    taken: Counter[tuple[str, str]] = Counter()
-    off: list[float] = []
     for seed in ps.progress(seeds, "verdicts"):
-        planted = plant(seed)
-        profile = planted.dataset.profile(args.seconds, planted.step)
-        found = profile.bottleneck
-        stage = planted.function in ("", found.function)
-        right[planted.kind].append((stage, found.kind == planted.kind))
-        taken[planted.kind, found.kind] += 1
-        error = _off(planted, profile, args.seconds)
-        off += [] if error is None else [abs(error)]
-        if args.verbose or not (stage and found.kind == planted.kind):
-            beside = "" if error is None else f"; prediction off by {error:+.0%}"
-            print(f"seed {seed}, {planted.kind}: {found.kind} {found.function}{beside}")
-        if args.verbose:
-            print(profile)
-    _print(right, taken, off)
+        kept[seed] = outcome = _outcome(seed, args.seconds, args.verbose)
+        if args.keep:
+            with args.keep.open("a") as file:
+                print(json.dumps(dataclasses.asdict(outcome)), file=file)
+    _print(kept.values())
+
+
+def _kept(file: Path) -> dict[int, Outcome]:
+    """Return the last outcome of each seed in a file that an earlier run has written."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    outcomes = [Outcome(**json.loads(line)) for line in lines]
+    return {outcome.seed: outcome for outcome in outcomes}
+
+
+def _outcome(seed: int, seconds: float, verbose: bool) -> Outcome:
+    planted = plant(seed)
+    profile = planted.dataset.profile(seconds, planted.step)
+    found = profile.bottleneck
+    stage = planted.function in ("", found.function)
+    kind = found.kind in (planted.kind, planted.as_well)
+    error = _off(planted, profile, seconds)
+    if verbose or not (stage and kind):
+        beside = "" if error is None else f"; prediction off by {error:+.0%}"
+        print(f"seed {seed}, {planted.kind}: {found.kind} {found.function}{beside}")
+    if verbose:
+        print(profile)
+    return Outcome(seed, planted.kind, found.kind, kind, stage, error)
 
 
 def _off(planted: Planted, profile: ps.Profile, seconds: float) -> float | None:
@@ -82,28 +113,34 @@ def _rebuilt(dataset: Any, path: str, ahead: Any, calls: Any) -> ps.Dataset:
         before = dataset._inputs[0]
         if ahead:
             return before.prefetch(int(ahead[1])).with_options(dataset.options())
-        return before.map(dataset._args["map_func"], num_parallel_calls=int(calls[1]))
+        executor = "process" if calls[2] else None
+        return before.map(
+            dataset._args["map_func"], num_parallel_calls=int(calls[1]), executor=executor
+        )
     inner = _rebuilt(dataset._inputs[0], path.removeprefix("0."), ahead, calls)
     made = inner._then(dataset._kind, name=dataset._name, **dataset._args)
     return made.with_options(dataset.options())
 
 
-def _print(
-    right: dict[str, list[tuple[bool, bool]]],
-    taken: Counter[tuple[str, str]],
-    off: list[float],
-) -> None:
+def _print(outcomes: Iterable[Outcome]) -> None:
+    right: dict[str, list[tuple[bool, bool]]] = {kind: [] for kind in KINDS}
+    taken: Counter[tuple[str, str]] = Counter()
+    off = []
+    for each in outcomes:
+        right[each.planted].append((each.stage, each.kind))
+        taken[each.planted, each.found] += 1
+        off += [] if each.off is None else [abs(each.off)]
     rows = [["planted", "pipelines", "right stage", "right kind", "found instead"]]
-    for kind, each in right.items():
-        if not each:
+    for kind, each_kind in right.items():
+        if not each_kind:
             continue
         others = {found: n for (real, found), n in taken.items() if real == kind and found != kind}
-        rows.append([kind, str(len(each)), *_shares(each), str(others or "")])
-    every = [one for each in right.values() for one in each]
+        rows.append([kind, str(len(each_kind)), *_shares(each_kind), str(others or "")])
+    every = [one for each_kind in right.values() for one in each_kind]
     rows.append(["all", str(len(every)), *_shares(every), ""])
     print(lay_out(rows))
     stages, kinds = (sum(one[i] for one in every) / len(every) for i in range(2))
-    print(f"right stage {stages:.1%}; kind {kinds:.1%} ({SHARE_OF_KINDS:.0%})")
+    print(f"right stage {stages:.1%} ({STAGES:.0%}); kind {kinds:.1%} ({SHARE_OF_KINDS:.0%})")
     if off:
         middle = statistics.median(off)
         print(f"predictions off by {middle:.1%} (median of {len(off)}; asked for {OFF:.0%})")

@@ -30,12 +30,15 @@ class Planted(NamedTuple):
     dataset : Dataset
     step : float
         Seconds of the training step.
+    as_well : str
+        Another kind that is as right; "" for none.
     """
 
     kind: str
     function: str
     dataset: ps.Dataset
     step: float
+    as_well: str = ""
 
 
 def plant(seed: int) -> Planted:
@@ -164,9 +167,12 @@ def _io(rng: random.Random) -> Planted:
 
 def _serial(rng: random.Random) -> Planted:
     seconds = _seconds(rng)
-    slow = computing(seconds)
+    make = rng.choice((computing, holding))
+    slow = make(seconds)
     ds = _around(rng, lambda d: d.map(slow))
-    return Planted("serial", "slow", ds.prefetch(2), rng.choice((0, seconds / 4)))
+    # One call that holds the GIL is all that a loop which wants it back waits for.
+    as_well = "gil" if make is holding else ""
+    return Planted("serial", "slow", ds.prefetch(2), rng.choice((0, seconds / 4)), as_well)
 
 
 def _buffer(rng: random.Random) -> Planted:

@@ -16,18 +16,9 @@
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
 #include "runtime/event_count.h"
-#include "runtime/platform.h"
 #include "runtime/pump.h"
+#include "runtime/thread_state.h"
 #include "runtime/wait.h"
-
-#if defined(PENSTOCK_LINUX)
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#endif
 
 namespace penstock {
 namespace {
@@ -40,48 +31,6 @@ constexpr int64_t kBetweenLockLooksNs = 20'000'000;
 constexpr int64_t kHistoryNs = 50'000'000;
 constexpr int64_t kBetweenCallLooksNs = 20'000'000;
 constexpr size_t kMostSpans = 1 << 18;  // of all threads; the oldest half is dropped beyond it
-
-#if defined(PENSTOCK_LINUX)
-
-// The whole of a small file of the system; "" when there is none.
-std::string ReadShort(const char* path) {
-  std::string text(512, '\0');
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return "";
-  const ssize_t size = read(file, text.data(), text.size());
-  close(file);
-  text.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  return text;
-}
-
-std::string OfThread(int64_t thread, const char* name) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/self/task/%lld/%s", static_cast<long long>(thread), name);
-  return ReadShort(path);
-}
-
-// Nanoseconds in which it was ready and had no processor. Source: sched-stats of the kernel, whose
-// second number this is.
-int64_t ReadyNs(int64_t thread) {
-  const std::string text = OfThread(thread, "schedstat");
-  char* end = nullptr;
-  std::strtoll(text.c_str(), &end, 10);
-  return std::strtoll(end, nullptr, 10);
-}
-
-// Whether the system call that it is in waits for another thread.
-bool IsLocked(int64_t thread) {
-  const std::string text = OfThread(thread, "syscall");
-  return !text.empty() && text[0] >= '0' && text[0] <= '9' &&
-         std::strtoll(text.c_str(), nullptr, 10) == SYS_futex;
-}
-
-#else
-
-int64_t ReadyNs(int64_t) { return 0; }
-bool IsLocked(int64_t) { return false; }
-
-#endif
 
 }  // namespace
 
@@ -114,6 +63,7 @@ class Observation::Impl final {
     seen_.stages.resize(seen_.after.size());
     seen_.seconds = static_cast<double>(NowNs() - start_ns_) * 1e-9;
     seen_.process_cpu_ns = ProcessCpuNs() - process_cpu_ns_;
+    for (const auto& [number, cpu] : ongoing_cpu_) seen_.ongoing_cpu_ns += cpu.last - cpu.first;
     seen_.lock_looks = looks_.load(std::memory_order_relaxed);
     seen_.lock_held = held_.load(std::memory_order_relaxed);
     for (auto& [number, thread] : threads_) {
@@ -139,6 +89,10 @@ class Observation::Impl final {
     int64_t first_ready_ns = 0;
     int64_t last_ready_ns = 0;
     std::unordered_map<int, Tally> tallies;
+  };
+  struct CpuRange {
+    int64_t first;
+    int64_t last;
   };
   struct Glance {
     Thread* thread;
@@ -218,6 +172,10 @@ class Observation::Impl final {
         }
         return;
       }
+      if (record.runs_ongoing.load(std::memory_order_relaxed)) {
+        const int64_t cpu = record.CpuNs();
+        ongoing_cpu_.try_emplace(record.number, CpuRange{cpu, cpu}).first->second.last = cpu;
+      }
       const StageStats* stage = record.stage.load(std::memory_order_relaxed);
       const bool consumer =
           record.consumes.load(std::memory_order_relaxed) == static_cast<void*>(stats_.get());
@@ -271,7 +229,7 @@ class Observation::Impl final {
     tally.wall_ns[static_cast<size_t>(glance.waited_for)] += now - last - worked;
     if (looks_at_call && works && !glance.on_cpu && !hands_over) {
       StageTimes& times = TimesOf(glance.stage);
-      ++(IsLocked(thread.system_id) ? times.locked : times.asleep);
+      ++(WaitsForThread(thread.system_id) ? times.locked : times.asleep);
     }
     const int64_t element = glance.stage < 0 ? -1 : ElementOf(glance.stage);
     auto& spans = thread.shown.spans;
@@ -392,6 +350,7 @@ class Observation::Impl final {
   // Of the sampling thread, until it has ended.
   Observed seen_;
   std::map<uint64_t, Thread> threads_;
+  std::map<uint64_t, CpuRange> ongoing_cpu_;  // by the number of the thread's record
   std::vector<Glance> glances_;
   std::unordered_map<const StageStats*, int> indices_;
   std::vector<const StageStats*> by_index_;

@@ -47,9 +47,10 @@ struct Observed {
   StageTimes step;                           // of the consumer, outside of the pipeline
   std::vector<ThreadHistory> threads;
   int64_t process_cpu_ns = 0;
-  int64_t lock_looks = 0;   // how often the foreign lock was asked for,
-  int64_t lock_held = 0;    // and was held by another
-  int64_t interval_ns = 0;  // between two samples, at the end
+  int64_t ongoing_cpu_ns = 0;  // of these, of the threads that run calls without threads
+  int64_t lock_looks = 0;      // how often the foreign lock was asked for,
+  int64_t lock_held = 0;       // and was held by another
+  int64_t interval_ns = 0;     // between two samples, at the end
   // One for each 50 ms.
   std::vector<double> history_seconds;
   std::vector<int64_t> history_elements;              // of the root, since the observation began

@@ -2,7 +2,9 @@
 #include "engine/producer.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +23,14 @@ constexpr int64_t kSmallBytes = 64 << 10;  // so much is taken at once, though i
 size_t RingSize(int64_t limit) {
   return static_cast<size_t>(limit == kAutotune ? kMostAutotunedBuffer
                                                 : std::min(limit, kMostRing));
+}
+
+std::string FewerMicroseconds(const Varied& made, const Varied& used, int64_t from, int64_t to) {
+  const double fewer = StarvedSeconds(made, used, static_cast<double>(from)) -
+                       StarvedSeconds(made, used, static_cast<double>(to));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", fewer * 1e6);
+  return text;
 }
 
 }  // namespace
@@ -49,6 +59,7 @@ Producer::Producer(Session& session, const Dataset& data, IteratorPtr input, Can
       cancel_(std::move(cancel)),
       stats_(stats),
       options_(std::move(options)),
+      tunes_(options_.limit == kAutotune && session.options().tunes),
       ready_(options_.ready ? options_.ready : std::make_shared<EventCount>()),
       room_watch_(cancel_, room_),
       budget_watch_(session.budget(), room_),
@@ -127,6 +138,7 @@ Producer::Packet Producer::Pull(int64_t most, MonoTime start) {
   grain_.Learn(packet.block.rows, took);
   pull_ns_.fetch_add(took, std::memory_order_relaxed);
   pull_rows_.fetch_add(packet.block.rows, std::memory_order_relaxed);
+  if (tunes_ && packet.block.rows > 0) made_.Add(took, packet.block.rows);
   pulled_ += packet.block.rows + (error && !cut_short);
   // Nothing may have to be pulled again, so the state after each element is kept.
   if (exact && (packet.block.rows > 0 || !cut_short)) {
@@ -140,6 +152,7 @@ Producer::Packet Producer::Pull(int64_t most, MonoTime start) {
 void Producer::Push(Packet packet) {
   packet.ahead = true;
   packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
+  if (tunes_) pull_bytes_.fetch_add(packet.charge.bytes(), std::memory_order_relaxed);
   // release: pairs with the acquire in Room. The rows are counted before they can be taken.
   const int64_t count = packet.block.rows;
   const int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
@@ -210,13 +223,32 @@ void Producer::Deliver(const Block& block) {
   trail_.Prune(delivered_);
 }
 
+int64_t Producer::Affordable() const {
+  const int64_t rows = pull_rows_.load(std::memory_order_relaxed);
+  const int64_t bytes = pull_bytes_.load(std::memory_order_relaxed);
+  if (rows == 0 || bytes == 0) return kMostAutotunedBuffer;
+  const Budget& budget = session_.budget();
+  const int64_t left = std::max<int64_t>(budget.limit() - budget.used(), 0);
+  const int64_t more = left / std::max<int64_t>(bytes / rows, 1);
+  return buffered_.load(std::memory_order_relaxed) + std::min(more, kMostAutotunedBuffer);
+}
+
 void Producer::Tune() {
-  int64_t limit = limit_.load(std::memory_order_relaxed);
-  if (limit >= kMostAutotunedBuffer || session_.budget().over()) return;
-  limit_.store(limit * 2, std::memory_order_relaxed);
-  stats_->buffer_limit.store(static_cast<int32_t>(limit * 2), std::memory_order_relaxed);
-  session_.LogMove({0, *options_.stage, "buffer_size", limit, limit * 2,
-                    "the buffer was found empty after it had been full"});
+  const int64_t limit = limit_.load(std::memory_order_relaxed);
+  if (limit >= kMostAutotunedBuffer) return;
+  const Varied made = made_.Get();
+  const Varied used = used_.Get();
+  // The model takes the times of elements to be independent of each other. Where slow ones come
+  // together, a larger buffer than it says was found empty, and twice as much is tried.
+  const int64_t wanted = std::max(BufferFor(made, used, kMostAutotunedBuffer), 2 * limit);
+  const int64_t size = std::min({wanted, Affordable(), kMostAutotunedBuffer});
+  if (size <= limit) return;
+  limit_.store(size, std::memory_order_relaxed);
+  stats_->buffer_limit.store(static_cast<int32_t>(size), std::memory_order_relaxed);
+  session_.LogMove({0, *options_.stage, "buffer_size", limit, size,
+                    Format("the buffer was found empty after it had been full, and the model "
+                           "expects the consumer to wait {} us for an element less",
+                           FewerMicroseconds(made, used, limit, size))});
 }
 
 bool Producer::Ready() {
@@ -314,13 +346,17 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 
 Block Producer::Take(int64_t max_rows) {
   Start();
+  // All that came last is used.
+  if (pending_.empty() && came_rows_ > 0) {
+    used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
+  }
   if (pending_.empty() && (options_.in_turns || in_line_)) {
     asked_at_ = NowNs();
     hand_over_.Asked(asked_at_);
   }
   while (pending_.empty()) {
     if (finished_) return Block::AtEnd();
-    if (options_.limit == kAutotune && session_.options().tunes) {
+    if (tunes_) {
       int64_t buffered = buffered_.load(std::memory_order_relaxed);
       if (buffered >= limit_.load(std::memory_order_relaxed)) was_full_ = true;
       if (buffered == 0 && std::exchange(was_full_, false)) Tune();
@@ -343,6 +379,10 @@ Block Producer::Take(int64_t max_rows) {
     if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
     if (packet.ahead) MakeRoom(count);
     if (options_.in_turns) Weigh(count);
+    if (tunes_) {
+      came_at_ = NowNs();
+      came_rows_ = count;
+    }
     if (whole) {
       Deliver(packet.block);
       return std::move(packet.block);

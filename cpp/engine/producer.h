@@ -13,6 +13,7 @@
 #include "engine/session.h"
 #include "runtime/event_count.h"
 #include "runtime/hand_over.h"
+#include "runtime/model.h"
 #include "runtime/parking.h"
 #include "runtime/pump.h"
 #include "runtime/spsc_ring.h"
@@ -118,7 +119,10 @@ class Producer {
   // After a take of `rows` rows: changes the side that pulls where that pays.
   void Weigh(int64_t rows);
   void Deliver(const Block& block);
+  // Makes the buffer as large as the model says, and the memory budget allows.
   void Tune();
+  // How many elements the budget leaves room for.
+  int64_t Affordable() const;
 
   Session& session_;
   const Lane lane_;
@@ -126,6 +130,7 @@ class Producer {
   CancelToken cancel_;
   StageStats* stats_;
   const ProducerOptions options_;
+  const bool tunes_;  // the limit
   const std::shared_ptr<EventCount> ready_;
   EventCount room_;
   CancelToken::Watch room_watch_;
@@ -140,6 +145,10 @@ class Producer {
   // Time and rows of all pulls. Relaxed: estimates.
   std::atomic<int64_t> pull_ns_{0};
   std::atomic<int64_t> pull_rows_{0};
+  std::atomic<int64_t> pull_bytes_{0};  // of those that were pushed, while tunes_
+  // While tunes_: written by the side that pulls, and by the consumer.
+  ElementTimes made_;
+  ElementTimes used_;
   SpscRing<Packet> ring_;
   Parking parking_;
   // The thread's side, handed on to the thread that replaces it.
@@ -154,6 +163,9 @@ class Producer {
   bool in_line_ = false;  // there is no thread, and this side does its work
   HandOver hand_over_;
   MonoTime asked_at_ = 0;  // of the take that goes on
+  // While tunes_: when rows came the last time, and how many. 0 once their use was measured.
+  MonoTime came_at_ = 0;
+  int64_t came_rows_ = 0;
   PendingBlocks pending_;
   BudgetCharge pending_charge_;
   StateTrail trail_;

@@ -114,6 +114,7 @@ class Session {
   const RunOptions& options() const { return options_; }
   int threads() const { return threads_; }
   Budget& budget() { return budget_; }
+  const Budget& budget() const { return budget_; }
   // What HeldBytes counts: relaxed, for it stands alone.
   void AddHeld(int64_t bytes) { held_.fetch_add(bytes, std::memory_order_relaxed); }
   int64_t held() const { return held_.load(std::memory_order_relaxed); }

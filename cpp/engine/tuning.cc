@@ -8,6 +8,7 @@
 #include "engine/session.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
+#include "runtime/thread_state.h"
 
 namespace penstock {
 namespace {
@@ -75,8 +76,8 @@ bool TunedStage::Tune() {
 // What was counted since the last time.
 StageWindow TunedStage::Since() {
   const auto read = [](const auto& count) { return count.load(std::memory_order_relaxed); };
-  const Counts now{read(delivered_), read(called_ns_), read(cpu_ns_), read(pulled_ns_),
-                   read(waited_ns_)};
+  const Counts now{read(delivered_), read(called_ns_), read(cpu_ns_),
+                   read(pulled_ns_), read(waited_ns_), read(made_bytes_)};
   const Counts then = std::exchange(before_, now);
   const auto seconds = [](int64_t end, int64_t start) {
     return static_cast<double>(end - start) * 1e-9;
@@ -90,6 +91,7 @@ StageWindow TunedStage::Since() {
   window.cpu = seconds(now.cpu_ns, then.cpu_ns);
   window.pulled = seconds(now.pulled_ns, then.pulled_ns);
   window.waited = seconds(now.waited_ns, then.waited_ns);
+  window.bytes = static_cast<double>(now.made_bytes - then.made_bytes);
   return window;
 }
 
@@ -123,10 +125,12 @@ void RunTuner::Restart() {
   next_ns_.store(0, std::memory_order_relaxed);
 }
 
-PipelineWindow RunTuner::Gather(int64_t now) {
+PipelineWindow RunTuner::Gather(const Session& session, int64_t now) {
   PipelineWindow window;
   window.seconds = static_cast<double>(now - since_ns_) * 1e-9;
   window.processors = CpuCount();
+  window.memory = static_cast<double>(session.budget().limit());
+  window.memory_used = static_cast<double>(session.budget().used());
   double cpu = 0;
   for (size_t s = 0; s < stages_.size(); ++s) {
     StageWindow& stage = window.stages.emplace_back(stages_[s]->Since());
@@ -140,6 +144,10 @@ PipelineWindow RunTuner::Gather(int64_t now) {
   const int64_t cpu_ns = ProcessCpuNs();
   window.elsewhere = std::max(static_cast<double>(cpu_ns - cpu_before_ns_) * 1e-9 - cpu, 0.0);
   cpu_before_ns_ = cpu_ns;
+  // Of threads that have ended nothing is known: then it is less than before.
+  const int64_t ready_ns = AllReadyNs();
+  window.ready = std::max(static_cast<double>(ready_ns - ready_before_ns_) * 1e-9, 0.0);
+  ready_before_ns_ = ready_ns;
   since_ns_ = now;
   return window;
 }
@@ -150,7 +158,7 @@ void RunTuner::Decide(Session& session) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || now < next_ns_.load(std::memory_order_relaxed) || stages_.empty()) return;
   next_ns_.store(now + kWindowNs, std::memory_order_relaxed);
-  PipelineWindow window = Gather(now);
+  PipelineWindow window = Gather(session, now);
   if (!tuner_) {  // the first look: what came before it is no window
     tuner_.emplace();
     return;

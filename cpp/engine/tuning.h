@@ -54,6 +54,7 @@ class TunedStage final {
     Add(cpu_ns_, cpu_ns);
   }
   void Pulled(int64_t ns) { Add(pulled_ns_, ns); }
+  void Made(int64_t bytes) { Add(made_bytes_, bytes); }
   // From its consumer.
   void Waited(int64_t ns) { Add(waited_ns_, ns); }
   void Delivered(int64_t steps) { Add(delivered_, steps); }
@@ -68,6 +69,7 @@ class TunedStage final {
     int64_t cpu_ns = 0;
     int64_t pulled_ns = 0;
     int64_t waited_ns = 0;
+    int64_t made_bytes = 0;
   };
 
   static void Add(std::atomic<int64_t>& count, int64_t more) {
@@ -90,6 +92,7 @@ class TunedStage final {
   std::atomic<int64_t> cpu_ns_{0};
   std::atomic<int64_t> pulled_ns_{0};
   std::atomic<int64_t> waited_ns_{0};
+  std::atomic<int64_t> made_bytes_{0};
   Counts before_;  // at the last decision; RunTuner's
 };
 
@@ -103,7 +106,7 @@ class RunTuner final {
   void Decide(Session& session);
 
  private:
-  PipelineWindow Gather(int64_t now);
+  PipelineWindow Gather(const Session& session, int64_t now);
   void Restart();
 
   std::atomic<int64_t> next_ns_{0};  // of the clock; it orders nothing
@@ -113,6 +116,7 @@ class RunTuner final {
   std::optional<Tuner> tuner_;
   int64_t since_ns_ = 0;
   int64_t cpu_before_ns_ = 0;
+  int64_t ready_before_ns_ = 0;
 };
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 
 #include "python/errors.h"
 #include "python/gil.h"
+#include "runtime/activity.h"
 #include "runtime/event_count.h"
 #include "runtime/wait.h"
 #include "storage/file.h"
@@ -91,6 +92,11 @@ class WaitedCall final : public CoroutineCall {
  public:
   WaitedCall(const ElementRandom& random, std::shared_ptr<Waiting> waiting)
       : CoroutineCall(random), waiting_(std::move(waiting)) {}
+  std::optional<SeenCoroutine> SeenBy(const Session*) const override {
+    SeenCoroutine seen;
+    seen.thread = thread_;
+    return seen;
+  }
   void Ended(PyObject* task) override {
     waiting_->task = PyRef::Borrow(task);
     waiting_->ended.store(true, std::memory_order_release);  // pairs with the acquire in Await
@@ -98,7 +104,8 @@ class WaitedCall final : public CoroutineCall {
   }
 
  private:
-  std::shared_ptr<Waiting> waiting_;
+  const std::shared_ptr<Waiting> waiting_;
+  const unsigned long thread_ = PyThread_get_thread_ident();  // which waits
 };
 
 // Runs an awaitable and waits for its end: until `cancel` is cancelled, or in any case if it is
@@ -125,6 +132,7 @@ PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
   WaitStatus status = WaitStatus::kReady;
   if (cancel) {
     const CancelToken::Watch watch(*cancel, waiting->event);
+    const WaitsFor reason(Doing::kOngoing);
     status = WaitUntil(waiting->event, *cancel, ended);
     if (status != WaitStatus::kReady) {
       gil.Attach();
@@ -148,7 +156,12 @@ PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
 
 }  // namespace
 
-void RunLoopHere() { g_runs_loop = true; }
+void RunLoopHere() {
+  g_runs_loop = true;
+  if (Activity::Record* record = Activity::Mine()) {
+    record->runs_ongoing.store(true, std::memory_order_relaxed);
+  }
+}
 
 bool MayWait() {
   if (g_runs_loop) {
@@ -195,6 +208,24 @@ bool Coroutines::BeginAll(const PyRef& pairs) const {
 void Coroutines::Cancel() {
   PyRef done = PyRef::Steal(PyObject_CallMethod(calls_.get(), "cancel", nullptr));
   PyErr_Clear();
+}
+
+std::vector<SeenCoroutine> CoroutinesOf(const Session* session) {
+  std::vector<SeenCoroutine> found;
+  if (!g_call_variable.load(std::memory_order_acquire)) return found;  // there has been none
+  const PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
+  const PyRef all =
+      PyRef::Steal(module ? PyObject_CallMethod(module.get(), "in_progress", nullptr) : nullptr);
+  if (!all) throw CurrentPythonError();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i) {
+    PyObject* pair = PyList_GET_ITEM(all.get(), i);
+    const auto* call = InCapsule<CoroutineCall>(PyTuple_GET_ITEM(pair, 1), kCallName);
+    std::optional<SeenCoroutine> seen = call->SeenBy(session);
+    if (!seen) continue;
+    seen->task = PyRef::Borrow(PyTuple_GET_ITEM(pair, 0));
+    found.push_back(*std::move(seen));
+  }
+  return found;
 }
 
 PyObject* Await(PyRef awaitable) {

@@ -5,12 +5,25 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "data/random.h"
 #include "python/free_threads.h"
 #include "python/python.h"
+#include "runtime/clock.h"
 
 namespace penstock {
+
+class Session;
+
+// A call in progress as others see it.
+struct SeenCoroutine {
+  std::string text;          // "map(load), element 17 ('photos/a.jpg')"; "" of one that is awaited
+  MonoTime since = 0;        // it has been in progress since then
+  unsigned long thread = 0;  // Python's id of the thread that waits for it; 0: none does
+  PyRef task;
+};
 
 // One call of a coroutine function, from its begin to its end. Owned by a capsule that the task's
 // context holds, and with it tasks that the function has left behind.
@@ -24,6 +37,9 @@ class CoroutineCall {
   // With the GIL, on the loop's thread; the task is done; null: it was cancelled, because the run
   // or the process ends.
   virtual void Ended(PyObject* task) = 0;
+  // What is said of it to the user of `session`, which may have ended; nothing for other runs. With
+  // the GIL, on any thread; it runs no code of Python.
+  virtual std::optional<SeenCoroutine> SeenBy(const Session* session) const = 0;
   // Before it begins: what random operations of the call draw from.
   void DrawFrom(const ElementRandom& random) { random_ = random; }
   void DrawFrom(CoroutineCall& other) {
@@ -31,9 +47,12 @@ class CoroutineCall {
     random_ = other.random_;
   }
 
+ protected:
+  // Threads that the call starts draw too, and whoever looks at it asks.
+  mutable InsteadOfGil mutex_;
+
  private:
   friend RandomKey OperationKey(std::optional<uint64_t> seed);
-  InsteadOfGil mutex_;    // threads that the call starts draw too
   ElementRandom random_;  // what random operations of the call draw from
 };
 
@@ -57,6 +76,9 @@ class Coroutines final {
   PyRef calls_;   // penstock.coroutines.Calls
   PyRef adding_;  // pairs of call and coroutine
 };
+
+// The calls in progress that belong to `session`, and all that threads wait for. With the GIL.
+std::vector<SeenCoroutine> CoroutinesOf(const Session* session);
 
 // Runs an awaitable and waits for its end; new reference, null with an error set, perhaps that of a
 // signal. When the run is cancelled meanwhile it throws Error(kCancelled).

@@ -507,6 +507,15 @@ class OngoingCoroutines final : public OngoingCalls {
     }
     std::vector<Block> TakeFailure() { return std::move(failure_); }
 
+    std::optional<SeenCoroutine> SeenBy(const Session* session) const override {
+      const std::lock_guard lock(mutex_);
+      if (!begun_ || begun_->info.session != session) return std::nullopt;
+      SeenCoroutine seen;
+      seen.text = RunningCall::TextOf(*begun_->info.stage, begun_->info.index, begun_->rows, row_);
+      seen.since = since_;
+      return seen;
+    }
+
     void Ended(PyObject* task) override {
       OngoingCalls::Ended call{number_, {}};
       if (task) {
@@ -519,6 +528,7 @@ class OngoingCoroutines final : public OngoingCalls {
       }
       shared_->Add(std::move(call));
       rng_.reset();
+      const std::lock_guard lock(mutex_);
       begun_.reset();
     }
 
@@ -556,6 +566,7 @@ class OngoingCoroutines final : public OngoingCalls {
     std::shared_ptr<BegunRows> begun_;
     const int64_t row_;
     const int64_t number_;
+    const MonoTime since_ = NowNs();
     int64_t left_;
     std::unique_ptr<ElementRngs::Lease> rng_;
     std::vector<Block> failure_;

@@ -89,8 +89,14 @@ RunningCall::~RunningCall() {
 }
 
 std::string RunningCall::text() const {
-  std::string text = Format("{}, element {}", stage_.text(), first_ + row_);
-  std::string element = rows_ && row_ < rows_->rows ? RowText(*rows_, row_) : "";
+  if (rows_ && row_ < rows_->rows) return TextOf(stage_, first_, *rows_, row_);
+  return Format("{}, element {}", stage_.text(), first_ + row_);
+}
+
+std::string RunningCall::TextOf(const StageLabel& stage, int64_t first, const Block& rows,
+                                int64_t row) {
+  std::string text = Format("{}, element {}", stage.text(), first + row);
+  const std::string element = RowText(rows, row);
   if (element.empty()) return text;
   return text + (element[0] == '(' ? " " + element : " (" + element + ")");
 }

@@ -84,6 +84,8 @@ class RunningCall {
 
   // "map(load), element 17 ('photos/a.jpg', 3)".
   std::string text() const;
+  // The same of row number `row`, where the first one is element number `first`.
+  static std::string TextOf(const StageLabel& stage, int64_t first, const Block& rows, int64_t row);
 
   // A call as others see it.
   struct Seen {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "python/bind.h"
+#include "python/coroutines.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/running_call.h"
@@ -40,6 +41,34 @@ py::object TextOf(const std::string& text) {
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+// As penstock.log has them.
+py::list CallsOf(std::vector<RunningCall::Seen> running, std::vector<SeenCoroutine> coroutines,
+                 const std::vector<AwaitedCall>& awaited, MonoTime now) {
+  const auto held = [](PyRef object) -> py::object {
+    if (!object) return py::none();
+    return py::reinterpret_steal<py::object>(object.release());
+  };
+  py::list calls;
+  for (RunningCall::Seen& call : running) {
+    const auto awaits = std::find_if(
+        coroutines.begin(), coroutines.end(),
+        [&](const SeenCoroutine& each) { return each.thread != 0 && each.thread == call.thread; });
+    PyRef task = awaits == coroutines.end() ? PyRef() : std::move(awaits->task);
+    calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), call.thread,
+                                held(std::move(call.called)), py::none(), held(std::move(task))));
+  }
+  for (SeenCoroutine& call : coroutines) {
+    if (call.thread != 0) continue;
+    calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), py::none(),
+                                py::none(), py::none(), held(std::move(call.task))));
+  }
+  for (const AwaitedCall& call : awaited) {
+    calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), py::none(),
+                                py::none(), call.pid, py::none()));
+  }
+  return calls;
+}
+
 }  // namespace
 
 struct StallWatch::Watches {
@@ -51,6 +80,7 @@ struct StallWatch::Watches {
 
 // What is said of one, collected without any code of Python.
 struct StallWatch::Stall {
+  const Session* session;  // it may be gone
   std::string dataset;
   int64_t patience;
   MonoTime since;
@@ -198,17 +228,8 @@ bool StallWatch::Look() {
   for (Stall& stall : stalls) {
     try {
       const MonoTime now = NowNs();
-      py::list calls;
-      for (RunningCall::Seen& call : stall.calls) {
-        const py::object called =
-            call.called ? py::reinterpret_steal<py::object>(call.called.release()) : py::none();
-        calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), call.thread,
-                                    called, py::none()));
-      }
-      for (const AwaitedCall& call : stall.awaited) {
-        calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), py::none(),
-                                    py::none(), call.pid));
-      }
+      const py::list calls =
+          CallsOf(std::move(stall.calls), CoroutinesOf(stall.session), stall.awaited, now);
       auto stages = [](const std::vector<StageSnapshot>& all) {
         py::dict found;
         for (const StageSnapshot& each : all)
@@ -241,8 +262,8 @@ void StallWatch::LookAt(MonoTime now, std::vector<Stall>* stalls) {
   std::vector<RunningCall::Seen> calls = RunningCall::Of(*session_, now);
   if (now < Due(since)) return;
   looked_at_ = 0;
-  stalls->push_back({session_->options().name, patience_, since, first_look_, std::move(calls),
-                     AwaitedCall::Of(session_), std::exchange(first_, {}),
+  stalls->push_back({session_, session_->options().name, patience_, since, first_look_,
+                     std::move(calls), AwaitedCall::Of(session_), std::exchange(first_, {}),
                      session_->stats().Snapshot()});
 }
 

@@ -34,8 +34,8 @@ py::object EndOf(const TuningMove& move, int64_t end) {
 }
 
 py::dict TimesOf(const StageTimes& times) {
-  static constexpr const char* kNames[kDoings] = {"run",  "python", "worker", "input",
-                                                  "room", "memory", "lock"};
+  static constexpr const char* kNames[kDoings] = {"run",   "python", "worker", "ongoing",
+                                                  "input", "room",   "memory", "lock"};
   py::dict wall, cpu;
   for (size_t i = 0; i < kDoings; ++i) {
     wall[kNames[i]] = static_cast<double>(times.wall_ns[i]) * 1e-9;
@@ -68,6 +68,8 @@ py::dict SeenStage(const StageSnapshot& before, const StageSnapshot& after,
   stage["workers_cpu"] = static_cast<double>(workers) * 1e-9;
   const CallTimes* calls = after.stats->calls.load(std::memory_order_acquire);  // see Observe
   const int64_t rows = calls ? calls->rows.load(std::memory_order_relaxed) : 0;
+  stage["in_progress"] =
+      calls ? static_cast<double>(calls->ongoing_ns.load(std::memory_order_relaxed)) * 1e-9 : 0.0;
   stage["calls"] = py::none();
   stage["bytes_per_element"] = py::none();
   if (rows > 0) {
@@ -100,8 +102,8 @@ py::list StatsOf(const Session* session) {
 }
 
 py::dict ObservedToPython(const Observed& seen) {
-  static constexpr const char* kShown[kDoings] = {"run",  "run",  "run", "input",
-                                                  "room", "room", "gil"};
+  static constexpr const char* kShown[kDoings] = {"run",   "run",  "run",  "blocked",
+                                                  "input", "room", "room", "gil"};
   py::list stages, threads;
   for (size_t i = 0; i < seen.after.size(); ++i) {
     stages.append(SeenStage(seen.before[i], seen.after[i], seen.stages[i]));
@@ -126,6 +128,7 @@ py::dict ObservedToPython(const Observed& seen) {
   return py::dict("seconds"_a = seen.seconds, "stages"_a = stages, "step"_a = TimesOf(seen.step),
                   "threads"_a = threads, "history"_a = history,
                   "process_cpu"_a = static_cast<double>(seen.process_cpu_ns) * 1e-9,
+                  "ongoing_cpu"_a = static_cast<double>(seen.ongoing_cpu_ns) * 1e-9,
                   "lock_looks"_a = seen.lock_looks, "lock_held"_a = seen.lock_held,
                   "interval"_a = static_cast<double>(seen.interval_ns) * 1e-9);
 }

@@ -12,15 +12,16 @@ namespace penstock {
 struct StageStats;
 
 enum class Doing : uint8_t {
-  kRun,     // runs the stage's code, or is asleep in it
-  kPython,  // calls a function of the user's
-  kWorker,  // waits for another process that calls it
-  kInput,   // waits for elements
-  kRoom,    // waits for room in a buffer
-  kMemory,  // the same, for as long as the memory budget is exceeded
-  kLock,    // waits for the lock of the foreign runtime
+  kRun,      // runs the stage's code, or is asleep in it
+  kPython,   // calls a function of the user's
+  kWorker,   // waits for another process that calls it
+  kOngoing,  // waits for calls that go on without a thread (coroutines)
+  kInput,    // waits for elements
+  kRoom,     // waits for room in a buffer
+  kMemory,   // the same, for as long as the memory budget is exceeded
+  kLock,     // waits for the lock of the foreign runtime
 };
-inline constexpr int kDoings = 7;
+inline constexpr int kDoings = 8;
 
 // While nothing observes, a scope costs a load and a branch. While something does, it writes what
 // the thread does into the thread's own record: two stores, which the observer reads when it likes.
@@ -36,7 +37,9 @@ class Activity final {
     std::atomic<const char*> name{""};           // interned
     std::atomic<uint32_t> waits{0};              // how often it has slept until it was woken
     std::atomic<Doing> waited_for{Doing::kInput};  // the last time
-    uint64_t number = 0;                           // of this record, never used again
+    // It runs the calls that go on without threads of their own.
+    std::atomic<bool> runs_ongoing{false};
+    uint64_t number = 0;  // of this record, never used again
     int64_t system_id = 0;
     int64_t cpu_clock = 0;            // see CpuNs
     Doing waits_for = Doing::kInput;  // of the thread itself

@@ -15,6 +15,11 @@
 // (Lazowska, Zahorjan, Graham and Sevcik, Quantitative System Performance, 1984, chapter 7: open
 // classes in a mixed network lengthen the demands of closed ones). X is the largest rate that every
 // section can reach beside the others.
+//
+// A buffer between two threads is a Brownian motion between two barriers: its level drifts by what
+// one is faster than the other, and varies by both (Harrison, Brownian Motion and Stochastic Flow
+// Systems, 1985, chapter 5). The rate at which it is held back at the lower barrier is how often
+// the consumer finds nothing.
 #include "runtime/model.h"
 
 #include <algorithm>
@@ -111,6 +116,9 @@ Prediction Bounds(std::span<const Section> sections, const Total& total, double 
   return least;
 }
 
+constexpr double kStarvedLittle = 0.01;  // of the consumer's time
+constexpr double kRemembered = 4096;     // elements; of more, the older ones count half
+
 }  // namespace
 
 Prediction Predict(std::span<const Section> sections, double processors) {
@@ -142,6 +150,51 @@ Prediction Predict(std::span<const Section> sections, double processors) {
     prediction.utilisation[i] = std::min(busy / sections[i].servers, 1.0);
   }
   return prediction;
+}
+
+double StarvedSeconds(const Varied& made, const Varied& used, double elements) {
+  const double pace = std::max(made.mean, used.mean);
+  if (!(pace > 0) || !(elements > 0)) return 0;
+  // Per element, in units of the slower one's time.
+  const double drift = std::abs(made.mean - used.mean) / pace;
+  const double spread = (made.variance + used.variance) / (pace * pace);
+  if (spread <= 0) return 0;
+  const double height = 2 * drift * elements / spread;
+  // drift / (exp(height) - 1), which is spread / (2 * elements) without a drift.
+  const double held = height < 1e-6 ? spread / (2 * elements) : drift / std::expm1(height);
+  return held * pace;
+}
+
+int64_t BufferFor(const Varied& made, const Varied& used, int64_t most) {
+  const double allowed = kStarvedLittle * std::max(made.mean, used.mean);
+  int64_t size = 2;
+  while (size < most && StarvedSeconds(made, used, static_cast<double>(size)) > allowed) size *= 2;
+  return std::min(size, most);
+}
+
+void ElementTimes::Add(int64_t ns, int64_t elements) {
+  const double t = static_cast<double>(ns) * 1e-9;
+  const auto k = static_cast<double>(elements);
+  const auto add = [](std::atomic<double>& sum, double more, double kept) {
+    sum.store(sum.load(std::memory_order_relaxed) * kept + more, std::memory_order_relaxed);
+  };
+  const double kept = elements_.load(std::memory_order_relaxed) > kRemembered ? 0.5 : 1;
+  add(elements_, k, kept);
+  add(seconds_, t, kept);
+  add(seconds_squared_, t * t, kept);
+  add(seconds_by_size_, t * k, kept);
+  add(sizes_squared_, k * k, kept);
+}
+
+// The elements of a group vary independently, so a group of k varies k times as much as one.
+Varied ElementTimes::Get() const {
+  const auto read = [](const auto& sum) { return sum.load(std::memory_order_relaxed); };
+  const double count = read(elements_);
+  if (!(count > 0)) return {};
+  const double mean = read(seconds_) / count;
+  const double squares = read(seconds_squared_) - 2 * mean * read(seconds_by_size_) +
+                         mean * mean * read(sizes_squared_);
+  return {mean, std::max(squares / count, 0.0)};
 }
 
 }  // namespace penstock

@@ -22,6 +22,11 @@ void CallTimes::Add(int64_t ns, int64_t count, size_t size) {
   }
 }
 
+void CallTimes::AddOngoing(int64_t ns, size_t size) {
+  Add(ns, 1, size);
+  ongoing_ns.fetch_add(ns, std::memory_order_relaxed);
+}
+
 double CallTimes::Quantile(double share) const {
   int64_t all = 0;
   for (const auto& count : counts) all += count.load(std::memory_order_relaxed);

@@ -23,6 +23,8 @@ struct CallTimes {
   static constexpr int kBuckets = 256;
   // Of a call, or of `rows` that were made together.
   void Add(int64_t ns, int64_t rows, size_t bytes);
+  // The same of one call that went on without a thread.
+  void AddOngoing(int64_t ns, size_t bytes);
   // Seconds that this share of the calls did not exceed; within an eighth.
   double Quantile(double share) const;
 
@@ -30,6 +32,7 @@ struct CallTimes {
   std::atomic<int64_t> longest_ns{0};
   std::atomic<int64_t> rows{0};  // whose bytes were counted
   std::atomic<int64_t> bytes{0};
+  std::atomic<int64_t> ongoing_ns{0};  // of all calls that went on without threads
 };
 
 // Written by the stage's threads, read by any thread. relaxed everywhere: each number stands alone.

@@ -16,17 +16,23 @@ constexpr double kExpectedGain = 0.05;
 constexpr double kWaitsLittle = 0.02;  // of the time: the consumer has nothing to gain
 // Where times vary, servers that are busy all the time leave the consumer waiting now and then.
 constexpr double kBusyEnough = 0.85;
-constexpr double kUsefulShare = 0.1;    // of a call more: less only waits
-constexpr double kMuchLess = 0.6;       // of the widths: worth a trial with fewer
-constexpr double kOtherWork = 1.25;     // times as long as before, or the inverse
+constexpr double kUsefulShare = 0.1;  // of a call more: less only waits
+constexpr double kMuchLess = 0.6;     // of the widths: worth a trial with fewer
+constexpr double kOtherWork = 1.5;    // times as long as before, or the inverse
+constexpr double kMostOtherWork = 4;  // where times vary without any change
+constexpr int kChangedWindows = 3;    // in a row
+// Of what threads would compute: so much waits for a processor only if there are too few.
+constexpr double kShort = 0.3;
 constexpr double kFewestElements = 32;  // whose rate says something
 constexpr double kLongestWindow = 4;    // seconds
 constexpr int kMostWindows = 6;         // for one decision, where the rate varies much
 constexpr double kMostVaried = 0.15;    // more is a change of the work
 constexpr double kLearned = 0.2;        // the weight of a new observation
 constexpr int kIdleWindows = 6;
-constexpr int kMostGrowth = 4;       // times as many at once: not all limits are in the model
-constexpr double kFirstPause = 5;    // seconds: what was known at the trial was little
+constexpr double kMemoryShort =
+    0.8;                           // of it is in use: stages that are ahead leave others too little
+constexpr int kMostGrowth = 4;     // times as many at once: not all limits are in the model
+constexpr double kFirstPause = 5;  // seconds: what was known at the trial was little
 constexpr double kUsualPause = 300;  // a failed trial costs about one
 constexpr double kLongestPause = 2400;
 
@@ -43,12 +49,14 @@ double Longer(double pause) {
   return pause < kFirstPause ? kFirstPause : std::clamp(pause * 2, kUsualPause, kLongestPause);
 }
 
-bool Differ(double a, double b, double floor) {
-  return std::max(a, floor) > kOtherWork * std::max(b, floor) ||
-         std::max(b, floor) > kOtherWork * std::max(a, floor);
+bool Differ(double a, double b, double floor, double times) {
+  return std::max(a, floor) > times * std::max(b, floor) ||
+         std::max(b, floor) > times * std::max(a, floor);
 }
 
 }  // namespace
+
+Tuner::Tuner() : other_work_(kOtherWork) {}
 
 std::vector<int> Tuner::Decide(const PipelineWindow& window) {
   Widths widths;
@@ -70,7 +78,9 @@ std::vector<int> Tuner::Decide(const PipelineWindow& window) {
       if (WorkChanged(measured)) {
         limit_ = 0;
         too_few_.clear();
-        improve_after_ = reduce_after_ = improve_pause_ = reduce_pause_ = 0;
+        improve_after_ = reduce_after_ = reduce_pause_ = 0;
+        changed_ = true;
+        reduced_ = false;
       }
       next = measured.waiting > kWaitsLittle ? Improve(measured, widths) : Reduce(measured, widths);
     }
@@ -89,8 +99,11 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
   } else {
     gathered_.seconds += window.seconds;
     gathered_.elsewhere += window.elsewhere;
+    gathered_.ready += window.ready;
     gathered_.processors = window.processors;
     gathered_.budget = window.budget;
+    gathered_.memory = window.memory;
+    gathered_.memory_used = std::min(gathered_.memory_used, window.memory_used);
     for (size_t s = 0; s < window.stages.size(); ++s) {
       StageWindow& sum = gathered_.stages[s];
       const StageWindow& more = window.stages[s];
@@ -99,6 +112,7 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
       sum.cpu += more.cpu;
       sum.pulled += more.pulled;
       sum.waited += more.waited;
+      sum.bytes += more.bytes;
     }
   }
   if (gathered_.seconds >= kLongestWindow) return true;
@@ -130,21 +144,32 @@ Tuner::Measured Tuner::Measure() const {
   measured.waiting = std::min(WaitFor(-1) / seconds, 1.0);
   if (elements <= 0) return measured;
   double cpu = 0;
+  for (const StageWindow& stage : stages) cpu += stage.cpu;
+  const double computing = cpu + gathered_.elsewhere;
   for (size_t s = 0; s < stages.size(); ++s) {
     Section section;
     section.servers = stages[s].width;
-    section.cpu = std::min(stages[s].cpu, stages[s].called) / elements;
+    const double own = std::min(stages[s].cpu, stages[s].called);
+    // Whoever computes waits for a processor, each as long as it computes.
+    const double ready = computing > 0 ? gathered_.ready * own / computing : 0;
+    section.cpu = own / elements;
+    measured.ready.push_back(std::min(ready, stages[s].called - own) / elements);
     section.serial = std::max(stages[s].pulled - WaitFor(static_cast<int>(s)), 0.0) / elements;
-    section.blocked = stages[s].called / elements - section.cpu + section.serial;
-    cpu += stages[s].cpu;
+    section.blocked =
+        stages[s].called / elements - section.cpu - measured.ready[s] + section.serial;
     measured.sections.push_back(section);
   }
   // What else the process computes is the consumer's, as far as it has had the time for it.
   const double step = seconds * (1 - measured.waiting);
   const double computed = std::min(gathered_.elsewhere, step);
   measured.sections.push_back({1, computed / elements, 0, (step - computed) / elements, 0});
+  double processors = gathered_.processors;
+  // Other programs have the rest, as long as these threads wait so much.
+  if (gathered_.ready > kShort * (computing + gathered_.ready)) {
+    processors = std::min(processors, computing / seconds);
+  }
   measured.processors =
-      std::max(gathered_.processors - (gathered_.elsewhere - computed) / seconds, cpu / seconds);
+      std::max(processors - (gathered_.elsewhere - computed) / seconds, cpu / seconds);
   return measured;
 }
 
@@ -187,6 +212,7 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
     if (busiest == stages.size() || predicted.utilisation[busiest] <= kBusyEnough) return widths;
     int more = std::min(std::max(widths[busiest] / 8, 1), stages[busiest].most - widths[busiest]);
     if (gathered_.budget > 0) more = std::min(more, gathered_.budget - Sum(widths));
+    if (MemoryIsShort()) more = std::min(more, Affordable(widths, busiest));
     if (more <= 0) return widths;
     sections[busiest].servers += more;
     Prediction next = Predict(sections, measured.processors);
@@ -202,6 +228,25 @@ Tuner::Widths Tuner::Plan(const Measured& measured) const {
   }
 }
 
+bool Tuner::MemoryIsShort() const {
+  return gathered_.memory > 0 && gathered_.memory_used > kMemoryShort * gathered_.memory;
+}
+
+// How many more calls of the stage `busiest` the memory allows. It holds what is in its calls; the
+// others may have as many elements ready besides, for which those after them do not ask.
+int Tuner::Affordable(const Widths& widths, size_t busiest) const {
+  double left = gathered_.memory;
+  double each = 0;
+  for (size_t s = 0; s < widths.size(); ++s) {
+    const StageWindow& stage = gathered_.stages[s];
+    const double bytes = stage.delivered > 0 ? stage.bytes / stage.delivered : 0;
+    left -= bytes * (s == busiest ? widths[s] : std::max(2 * widths[s], 4));
+    if (s == busiest) each = bytes;
+  }
+  constexpr double kMost = 1 << 20;
+  return each > 0 ? static_cast<int>(std::clamp(left / each, 0.0, kMost)) : 1 << 20;
+}
+
 Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
   const double gain = measured.rate / rate_before_ - 1;
   if (!Enough() && std::abs(gain) < kNeededGain + 2 * Deviation()) {
@@ -214,19 +259,26 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
     const bool useful = measured.waiting <= kWaitsLittle || gain >= kNeededGain;
     if (useful && (measured.waiting <= kWaitsLittle || gain >= expected / 4)) {
       improve_pause_ = 0;
+      other_work_ = kOtherWork;
+      changed_ = false;
       too_few_ = before_;
+      if (std::exchange(reduced_, false)) {  // what had seemed to suffice did not for long
+        reduce_pause_ = std::max(Longer(reduce_pause_), kUsualPause);
+        reduce_after_ = time_ + reduce_pause_;
+      }
       return measured.waiting > kWaitsLittle ? Improve(measured, widths) : widths;
     }
     limit_ = std::max(measured.rate, rate_before_) * (1 + kNeededGain);
     improve_pause_ = Longer(improve_pause_);
     improve_after_ = time_ + improve_pause_;
+    ChangedForNothing();
     if (useful) return Trim(measured, widths, gain);
     return Move(widths, before_,
                 Text("reverted: it gave %.1f %% more output where the model expected %.1f %%",
                      gain * 100, (expected_ / rate_before_ - 1) * 100));
   }
   if (measured.waiting <= kWaitsLittle || gain > -kNeededGain / 2) {
-    reduce_pause_ = 0;
+    reduced_ = true;
     return widths;
   }
   reduce_pause_ = Longer(reduce_pause_);
@@ -258,15 +310,16 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   // What the model does not explain is put down to the stage that all wait for: its elements wait
   // for each other's order.
   const double explained = Rate(measured, widths);
-  if (explained > measured.rate * (1 + kExpectedGain)) {
+  if (!MemoryIsShort() && explained > measured.rate * (1 + kExpectedGain)) {
     const size_t slow = Slowest(-1);
     Section& section = fitted.sections[slow];
-    section.blocked = std::max(widths[slow] / measured.rate - section.cpu, section.blocked);
+    const double rest = widths[slow] / measured.rate - section.cpu - measured.ready[slow];
+    section.blocked = std::max(rest, section.blocked);
   }
   Widths wanted = Plan(fitted);
   for (size_t s = 0; s < widths.size(); ++s) {
     wanted[s] = std::min(wanted[s], kMostGrowth * widths[s]);
-    if (gathered_.budget == 0) wanted[s] = std::max(wanted[s], widths[s]);
+    if (gathered_.budget == 0 && !MemoryIsShort()) wanted[s] = std::max(wanted[s], widths[s]);
   }
   const double expected = Rate(fitted, wanted);
   if (wanted == widths || expected < measured.rate * (1 + kExpectedGain + 2 * Deviation())) {
@@ -316,19 +369,28 @@ size_t Tuner::Slowest(int consumer) const {
   return mostly(slowest) ? Slowest(static_cast<int>(slowest)) : slowest;
 }
 
-// Whether what was measured is no longer what the last trial began with.
+// The work had seemed to be other, and a trial has brought nothing: more is asked for next time.
+void Tuner::ChangedForNothing() {
+  if (std::exchange(changed_, false))
+    other_work_ = std::min(other_work_ * kOtherWork, kMostOtherWork);
+}
+
+// Whether what was measured is no longer what the last trial began with: `other_work_` times as
+// long, or the inverse.
 bool Tuner::WorkChanged(const Measured& measured) {
   if (known_.sections.size() != measured.sections.size()) return false;
-  const double floor = 0.05 / measured.rate;  // shorter times decide nothing
   bool other = false;
   for (size_t s = 0; s < measured.sections.size(); ++s) {
     const Section& now = measured.sections[s];
     const Section& then = known_.sections[s];
-    other = other || Differ(now.cpu, then.cpu, floor) ||
-            (now.servers == then.servers && Differ(now.blocked, then.blocked, floor));
+    // Shorter times decide nothing.
+    const double floor = std::max(0.05 / measured.rate, 0.1 * (then.cpu + then.blocked));
+    other = other || Differ(now.cpu, then.cpu, floor, other_work_) ||
+            (now.servers == then.servers &&
+             Differ(now.blocked - now.serial, then.blocked - then.serial, floor, other_work_));
   }
   changed_windows_ = other ? changed_windows_ + 1 : 0;
-  if (changed_windows_ < 2) return false;
+  if (changed_windows_ < kChangedWindows) return false;
   changed_windows_ = 0;
   known_ = measured;
   return true;

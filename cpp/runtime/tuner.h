@@ -19,13 +19,17 @@ struct StageWindow {
   double cpu = 0;        // of these, on a processor
   double pulled = 0;     // seconds in which one of them pulled the input, and waited for it
   double waited = 0;     // seconds that its consumer waited for it
+  double bytes = 0;      // of the elements that it made
 };
 
 struct PipelineWindow {
   double seconds = 0;
   double processors = 1;
   double elsewhere = 0;             // seconds of processor of all that is not a call of a stage
+  double ready = 0;                 // seconds in which threads were ready and had no processor
   int budget = 0;                   // of all widths together; 0: none
+  double memory = 0;                // bytes that may be held; 0: any number
+  double memory_used = 0;           // at the end
   std::vector<StageWindow> stages;  // a consumer comes after what it takes from
 };
 
@@ -43,6 +47,7 @@ struct TunerMove {
 // long. A pure function of the windows: no clock, no randomness, no thread.
 class Tuner final {
  public:
+  Tuner();
   // The widths from now on. Call it for each window (0.5 s or so) with the widths in use, and the
   // stages always in the same order; when there are others, make another Tuner.
   std::vector<int> Decide(const PipelineWindow& window);
@@ -55,6 +60,7 @@ class Tuner final {
     double rate = 0;
     double waiting = 0;             // the share of the time that the last consumer waited
     std::vector<Section> sections;  // of the stages, and of the last consumer
+    std::vector<double> ready;      // seconds of each stage without a processor, of neither
     double processors = 1;          // that are left to these
   };
   using Widths = std::vector<int>;
@@ -68,11 +74,14 @@ class Tuner final {
   size_t Slowest(int consumer) const;
   double Rate(const Measured& measured, const Widths& widths) const;
   Widths Plan(const Measured& measured) const;
+  bool MemoryIsShort() const;
+  int Affordable(const Widths& widths, size_t busiest) const;
   Widths Judge(const Measured& measured, const Widths& widths);
   Widths Trim(const Measured& measured, const Widths& widths, double gain);
   Widths Improve(const Measured& measured, const Widths& widths);
   Widths Reduce(const Measured& measured, const Widths& widths);
   bool WorkChanged(const Measured& measured);
+  void ChangedForNothing();
   Widths Move(const Widths& from, const Widths& to, const std::string& reason);
 
   double time_ = 0;
@@ -92,8 +101,11 @@ class Tuner final {
   int changed_windows_ = 0;   // in a row, in which the work was other than known
   double improve_after_ = 0;  // the time
   double improve_pause_ = 0;  // after the next failure
+  double other_work_;         // see WorkChanged
+  bool changed_ = false;      // the work, since the last trial
   double reduce_after_ = 0;
   double reduce_pause_ = 0;
+  bool reduced_ = false;  // since the last time that more were needed
   int idle_windows_ = 0;
   std::vector<TunerMove> log_;
 };

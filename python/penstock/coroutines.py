@@ -38,6 +38,7 @@ class _Thread:
         except BaseException:
             self.loop.close()
             raise
+        self.ident = self._thread.ident
 
     def _run(self) -> None:
         _core.run_loop_here()
@@ -64,7 +65,8 @@ class _Thread:
 
 _lock = threading.Lock()
 _thread: _Thread | None = None
-_left: list[_Thread | None] = []  # of parents, in a fork's child: never closed, nor freed
+_in_progress: dict[asyncio.Task[Any], Any] = {}  # the call of each; of the loop's thread
+_left: list[Any] = []  # of parents, in a fork's child: never closed, nor freed
 _exiting = False
 
 
@@ -90,13 +92,23 @@ def _stop() -> None:
 
 def _forget() -> None:
     """Leave the parent's loop: closing it would take the sockets out of the parent's selector."""
-    global _lock, _thread
+    global _lock, _thread, _in_progress
     _lock = threading.Lock()
-    _left.append(_thread)
-    _thread = None
+    _left.append((_thread, _in_progress))
+    _thread, _in_progress = None, {}
 
 
 os.register_at_fork(after_in_child=_forget)
+
+
+def in_progress() -> list[tuple[asyncio.Task[Any], Any]]:
+    """Return the tasks of calls that have begun and not ended, with their calls."""
+    return list(_in_progress.copy().items())  # the loop's thread goes on
+
+
+def thread_ident() -> int | None:
+    """Return the id of the loop's thread; None while there is none."""
+    return None if _thread is None else _thread.ident
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:
@@ -137,7 +149,7 @@ class Calls:
             CALL.set(call)  # the task gets a copy of the context
             coroutine = value if isinstance(value, CoroutineType) else _awaited(value)
             task = self._loop.create_task(coroutine)
-            self._tasks[task] = call
+            self._tasks[task] = _in_progress[task] = call
             task.add_done_callback(self._end)
         if self._cancelled:
             self._cancel()
@@ -148,6 +160,7 @@ class Calls:
             task.cancel()
 
     def _end(self, task: asyncio.Task[Any]) -> None:
+        del _in_progress[task]
         self._ended.append((self._tasks.pop(task), task))
         if len(self._ended) == 1:  # with those that end in the same turn of the loop
             self._loop.call_soon(self._hand_over)
@@ -172,6 +185,7 @@ class Values:
     def __init__(self, values: AsyncIterable[Any]) -> None:
         self._loop = _started().loop
         self._turns = _Turns(values)
+        self.values = values
 
     async def next(self) -> tuple[Any, ...]:
         """Return the next value as a tuple, () at the end; one that was asked for stays."""

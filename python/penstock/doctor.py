@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.metadata
+import json
 import math
 import platform
 import sys
@@ -53,9 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m penstock doctor",
         description="Show versions, codecs, processors and memory, and how to get what is missing.",
     )
-    parser.parse_args(argv)
+    parser.add_argument("--json", action="store_true", help="print the lines as a JSON list")
+    given = parser.parse_args(argv)
     failure = _engine_failure()
-    print(render(findings(failure)))
+    found = findings(failure)
+    print(json.dumps([line._asdict() for line in found], indent=2) if given.json else render(found))
     return 1 if failure else 0
 
 

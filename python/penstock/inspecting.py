@@ -63,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in given.files:
         try:
             report = inspect(name)
+        except FileNotFoundError:
+            print(f"inspect: there is no file {name}", file=sys.stderr)
+            status = 2
+            continue
         except (OSError, _UnknownError) as error:
             print(f"inspect: {error}", file=sys.stderr)
             status = 2
@@ -92,7 +96,7 @@ def inspect(name: str) -> dict[str, Any]:
     -------
     dict
         ``file``, ``format``, ``bytes``, ``damage`` (a list of ``element``, ``offset`` or None and
-        ``reason``), and what the format has.
+        ``reason``), and what the format has, such as how many ``elements`` can be read.
 
     Raises
     ------
@@ -173,17 +177,17 @@ def _compression(begin: bytes) -> str:
 
 def _elements(dataset: Any, name: str) -> dict[str, Any]:
     """Go through a dataset to its end, past what is damaged."""
-    count = 0
+    whole = 0
     first: list[str] = []
     damage: list[dict[str, Any]] = []
-    for element, error in _steps(dataset, name):
+    for count, (element, error) in enumerate(_steps(dataset, name)):
         if error is None:
+            whole += 1
             if len(first) < _SHOWN:
                 first.append(_shown(element))
         elif len(damage) < _MOST_DAMAGE:
             damage.append(_damage(count, error))
-        count += 1
-    return {"elements": count, "first": first, "damage": damage}
+    return {"elements": whole, "first": first, "damage": damage}
 
 
 def _damage(element: int | None, error: Exception) -> dict[str, Any]:
@@ -211,14 +215,15 @@ def _steps(dataset: Any, name: str) -> Iterator[tuple[Any, Exception | None]]:
 
 def _records(name: str, packed: str) -> dict[str, Any]:
     """Go through a TFRecord file, whose records are Examples if the first ones are."""
-    count, sizes = 0, [0, 0, 0]
+    whole, sizes = 0, [0, 0, 0]
     first: list[str] = []
     damage: list[dict[str, Any]] = []
     features: dict[str, dict[str, Any]] = {}
     examples = True
     dataset = TFRecordDataset(name, packed or None)
-    for record, error in _steps(dataset, name):
+    for count, (record, error) in enumerate(_steps(dataset, name)):
         if error is None:
+            whole += 1
             size = len(record)
             sizes = [sizes[0] + size, min(sizes[1] or size, size), max(sizes[2], size)]
             if len(first) < _SHOWN:
@@ -227,9 +232,8 @@ def _records(name: str, packed: str) -> dict[str, Any]:
                 examples = _count_features(bytes(record), features)
         elif len(damage) < _MOST_DAMAGE:
             damage.append(_damage(count, error))
-        count += 1
     found = {
-        "elements": count,
+        "elements": whole,
         "record_bytes": dict(zip(("all", "least", "most"), sizes, strict=True)),
     }
     if examples and features:

@@ -286,12 +286,13 @@ the state has 6; set_state(state, strict=False) takes it all the same
             ``kind`` of the stage, the ``name`` that it was given and the names of its ``function``
             (None where there is none), ``elements`` and ``errors`` delivered,
             ``busy_seconds`` inside it and its inputs (of a parallel ``map``: what its threads have
-            spent in pulling and calling, added up), ``wait_seconds`` that its consumer waited for
-            it, its ``buffer_size`` and ``buffer_limit`` in elements, its ``parallelism``, the
-            ``retries`` of calls that had failed, and the ``workers`` that call its function in
-            other processes: of each its ``pid``, the ``calls`` that it has made for all stages, how
-            many ``functions`` it has, its ``resident_bytes`` in memory, and ``shared_bytes`` of
-            them that it need not have alone. Empty before the first ``next``.
+            spent in pulling and calling, added up, or its coroutines from begin to end),
+            ``wait_seconds`` that its consumer waited for it, its ``buffer_size`` and
+            ``buffer_limit`` in elements, its ``parallelism``, the ``retries`` of calls that had
+            failed, and the ``workers`` that call its function in other processes: of each its
+            ``pid``, the ``calls`` that it has made for all stages, how many ``functions`` it has,
+            its ``resident_bytes`` in memory, and ``shared_bytes`` of them that it need not have
+            alone. Empty before the first ``next``.
 
         Notes
         -----

@@ -7,18 +7,28 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.labels import innermost
+
+if TYPE_CHECKING:
+    import asyncio
 
 logger = logging.getLogger("penstock")
 logger.addHandler(logging.NullHandler())
 
 _MOST_LINES = 5  # that say where a function stands
 
-# A call as the engine sees it: text, seconds, Python's id of its thread or None, what is called or
-# None, the worker process or None.
-Call = tuple[str, float, int | None, Any, int | None]
+
+class Call(NamedTuple):
+    """A call as the engine sees it."""
+
+    text: str
+    seconds: float
+    thread: int | None  # Python's id of it
+    called: Any
+    worker: int | None  # the process that makes it
+    task: asyncio.Task[Any] | None  # the coroutine that it is, or that its thread waits for
 
 
 def inform(text: str) -> None:
@@ -48,7 +58,7 @@ def tell_stall(
     patience: float,
     seconds: float,
     watched: float,
-    calls: Sequence[Call],
+    calls: Sequence[tuple[Any, ...]],
     first: Mapping[str, tuple[str, int]],
     now: Mapping[str, tuple[str, int]],
 ) -> None:
@@ -65,16 +75,18 @@ def tell_stall(
     watched : float
         For how long of that the calls were looked at.
     calls : sequence
-        The calls of the user's functions that run now.
+        The calls of the user's functions that run now, as `Call` has them.
     first, now : dict
         What the stages are called and how many elements they had given, by path: soon after the
         wait began, and now.
     """
-    longest = max(calls, key=lambda call: call[1], default=None)
     # A call that has just begun is not what everything waits for.
-    if longest is not None and longest[1] >= watched / 2:
+    long = [call for call in map(Call._make, calls) if call.seconds >= watched / 2]
+    if long:
+        # A coroutine that runs keeps all others from going on.
+        longest = max(long, key=lambda call: (_runs(call), call.seconds))
         what = _described(longest)
-        others = sum(call[1] >= watched / 2 for call in calls) - 1
+        others = len(long) - 1
         if others:
             what += f" ({others} more calls run as long)" if others > 1 else " (as does 1 more)"
     else:
@@ -87,26 +99,65 @@ def tell_stall(
 
 
 def _described(call: Call) -> str:
-    text, seconds, thread, called, worker = call
-    described = f"{text}, which has run for {seconds:.3g} s"
-    if worker is not None:
-        return f"{described} in worker process {worker}"
-    frame = sys._current_frames().get(thread) if thread is not None else None
-    return described + _line(frame, _code_of(called))
+    described = f"{call.text}, which has run for {call.seconds:.3g} s"
+    if call.worker is not None:
+        return f"{described} in worker process {call.worker}"
+    lines: list[str] = []
+    if call.task is not None:
+        # Of an asynchronous generator the task is one of penstock's that asks for its next value.
+        made = getattr(call.called, "values", None)
+        lines = _lines_of_coroutine(call.task.get_coro() if made is None else made)
+    elif call.thread is not None:
+        lines = _lines(sys._current_frames().get(call.thread), _code_of(call.called))
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], "...", lines[-1]]
+    return f"{described}, at {' > '.join(lines)}" if lines else described
 
 
-def _line(frame: FrameType | None, code: CodeType | None) -> str:
-    """Return where a function stands, and where those stand that it has called."""
+def _lines(frame: FrameType | None, first: CodeType | FrameType | None) -> list[str]:
+    """Return where a function stands, and where those stand that it has called.
+
+    `first` is the function's code, or the frame of one of several calls of the same code.
+    """
     lines = []
     while frame is not None:
         lines.append(_position(frame))
-        if frame.f_code is code:
-            shown = lines[::-1]
-            if len(shown) > _MOST_LINES:
-                shown = [*shown[: _MOST_LINES - 1], "...", shown[-1]]
-            return f", at {' > '.join(shown)}"
+        if frame is first or frame.f_code is first:
+            return lines[::-1]
         frame = frame.f_back
-    return ""
+    return []
+
+
+def _lines_of_coroutine(coroutine: Any) -> list[str]:
+    """Return where a coroutine or asynchronous generator stands, and what it awaits."""
+    lines: list[str] = []
+    while (kind := _kind_of(coroutine)) is not None:
+        frame: FrameType | None = getattr(coroutine, f"{kind}_frame")
+        if frame is None:  # it has ended
+            break
+        if running := _lines(_of_loop(), frame):  # others may run the same code
+            return lines + running
+        if frame.f_globals.get("__name__") != "penstock.coroutines":
+            lines.append(_position(frame))
+        coroutine = getattr(coroutine, "gi_yieldfrom" if kind == "gi" else f"{kind}_await")
+    return lines
+
+
+def _kind_of(coroutine: Any) -> str | None:
+    """Return the beginning of the names of its attributes; None of what is no coroutine."""
+    return next((kind for kind in ("cr", "ag", "gi") if hasattr(coroutine, f"{kind}_frame")), None)
+
+
+def _of_loop() -> FrameType | None:
+    """Return where the event loop's thread is."""
+    from penstock import coroutines  # imported before the first of them
+
+    ident = coroutines.thread_ident()
+    return None if ident is None else sys._current_frames().get(ident)
+
+
+def _runs(call: Call) -> bool:
+    return call.task is not None and bool(getattr(call.task.get_coro(), "cr_running", False))
 
 
 def _position(frame: FrameType) -> str:

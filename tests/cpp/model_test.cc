@@ -1,7 +1,9 @@
 // Predict: the bounds, and what it says near them, against closed forms.
 #include "runtime/model.h"
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "check.h"
@@ -119,6 +121,85 @@ TEST(Predict_takes_any_size) {
   CHECK(Predict(std::vector<Section>{{1, 1e6, 1e6, 0, 1e6}}, 256).rate > 0);
   const std::vector<Section> many(200, {1, 1e-3, 1e-4, 1e-3, 1e-3});
   CHECK(Near(Predict(many, 256).rate, 1 / (200 * 1e-4), 0.05));
+}
+
+// A queue of two threads and a buffer between them: for how long, for each element, the consumer
+// finds nothing. Elements are made and used in times that are drawn alike.
+double SimulatedStarving(double make, double use, double share, int buffer,
+                         std::mt19937_64& random) {
+  std::vector<double> taken(static_cast<size_t>(buffer), 0);  // of the last ones
+  double made_at = 0, used_at = 0, starved = 0;
+  std::uniform_real_distribution<> drawn;
+  constexpr int kElements = 200'000;
+  for (int i = 0; i < kElements; ++i) {
+    const auto slot = static_cast<size_t>(i % buffer);
+    const auto took = [&](double mean) { return mean * (drawn(random) < share ? 1 / share : 0); };
+    made_at = std::max(made_at, taken[slot]) + took(make);  // there is room once that one was taken
+    starved += std::max(made_at - used_at, 0.0);
+    taken[slot] = std::max(made_at, used_at);
+    used_at = taken[slot] + took(use);
+  }
+  return starved / kElements;
+}
+
+TEST(Buffers_that_are_small_for_how_much_times_vary_are_found_empty) {
+  std::mt19937_64 random(3);
+  for (const double make : {0.5, 0.9, 1.0}) {
+    for (const double share : {0.1, 0.3}) {
+      // A time that is 0 or the mean divided by `share`.
+      const double squared = 1 / share - 1;
+      const Varied made{make, make * make * squared};
+      const Varied used{1, squared};
+      for (const int buffer : {8, 32, 64}) {
+        const double seen = SimulatedStarving(make, 1, share, buffer, random);
+        const double said = StarvedSeconds(made, used, buffer);
+        // Near the ends of the buffer it is no Brownian motion.
+        CHECK(said > seen / 2.5 - 0.01);
+        CHECK(said < seen * 2.5 + 0.01);
+      }
+    }
+  }
+}
+
+TEST(Buffers_as_the_model_wants_them_are_hardly_found_empty) {
+  std::mt19937_64 random(5);
+  for (const double make : {0.3, 0.6, 0.8}) {
+    const double squared = 1 / 0.3 - 1;
+    const int64_t size = BufferFor({make, make * make * squared}, {1, squared}, 1 << 12);
+    const double seen = SimulatedStarving(make, 1, 0.3, static_cast<int>(size), random);
+    CHECK(seen < 0.03);
+  }
+}
+
+TEST(Buffers_need_no_more_than_two_elements_where_nothing_varies) {
+  CHECK_EQ(BufferFor({1, 0}, {1, 0}, 64), 2);
+  CHECK_EQ(BufferFor({}, {}, 64), 2);
+  CHECK_EQ(BufferFor({1, 1e6}, {1, 0}, 64), 64);
+  CHECK_EQ(BufferFor({1, 1e6}, {1, 0}, 1), 1);
+  CHECK_EQ(StarvedSeconds({1, 0}, {2, 0}, 4), 0.0);
+  CHECK(Near(StarvedSeconds({1, 3}, {1, 1}, 4), 0.5, 1e-6));
+  CHECK(StarvedSeconds({1, 3}, {2, 1}, 4) < StarvedSeconds({1, 3}, {1, 1}, 4));
+}
+
+TEST(Times_of_groups_say_how_far_one_element_varies) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<> drawn(1e6, 3e5);
+  ElementTimes alone, together;
+  for (int i = 0; i < 3000; ++i) {
+    alone.Add(static_cast<int64_t>(drawn(random)), 1);
+    double sum = 0;
+    const int group = 1 + i % 7;
+    for (int k = 0; k < group; ++k) sum += drawn(random);
+    together.Add(static_cast<int64_t>(sum), group);
+  }
+  for (const Varied& each : {alone.Get(), together.Get()}) {
+    CHECK(Near(each.mean, 1e-3, 0.03));
+    CHECK(Near(std::sqrt(each.variance), 3e-4, 0.15));
+  }
+  CHECK_EQ(ElementTimes().Get().mean, 0.0);
+  for (int i = 0; i < 60'000; ++i) alone.Add(5'000'000, 1);
+  CHECK(Near(alone.Get().mean, 5e-3, 0.01));  // the work has changed
+  CHECK(std::sqrt(alone.Get().variance) < 5e-4);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kWindow = 0.5;  // as the engine's
+constexpr int kFirstBuffer = 2;  // likewise
+constexpr int kMostBuffer = 64;
 
 class Simulation {
  public:
@@ -24,6 +26,7 @@ class Simulation {
       Stage& stage = stages_.emplace_back();
       stage.work = pipeline.stages[s].work;
       stage.bytes = pipeline.stages[s].bytes;
+      stage.buffer = pipeline.stages[s].buffer;
       stage.counted.width = widths[s];
     }
     consumer_work_ = pipeline.consumer;
@@ -33,6 +36,7 @@ class Simulation {
   }
 
   Ran Run(double seconds, double change_at, const Controller& controller) {
+    tunes_ = static_cast<bool>(controller);
     double decide_at = controller ? kWindow : kNever;
     if (pipeline_.later.empty()) change_at = kNever;
     while (now_ < seconds) {
@@ -57,6 +61,7 @@ class Simulation {
       } else if (next == next_processor) {
         const int thread = computing_.top().second;
         computing_.pop();
+        ready_ += std::max(now_ - threads_[static_cast<size_t>(thread)].computed_at, 0.0);
         Advance(thread);
       }
     }
@@ -84,8 +89,9 @@ class Simulation {
     size_t number = 0;  // among those of its stage
     Phase phase = Phase::kIdle;
     int64_t element = 0;
-    double factor = 1;  // of this element's times
-    double began = 0;   // the pull, the call or the wait
+    double factor = 1;       // of this element's times
+    double began = 0;        // the pull, the call or the wait
+    double computed_at = 0;  // the end of what it computes, with a processor of its own
   };
   // Taken by some at a time, in the order of asking.
   struct Semaphore {
@@ -95,6 +101,10 @@ class Simulation {
   struct Stage {
     Work work;
     int64_t bytes = 1;
+    bool buffer = false;
+    bool was_full = false;  // since it was found empty
+    ElementTimes made, used;
+    double taken_at = -1;
     Counted counted;
     std::vector<int> threads;
     std::vector<int> parked;
@@ -127,7 +137,8 @@ class Simulation {
     std::vector<int> woken;
     woken.swap(stage.parked);
     for (const int t : woken) Want(t);
-    while (static_cast<int>(stage.threads.size()) < width) {
+    const int threads = stage.buffer ? 1 : width;
+    while (static_cast<int>(stage.threads.size()) < threads) {
       const int t = NewThread(s);
       threads_[static_cast<size_t>(t)].number = stage.threads.size();
       stage.threads.push_back(t);
@@ -154,6 +165,8 @@ class Simulation {
       }
     }
     counted.emplace_back().cpu = elsewhere_;
+    counted.back().bytes = static_cast<double>(bytes_);
+    counted.back().ready = ready_;
     const std::vector<int> widths = controller(now_, counted);
     for (size_t s = 0; s < stages_.size(); ++s) {
       if (widths[s] != stages_[s].counted.width) Widen(s, widths[s]);
@@ -165,6 +178,7 @@ class Simulation {
     thread.phase = phase;
     const bool calls = thread.stage < stages_.size() && phase != Phase::kPull;
     (calls ? stages_[thread.stage].counted.cpu : elsewhere_) += seconds;
+    thread.computed_at = now_ + seconds;
     computing_.push({virtual_ + seconds, t});
   }
   void Sleep(int t, Phase phase, double seconds) {
@@ -217,7 +231,8 @@ class Simulation {
   }
 
   bool Room(const Stage& stage) const {
-    if (stage.next - stage.head >= std::max(2 * stage.counted.width, 4)) return false;
+    const int limit = stage.buffer ? stage.counted.width : std::max(2 * stage.counted.width, 4);
+    if (stage.next - stage.head >= limit) return false;
     return stage.next == stage.head || bytes_ + stage.bytes <= pipeline_.memory_limit;
   }
 
@@ -235,6 +250,7 @@ class Simulation {
     thread.phase = Phase::kInput;
     if (thread.stage == 0) return Pull(t);
     Stage& before = stages_[thread.stage - 1];
+    if (before.buffer) AskBuffer(thread.stage - 1);
     if (before.ready.empty() || !before.ready.front()) {
       before.taker = t;
       return;
@@ -243,8 +259,25 @@ class Simulation {
     Pull(t);
   }
 
+  // As the engine does it when an element is taken.
+  void AskBuffer(size_t s) {
+    Stage& stage = stages_[s];
+    if (stage.taken_at >= 0) stage.used.Add(static_cast<int64_t>((now_ - stage.taken_at) * 1e9), 1);
+    const auto held = static_cast<int64_t>(stage.ready.size()) -
+                      (stage.ready.empty() || stage.ready.back() ? 0 : 1);
+    if (held >= stage.counted.width) stage.was_full = true;
+    if (held > 0 || !std::exchange(stage.was_full, false) || !tunes_) return;
+    const int most = MostWidth(pipeline_, pipeline_.stages[s]);
+    const int64_t model = BufferFor(stage.made.Get(), stage.used.Get(), most);
+    const int64_t affordable = held + pipeline_.memory_limit - bytes_;
+    const int64_t size =
+        std::min({std::max<int64_t>(model, 2 * stage.counted.width), affordable, int64_t{most}});
+    if (size > stage.counted.width) Widen(s, static_cast<int>(size));
+  }
+
   void TakeFrom(size_t s) {
     Stage& stage = stages_[s];
+    stage.taken_at = now_;
     stage.ready.pop_front();
     ++stage.head;
     ++stage.counted.delivered;
@@ -334,6 +367,7 @@ class Simulation {
       return;
     }
     Stage& stage = stages_[thread.stage];
+    stage.made.Add(static_cast<int64_t>((now_ - thread.began) * 1e9), 1);
     stage.counted.pulled += now_ - thread.began;
     thread.began = now_;
     thread.element = stage.next++;
@@ -352,6 +386,7 @@ class Simulation {
     }
     Stage& stage = stages_[thread.stage];
     stage.counted.called += now_ - thread.began;
+    stage.counted.bytes += static_cast<double>(stage.bytes);
     stage.ready[static_cast<size_t>(thread.element - stage.head)] = true;
     const size_t s = thread.stage;
     Want(t);
@@ -365,7 +400,7 @@ class Simulation {
 
   const SimulatedPipeline& pipeline_;
   std::mt19937_64 random_;
-  std::vector<Stage> stages_;
+  std::deque<Stage> stages_;
   Work consumer_work_;
   std::deque<Thread> threads_;
   int consumer_ = -1;
@@ -378,6 +413,8 @@ class Simulation {
   double virtual_ = 0;
   int64_t bytes_ = 0;
   double elsewhere_ = 0;  // seconds of processor outside of calls
+  double ready_ = 0;      // seconds of waiting for one
+  bool tunes_ = false;
   Ran ran_;
 };
 
@@ -409,35 +446,50 @@ int Tuned::Moves(double from, double to) const {
 
 Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double change_at,
                     uint64_t seed) {
-  const size_t stages = pipeline.stages.size();
-  const int most = MostWidth(pipeline);
-  int start = std::clamp(pipeline.processors, std::min(2, most), most);
-  if (pipeline.cpu_budget > 0) {
-    start = std::clamp(pipeline.cpu_budget / static_cast<int>(stages), 1, start);
+  std::vector<size_t> tuned_stages;  // by the tuner: a buffer tunes itself
+  std::vector<int> widths(pipeline.stages.size(), kFirstBuffer);
+  for (size_t s = 0; s < widths.size(); ++s) {
+    if (!pipeline.stages[s].buffer) tuned_stages.push_back(s);
+  }
+  for (const size_t s : tuned_stages) {
+    const int most = MostWidth(pipeline, pipeline.stages[s]);
+    widths[s] = std::clamp(pipeline.processors, std::min(2, most), most);
+    if (pipeline.cpu_budget == 0) continue;
+    const int share = pipeline.cpu_budget / static_cast<int>(tuned_stages.size());
+    widths[s] = std::clamp(share, 1, widths[s]);
   }
   Tuner tuner;
-  std::vector<int> widths(stages, start);
-  std::vector<Counted> then(stages + 1);
+  std::vector<Counted> then(widths.size() + 1);
   double time = 0;
   const auto decide = [&](double now, const std::vector<Counted>& counted) {
     PipelineWindow window;
     window.seconds = now - std::exchange(time, now);
     window.processors = pipeline.processors;
     window.elsewhere = counted.back().cpu - then.back().cpu;
+    window.ready = counted.back().ready - then.back().ready;
     window.budget = pipeline.cpu_budget;
-    for (size_t s = 0; s < stages; ++s) {
+    window.memory =
+        pipeline.memory_limit == INT64_MAX ? 0 : static_cast<double>(pipeline.memory_limit);
+    window.memory_used = counted.back().bytes;
+    for (const size_t s : tuned_stages) {
       StageWindow& stage = window.stages.emplace_back();
       stage.width = widths[s];
-      stage.most = most;
-      stage.consumer = s + 1 < stages ? static_cast<int>(s + 1) : -1;
+      stage.most = MostWidth(pipeline, pipeline.stages[s]);
+      const auto next = window.stages.size();
+      stage.consumer =
+          next < tuned_stages.size() && tuned_stages[next] == s + 1 ? static_cast<int>(next) : -1;
       stage.delivered = counted[s].delivered - then[s].delivered;
       stage.called = counted[s].called - then[s].called;
       stage.cpu = counted[s].cpu - then[s].cpu;
       stage.pulled = counted[s].pulled - then[s].pulled;
       stage.waited = counted[s].waited - then[s].waited;
+      stage.bytes = counted[s].bytes - then[s].bytes;
     }
     then = counted;
-    return widths = tuner.Decide(window);
+    for (size_t s = 0; s < widths.size(); ++s) widths[s] = counted[s].width;
+    const std::vector<int> decided = tuner.Decide(window);
+    for (size_t i = 0; i < decided.size(); ++i) widths[tuned_stages[i]] = decided[i];
+    return widths;
   };
   Tuned tuned;
   tuned.ran = Simulate(pipeline, widths, seconds, change_at, seed, decide);
@@ -446,7 +498,8 @@ Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double ch
   return tuned;
 }
 
-int MostWidth(const SimulatedPipeline& pipeline) {
+int MostWidth(const SimulatedPipeline& pipeline, const SimulatedStage& stage) {
+  if (stage.buffer) return kMostBuffer;
   const int most = std::max(64, 2 * pipeline.processors);
   return pipeline.cpu_budget > 0 ? std::min(most, pipeline.cpu_budget) : most;
 }
@@ -462,25 +515,30 @@ double BestRate(const SimulatedPipeline& pipeline, bool changed, uint64_t seed,
   const auto rate = [&](const std::vector<int>& widths) {
     return Simulate(fixed, widths, 8, kNever, seed, {}).Rate(2, 8);
   };
-  const int stages = static_cast<int>(fixed.stages.size());
+  const auto calls = [&](size_t s) { return fixed.stages[s].buffer ? 0 : 1; };
+  int stages = 0;
+  for (size_t s = 0; s < fixed.stages.size(); ++s) stages += calls(s);
   const auto fits = [&](const std::vector<int>& widths) {
     int sum = 0;
-    for (const int width : widths) sum += width;
+    for (size_t s = 0; s < widths.size(); ++s) sum += calls(s) * widths[s];
     return fixed.cpu_budget == 0 || sum <= std::max(fixed.cpu_budget, stages);
   };
-  std::vector<int> widths(fixed.stages.size(), fixed.cpu_budget > 0
-                                                   ? std::max(fixed.cpu_budget / stages, 1)
-                                                   : std::min(MostWidth(fixed), fixed.processors));
+  std::vector<int> widths;
+  for (const SimulatedStage& stage : fixed.stages) {
+    const int share =
+        fixed.cpu_budget > 0 ? std::max(fixed.cpu_budget / stages, 1) : fixed.processors;
+    widths.push_back(stage.buffer ? kFirstBuffer : std::min(MostWidth(fixed, stage), share));
+  }
   double most = rate(widths);
   for (int round = 0; round < 2; ++round) {
     for (size_t s = 0; s < widths.size(); ++s) {
       for (const int width :
            {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 512}) {
-        if (width > MostWidth(fixed)) break;
+        if (width > MostWidth(fixed, fixed.stages[s])) break;
         std::vector<int> tried = widths;
         tried[s] = width;
         for (size_t o = 0; o < tried.size() && !fits(tried); ++o) {
-          while (o != s && tried[o] > 1 && !fits(tried)) --tried[o];
+          while (o != s && calls(o) && tried[o] > 1 && !fits(tried)) --tried[o];
         }
         if (!fits(tried)) break;
         const double reached = rate(tried);
@@ -505,7 +563,9 @@ Comparison Compare(const SimulatedPipeline& pipeline, uint64_t seed) {
   Comparison report;
   report.share = tuned.ran.Rate(kEnd - 20, kEnd) / rate;
   report.moves = tuned.Moves(kEnd - 30, kEnd);
-  report.within_memory = tuned.ran.most_bytes <= pipeline.memory_limit;
+  // A stage that holds nothing takes one element however much the others hold.
+  const int64_t beyond = static_cast<int64_t>(pipeline.stages.size()) - 1;
+  report.within_memory = tuned.ran.most_bytes - beyond <= pipeline.memory_limit;
   for (double at = kChange; changes && at < kEnd - 1; at += 0.1) {
     report.adapted = at - kChange;
     if (tuned.ran.Rate(at, at + 1) >= 0.95 * rate) break;
@@ -585,6 +645,76 @@ std::vector<SimulatedPipeline> SimulatedPipelines() {
   drift("the other stage", 16, {{.sleep = 0.04, .jitter = 0.3}, {.sleep = 0.005, .jitter = 0.3}},
         steps(0.002),
         {{.sleep = 0.005, .jitter = 0.3}, {.sleep = 0.04, .jitter = 0.3}, steps(0.002)});
+  return all;
+}
+
+namespace {
+
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : random_(seed) {}
+
+  bool Once(int in) { return std::uniform_int_distribution<>(1, in)(random_) == 1; }
+  int Between(int least, int most) { return std::uniform_int_distribution<>(least, most)(random_); }
+  double Share() { return std::uniform_real_distribution<>()(random_); }
+  // Each order of magnitude as often as another.
+  double Between(double least, double most) { return least * std::pow(most / least, Share()); }
+
+  Work OfStage(bool first) {
+    Work work;
+    const int kind = Between(0, 6);
+    if (kind <= 1) work.cpu = Between(5e-4, 0.05);
+    if (kind >= 2 && kind <= 4) work.sleep = Between(1e-3, 0.1);
+    if (kind == 3) work.cpu = work.sleep * Between(0.01, 1.0);
+    if (kind == 4) work.gil = std::min(work.sleep * Between(0.01, 1.0), 0.005);
+    if (kind == 5) work.disk = Between(2e-3, 0.03);
+    if (kind == 6) {
+      work.lock = Between(2e-4, 4e-3);
+      work.sleep = work.lock * Between(1.0, 20.0);
+    }
+    work.cpu = std::max(work.cpu, 2e-5);
+    work.jitter = Share() * 0.6;
+    if (Once(8)) work.straggler = 0.01;
+    if (first) work.pull = Between(1e-6, 5e-4);
+    return work;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+std::vector<SimulatedPipeline> DrawnPipelines(int count, uint64_t seed) {
+  std::vector<SimulatedPipeline> all;
+  Draw draw(seed);
+  for (int i = 0; i < count; ++i) {
+    SimulatedPipeline& made = all.emplace_back();
+    made.processors = 1 << draw.Between(1, 7);
+    const int stages = draw.Between(1, 3);
+    for (int s = 0; s < stages; ++s) made.stages.push_back({draw.OfStage(s == 0)});
+    if (draw.Once(2)) made.stages.push_back({{}, 1, true});
+    (draw.Once(3) ? made.consumer.cpu : made.consumer.sleep) = draw.Between(3e-4, 8e-3);
+    made.consumer.jitter = draw.Share() * 0.3;
+    made.disk = 1 << draw.Between(0, 5);
+    std::string what;
+    if (draw.Once(5)) {
+      made.cpu_budget = draw.Between(stages, 3 * made.processors);
+      what += ", budget of " + std::to_string(made.cpu_budget);
+    } else if (draw.Once(5)) {
+      made.memory_limit = draw.Between(4, 60);
+      what += ", memory of " + std::to_string(made.memory_limit);
+    }
+    if (draw.Once(4)) {
+      what += ", drifts";
+      for (int s = 0; s < stages; ++s) made.later.push_back(draw.OfStage(s == 0));
+      if (made.stages.back().buffer) made.later.emplace_back();
+      made.later.push_back(made.consumer);
+    }
+    made.name = "drawn " + std::to_string(i) + ": " + std::to_string(stages) +
+                (made.stages.back().buffer ? " and a buffer on " : " on ") +
+                std::to_string(made.processors) + what;
+  }
   return all;
 }
 

@@ -26,6 +26,8 @@ struct Work {
 struct SimulatedStage {
   Work work;
   int64_t bytes = 1;  // of an element that it makes
+  // A prefetch: one thread, whose width is how many elements it may be ahead.
+  bool buffer = false;
 };
 
 struct SimulatedPipeline {
@@ -47,6 +49,8 @@ struct Counted {
   double cpu = 0;        // of these, on a processor
   double pulled = 0;     // seconds in pulls, with the wait for the stage before it
   double waited = 0;     // seconds that its consumer waited for it
+  double bytes = 0;      // of the elements that it made; of the consumer: that all hold
+  double ready = 0;      // of the consumer: seconds in which threads had no processor
 };
 
 struct Ran {
@@ -74,7 +78,7 @@ Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double ch
                     uint64_t seed);
 
 // How wide a stage may be.
-int MostWidth(const SimulatedPipeline& pipeline);
+int MostWidth(const SimulatedPipeline& pipeline, const SimulatedStage& stage);
 // The most that fixed widths give; `changed`: of the later work.
 double BestRate(const SimulatedPipeline& pipeline, bool changed, uint64_t seed,
                 std::vector<int>* widths);
@@ -89,7 +93,9 @@ struct Comparison {
 };
 Comparison Compare(const SimulatedPipeline& pipeline, uint64_t seed);
 
-// Forty, of 2 to 256 processors.
+// Forty, of 2 to 256 processors. The tuner's constants were chosen by these.
 std::vector<SimulatedPipeline> SimulatedPipelines();
+// Drawn from wide ranges of everything: pipelines that no constant was chosen by.
+std::vector<SimulatedPipeline> DrawnPipelines(int count, uint64_t seed);
 
 }  // namespace penstock::testing

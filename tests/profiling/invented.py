@@ -2,7 +2,7 @@
 
 from typing import Any
 
-DOINGS = ("run", "python", "worker", "input", "room", "memory", "lock")
+DOINGS = ("run", "python", "worker", "ongoing", "input", "room", "memory", "lock")
 
 
 def times(**wall: float) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def stage(path: str, kind: str, function: str | None = None, **more: Any) -> dic
             ("buffer_limit", 0),
             ("parallelism", 0),
             ("workers_cpu", 0.0),
+            ("in_progress", 0.0),
             ("calls", None),
             ("bytes_per_element", 8.0),
             ("waited", 0.0),
@@ -57,6 +58,7 @@ def seen(
             "buffers": [[0] * len(stages)] * 2,
         },
         "process_cpu": 10 * cpu,
+        "ongoing_cpu": 0.0,
         "lock_looks": 500,
         "lock_held": round(500 * gil),
         "interval": 0.005,

@@ -80,6 +80,11 @@ def test_processors_that_others_keep_busy():
     assert profile_of(middle, waits=0.8, cpu=0.5).bottleneck.kind == "cpu"
 
 
+def test_what_sleeps_is_io_although_it_also_waits_for_a_processor():
+    middle = stage("0.0", "map", "f", python=10.0, cpu_python=0.3, ready=2.4, asleep=9)
+    assert profile_of(middle, waits=0.8, cpu=0.2).bottleneck.kind == "io"
+
+
 def test_calls_that_wait_for_each_other():
     middle = stage("0.0", "parallel_map", "f", parallelism=4, python=38.0, locked=75, asleep=25)
     assert profile_of(middle, waits=0.8).bottleneck.kind == "lock"

@@ -240,6 +240,51 @@ def test_a_trace_names_threads_stages_and_elements(tmp_path):
     }
 
 
+def check_trace(trace):
+    """Check what the "Trace Event Format" says of the phases used, and what Perfetto refuses."""
+    assert trace["displayTimeUnit"] in ("ms", "ns")
+    assert {event["ph"] for event in trace["traceEvents"]} <= {"M", "X", "C"}
+    tracks, ends = set(), {}
+    for event in trace["traceEvents"]:
+        assert type(event["pid"]) is int
+        assert event["pid"] > 0
+        assert isinstance(event["name"], str)
+        assert event["name"]
+        assert isinstance(event["args"], dict)
+        if event["ph"] == "M":
+            (kind,) = event["args"]
+            wanted = {"process_name": ("name", str), "thread_name": ("name", str)}
+            wanted["thread_sort_index"] = ("sort_index", int)
+            assert (kind, type(event["args"][kind])) == wanted[event["name"]]
+            if event["name"] == "thread_name":
+                tracks.add((event["pid"], event["tid"]))
+            continue
+        at = nanoseconds(event["ts"])
+        if event["ph"] == "C":
+            assert event["args"]
+            assert all(type(value) in (int, float) for value in event["args"].values())
+            continue
+        track = event["pid"], event["tid"]
+        assert track in tracks, "a thread is named before its spans"
+        assert isinstance(event["cat"], str)
+        # Those of one thread that overlap in part are dropped.
+        assert at >= ends.get(track, 0)
+        ends[track] = at + nanoseconds(event["dur"])
+
+
+def nanoseconds(microseconds):
+    """Return a time as it is read: rounded to whole ones."""
+    assert type(microseconds) in (int, float)
+    assert 0 <= microseconds < 1e12
+    return round(microseconds * 1000)
+
+
+def test_a_trace_keeps_to_its_format(tmp_path):
+    data = profile(spans=3000)
+    page.save_trace(data, tmp_path / "t.json")
+    check_trace(json.loads((tmp_path / "t.json").read_text()))
+
+
 def test_a_picture_draws_names_as_they_are(tmp_path):
     """A dollar would begin a formula of Matplotlib."""
     image = pytest.importorskip("PIL.Image")
@@ -332,8 +377,9 @@ def test_a_measured_profile_is_saved(measured, tmp_path):
     assert embedded["verdict"] == measured.verdict
     assert [stage["label"] for stage in embedded["stages"]] == [str(s) for s in measured.stages]
     measured.save(str(tmp_path / "p.json"))
-    events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
-    assert "consumer" in {event["args"].get("name") for event in events}
+    trace = json.loads((tmp_path / "p.json").read_text())
+    check_trace(trace)
+    assert "consumer" in {event["args"].get("name") for event in trace["traceEvents"]}
 
 
 def test_without_matplotlib_a_picture_says_what_to_install(measured, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Profiles of pipelines that run."""
 
+import asyncio
 import os
 import pickle
 import subprocess
@@ -124,6 +125,30 @@ def test_a_profile_after_the_block_is_shown_and_pickled_as_one():
 def test_handing_elements_over_is_no_waiting_for_files():
     profile = ENDLESS.batch(100).prefetch(2).profile(seconds=0.5)
     assert profile.bottleneck.kind != "io"
+
+
+async def fetch(x):
+    await asyncio.sleep(0.02)
+    return x
+
+
+@pytest.mark.parametrize("calls", [None, 8])
+def test_coroutines_wait_in_their_stage(calls):
+    profile = ENDLESS.map(fetch, num_parallel_calls=calls).prefetch(2).profile(seconds=0.6)
+    found = profile.bottleneck
+    assert (found.stage, found.kind, found.function) == ("0.0", "io", "fetch")
+    stage = profile.stages[1]
+    in_progress = stage.ongoing_seconds / profile.seconds
+    assert (calls or 1) / 3 < in_progress < (calls or 1) * 1.5
+    assert stage.blocked_seconds > stage.ongoing_seconds / 2
+    assert stage.wait_input_seconds < stage.ongoing_seconds / 2
+    advice = profile.advice[0]
+    assert advice.change.startswith("map(fetch, num_parallel_calls=")
+    assert advice.gain > 1.5
+    assert not any("process" in each.change for each in profile.advice)
+    if calls:
+        assert stage.call_p50 > 0.02 * 7 / 8  # the percentiles are within an eighth
+        assert stage.call_max >= stage.call_p99 >= stage.call_p50
 
 
 def test_an_error_of_the_pipeline_ends_the_profile():

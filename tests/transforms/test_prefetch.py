@@ -112,3 +112,37 @@ def test_an_error_beside_an_element_is_not_lost_in_stages_that_take_single_steps
         except ValueError as error:
             steps.append(int(str(error).split("'odd ")[1].split("'")[0]))
     assert steps == list(range(1000))
+
+
+@pytest.mark.parametrize(("limit", "most"), [(None, 64), (3_600_000, 3), (2_100_000, 2)])
+def test_autotune_enlarges_a_buffer_that_was_full_and_is_empty(limit, most):
+    """To what the memory budget leaves: the elements here have a megabyte."""
+    going_on = threading.Event()
+
+    def make(x):
+        if x == 4:
+            going_on.wait()
+        return np.zeros(1_000_000, np.uint8)
+
+    options = ps.Options()
+    options.memory_limit = limit
+    with iter(ps.Dataset.range(8).map(make).prefetch(ps.AUTOTUNE).with_options(options)) as it:
+        next(it)
+        (stage,) = (each for each in it.stats() if each["kind"] == "prefetch")
+        assert stage["buffer_limit"] == 2
+        while stage["buffer_size"] < 2:
+            threading.Event().wait(0.001)
+            stage = it.stats()[0]
+        for _ in range(3):
+            next(it)
+        threading.Timer(0.2, going_on.set).start()
+        next(it)  # it has to be waited for
+        moves = [move for move in it.tuning_moves() if move["knob"] == "buffer_size"]
+        sizes = [move["to"] for move in moves]
+        assert sizes == sorted(sizes)
+        assert it.stats()[0]["buffer_limit"] == max([2, *sizes])
+        assert max([2, *sizes]) <= most
+        if most > 2:
+            assert (moves[0]["from"], sizes[0]) == (2, min(4, most)) or sizes[0] > 4
+            assert "the buffer was found empty" in moves[0]["reason"]
+        assert sum(1 for _ in it) == 3

@@ -13,6 +13,7 @@
 #include "data/pending.h"
 #include "engine/out_of_memory.h"
 #include "engine/session.h"
+#include "runtime/activity.h"
 #include "runtime/clock.h"
 #include "runtime/pump.h"
 #include "runtime/slot_ring.h"
@@ -117,6 +118,7 @@ class OngoingMapIterator final : public BlockIterator {
     CallInfo info{&stage_, random_, progress_.base_index() + position};
     info.ragged = ragged_;
     info.retries = &stats_->retries;
+    info.session = &session_;
     return info;
   }
 
@@ -138,11 +140,13 @@ class OngoingMapIterator final : public BlockIterator {
 
   void Run() {
     Session::Serving serving(session_);
+    const InStage here(stats_);
     try {
       const std::unique_ptr<OngoingCalls> ongoing = function_->Ongoing(
           [this](std::vector<OngoingCalls::Ended> ended) { Take(std::move(ended)); }, 0);
       while (BeginMore(*ongoing)) continue;
       // Those that are in progress end by themselves, or are cancelled with the stage.
+      const WaitsFor reason(Doing::kOngoing);
       WaitUntil(room_, cancel_, [this] { return InProgress() == 0; });
     } catch (const Error& error) {
       PublishEnd(Block::Of(error));
@@ -164,10 +168,20 @@ class OngoingMapIterator final : public BlockIterator {
     return std::min(slots, calls_ - InProgress());
   }
 
+  // What the pump waits for while there is no room: the ring has slots for as many results as there
+  // are calls besides those that are in progress.
+  Doing Lacks() const {
+    if (session_.budget().over()) return Doing::kMemory;
+    return 2 * InProgress() > calls_ ? Doing::kOngoing : Doing::kRoom;
+  }
+
   // False when there is nothing more to begin.
   bool BeginMore(OngoingCalls& ongoing) {
-    if (WaitUntil(room_, cancel_, [this] { return Room() > 0; }) != WaitStatus::kReady)
-      return false;
+    {
+      const WaitsFor reason(Lacks());
+      if (WaitUntil(room_, cancel_, [this] { return Room() > 0; }) != WaitStatus::kReady)
+        return false;
+    }
     SharedInput::Rows rows;
     {
       const auto token = input_.Hold();
@@ -180,7 +194,7 @@ class OngoingMapIterator final : public BlockIterator {
     last.end = std::exchange(rows.block.end, false);
     const int64_t count = rows.block.rows;
     grain_.Learn(count, rows.pull_ns);
-    const MonoTime now = session_.slow().limit_ns() > 0 ? NowNs() : 0;
+    const MonoTime now = NowNs();
     for (int64_t i = 0; i < count; ++i) {
       Begun& begun = begun_[static_cast<size_t>(next_number_ + i) % begun_.size()];
       begun.position = rows.position + i;
@@ -230,16 +244,22 @@ class OngoingMapIterator final : public BlockIterator {
   }
 
   void Take(std::vector<OngoingCalls::Ended> ended) {
-    const MonoTime now = session_.slow().limit_ns() > 0 ? NowNs() : 0;
+    const MonoTime now = NowNs();
+    const int64_t slow_ns = session_.slow().limit_ns();
+    // acquire: pairs with the release in StatsSink::Observe.
+    CallTimes* const calls = stats_->calls.load(std::memory_order_acquire);
     for (OngoingCalls::Ended& call : ended) {
       if (call.results.empty()) continue;
       Begun& begun = begun_[static_cast<size_t>(call.number) % begun_.size()];
-      if (now - begun.at > session_.slow().limit_ns()) NoteSlow(begun.position, now - begun.at);
+      const int64_t took = now - begun.at;
+      StageStats::Add(stats_->busy_ns, took);
+      if (slow_ns > 0 && took > slow_ns) NoteSlow(begun.position, took);
       MapPacket packet;
       packet.position = begun.position;
       packet.state = std::move(begun.state);
       packet.results = std::move(call.results);
       packet.Charge(session_.budget());
+      if (calls) calls->AddOngoing(took, static_cast<size_t>(packet.charge.bytes()));
       Publish(std::move(packet), call.number);
     }
     // Pairs with the acquire in InProgress: the numbers' entries may be used again.
@@ -269,7 +289,7 @@ class OngoingMapIterator final : public BlockIterator {
   struct Begun {
     int64_t position = 0;
     StateBlob state;
-    MonoTime at = 0;  // where slow calls are noted
+    MonoTime at = 0;  // when it began
   };
 
   Session& session_;

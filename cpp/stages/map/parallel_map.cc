@@ -292,6 +292,7 @@ class ParallelMapIterator final : public BlockIterator {
     if (tuned_.moves()) tuned_.Called(took, ThreadCpuNs() - cpu_start);
     grain.Learn(count, took);
     packet.Charge(session_.budget());
+    if (tuned_.moves()) tuned_.Made(packet.charge.bytes());
     // acquire: pairs with the release in StatsSink::Observe.
     if (CallTimes* calls = stats_->calls.load(std::memory_order_acquire)) {
       calls->Add(took, count, static_cast<size_t>(packet.charge.bytes()));

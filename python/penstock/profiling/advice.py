@@ -14,6 +14,7 @@ from penstock.profiling.demand import StageProfile
 from penstock.profiling.sections import Model, Section
 
 _MOST_CALLS = 64
+_MOST_COROUTINES = 1024
 _ENOUGH = 0.97  # of the best rate: fewer calls are better than the last few percent
 _WORTH = 1.05  # less is not worth a change
 _INPUTS = ".*"  # ends the path of the datasets that a stage opens
@@ -177,7 +178,7 @@ def _parallel(
     path = stage.path.removesuffix(_INPUTS)
     given = arguments.get(path, {})
     takes_turns = stage.gil_seconds >= stage.cpu_seconds / 2
-    for processes in (False, True):
+    for processes in (False, True) if not stage.ongoing_seconds else (False,):
         # What is measured of the GIL is its share inside of calls, and threads that compete for it
         # lose more: what computes under it gains next to nothing by them.
         if not processes and takes_turns and stage.blocked_seconds < stage.cpu_seconds:
@@ -227,7 +228,10 @@ def _enough_calls(
     model: Model, stages: list[StageProfile], stage: StageProfile, processes: bool
 ) -> tuple[int, float]:
     """Return how many calls at a time suffice, and the rate with them."""
-    options = [2**i for i in range(1, 7) if 2**i <= _MOST_CALLS]
+    most = _MOST_COROUTINES if stage.ongoing_seconds else _MOST_CALLS
+    if processes:  # they take memory, and more of them than processors only wait for one
+        most = max(math.ceil(model.processors), 2)
+    options = [2**i for i in range(1, most.bit_length())]
     rates = {n: with_calls(model, stages, stage, n, processes).rate() for n in options}
     best = max(rates.values())
     calls = next(n for n in options if rates[n] >= _ENOUGH * best)

@@ -127,7 +127,10 @@ def _cpu(seen: Evidence) -> Bottleneck | None:
     computes = sum(stage.cpu_seconds for stage in seen.stages)
     ready = sum(stage.ready_seconds for stage in seen.stages)
     short = ready > max(_SHORT * (computes + ready), _OFTEN * seen.seconds)
-    if seen.cpu_share < MOST_OF_THEM and not short:
+    stage = max(seen.stages, key=lambda each: each.cpu_seconds + each.ready_seconds)
+    # What mostly sleeps is hardly faster with a processor at once.
+    sleeps = stage.blocked_seconds > stage.cpu_seconds + stage.ready_seconds
+    if seen.cpu_share < MOST_OF_THEM and (sleeps or not short):
         return None
     return _at(max(seen.stages, key=lambda each: each.cpu_seconds), "cpu", seen.cpu_share)
 

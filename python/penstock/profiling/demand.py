@@ -28,10 +28,12 @@ class StageProfile:
         Elements per second.
     busy_seconds : float
         Inside the stage alone, added up over its threads: on a processor, ready for one, asleep, or
-        waiting for a worker process.
+        waiting for a worker process; of a coroutine function, with the calls in progress.
     cpu_seconds, blocked_seconds, ready_seconds, worker_seconds : float
         Of these: on a processor (with what worker processes have computed); asleep or waiting for
         files; ready, without a processor; waiting for the answers of worker processes.
+    ongoing_seconds : float
+        Of a coroutine function: of its calls from their begin to their end, added up.
     gil_seconds, gil_wait_seconds : float
         With the GIL held, and waiting for it.
     lock_seconds : float
@@ -63,6 +65,7 @@ class StageProfile:
     blocked_seconds: float = 0.0
     ready_seconds: float = 0.0
     worker_seconds: float = 0.0
+    ongoing_seconds: float = 0.0
     gil_seconds: float = 0.0
     gil_wait_seconds: float = 0.0
     lock_seconds: float = 0.0
@@ -104,7 +107,8 @@ def stages_of(seen: dict[str, Any], gil_share: float) -> list[StageProfile]:
     """Return the stages of an observation, the last one first."""
     order = sorted(range(len(seen["stages"])), key=lambda i: _key(seen["stages"][i]["path"]))
     held = _held_when_in_python(seen, gil_share)
-    stages = [_stage(seen, i, gil_share, held) for i in order]
+    loop = _loop_of_each(seen)
+    stages = [_stage(seen, i, gil_share, held, loop) for i in order]
     paths = {stage.path for stage in stages}
     for stage in stages:
         above = stage.path.rpartition(".")[0]
@@ -128,7 +132,20 @@ def _held_when_in_python(seen: dict[str, Any], gil_share: float) -> float:
     return min(1.0, gil_share * seen["seconds"] / inside) if inside > 0 else 0.0
 
 
-def _stage(seen: dict[str, Any], index: int, gil_share: float, held: float) -> StageProfile:
+def _ongoing(raw: dict[str, Any]) -> float:
+    """Return the seconds of coroutines: in progress together, or one that a thread waited for."""
+    return float(raw["in_progress"] or raw["wall"]["ongoing"])
+
+
+def _loop_of_each(seen: dict[str, Any]) -> float:
+    """Return the seconds of a processor that the event loop has taken for a call of a coroutine."""
+    calls = sum(stage["elements"] for stage in seen["stages"] if _ongoing(stage) > 0)
+    return float(seen["ongoing_cpu"] / calls) if calls else 0.0
+
+
+def _stage(
+    seen: dict[str, Any], index: int, gil_share: float, held: float, loop: float
+) -> StageProfile:
     raw = seen["stages"][index]
     wall, cpu, seconds = raw["wall"], raw["cpu"], seen["seconds"]
     computes = cpu["run"] + cpu["python"]
@@ -137,6 +154,8 @@ def _stage(seen: dict[str, Any], index: int, gil_share: float, held: float) -> S
     waits = idle * raw["locked"] / looks if looks else 0.0
     for_gil = waits if is_scarce(gil_share) else 0.0
     in_workers = min(raw["workers_cpu"], wall["worker"])
+    ongoing = _ongoing(raw)
+    in_loop = min(loop * raw["elements"], ongoing)
     calls = raw["calls"] or (None, None, None, None)
     buffers = [each[index] for each in seen["history"]["buffers"] if len(each) > index]
     each_bytes = raw["bytes_per_element"]
@@ -148,12 +167,13 @@ def _stage(seen: dict[str, Any], index: int, gil_share: float, held: float) -> S
         elements=raw["elements"],
         bytes=float("nan") if each_bytes is None else each_bytes * raw["elements"],
         rate=raw["elements"] / seconds,
-        busy_seconds=wall["run"] + wall["python"] + wall["worker"] - waits,
-        cpu_seconds=computes + in_workers,
-        blocked_seconds=max(idle - waits + wall["worker"] - in_workers, 0.0),
+        busy_seconds=wall["run"] + wall["python"] + wall["worker"] + ongoing - waits,
+        cpu_seconds=computes + in_workers + in_loop,
+        blocked_seconds=max(idle - waits + wall["worker"] - in_workers + ongoing - in_loop, 0.0),
         ready_seconds=raw["ready"],
         worker_seconds=wall["worker"],
-        gil_seconds=cpu["python"] * held,
+        ongoing_seconds=ongoing,
+        gil_seconds=cpu["python"] * held + in_loop,
         gil_wait_seconds=wall["lock"] + for_gil,
         lock_seconds=waits - for_gil,
         wait_input_seconds=wall["input"],

@@ -64,10 +64,11 @@ def _waiting(seen: Evidence) -> str:
     more = headspace_of(seen.input_bound)
     if math.isinf(more):
         return "The loop does nothing but wait for data."
+    times = f"{more:.2g}" if more < 10 else f"{more:,.0f}"
     what = "data"
     if seen.gil_bound > seen.input_bound / 4:
         what = "data, or for the GIL that the pipeline holds,"
     return (
         f"The loop waits for {what} {seen.input_bound:.0%} of its time: with an endless loader it "
-        f"would be {more:.2g} times as fast."
+        f"would be {times} times as fast."
     )

@@ -115,6 +115,8 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._observation is None:
+            raise ValueError("profile: the block has not begun; write `with penstock.profile(it)`")
         self._end.detach()
         after = self._iterator._position()[0]
         seen = self._observation.stop()

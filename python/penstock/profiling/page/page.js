@@ -770,6 +770,7 @@ const COLUMNS = [
   [TIMES, "blocked", (stage) => stage.blocked_seconds, seconds],
   [TIMES, "lock wait", (stage) => stage.lock_seconds, seconds],
   [TIMES, "worker wait", (stage) => stage.worker_seconds, seconds],
+  [TIMES, "coroutines", (stage) => stage.ongoing_seconds, seconds],
   [TIMES, "input wait", (stage) => stage.wait_input_seconds, seconds],
   [TIMES, "room wait", (stage) => stage.wait_room_seconds, seconds],
   [TIMES, "memory wait", (stage) => stage.wait_memory_seconds, seconds],

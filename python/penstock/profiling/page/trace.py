@@ -11,7 +11,7 @@ from typing import Any
 from penstock.profiling.page.words import DOINGS, NO_STAGE, is_element, stage_labels, threads_of
 
 _PROCESS = 1
-_MICROSECONDS = 1e6
+_NANOSECONDS = 1e9
 
 
 def save_trace(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -58,16 +58,22 @@ def _spans(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 **({"element": element} if is_element(element) else {}),
                 "doing": DOINGS[doing],
             }
+            began, ended = _nanoseconds(start), _nanoseconds(end)
             yield {
                 "ph": "X",
                 "pid": _PROCESS,
                 "tid": number,
                 "name": _name(labels.get(stage), doing),
                 "cat": doing,
-                "ts": round(start * _MICROSECONDS, 3),
-                "dur": round((end - start) * _MICROSECONDS, 3),
+                "ts": began / 1000,
+                "dur": (ended - began) / 1000,
                 "args": arguments,
             }
+
+
+def _nanoseconds(seconds: float) -> int:
+    """Return whole ones: spans that follow each other must not overlap by what is rounded."""
+    return round(seconds * _NANOSECONDS)
 
 
 def _name(label: str | None, doing: str) -> str:
@@ -95,6 +101,6 @@ def _counters(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 "ph": "C",
                 "pid": _PROCESS,
                 "name": name,
-                "ts": round(second * _MICROSECONDS, 3),
+                "ts": _nanoseconds(second) / 1000,
                 "args": {"value": value},
             }

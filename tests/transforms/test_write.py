@@ -15,6 +15,7 @@ import pytest
 
 import penstock as ps
 from compare import assert_same
+from penstock.writers.shards import write_shards
 
 NUMBERS = ps.Dataset.range(10)
 BYTES = NUMBERS.map(lambda n: b"%d" % n)
@@ -266,3 +267,27 @@ def test_samples_that_no_reader_would_find_are_refused(tmp_path):
     twice = ps.Dataset.from_tensor_slices({"__key__": ["a", "a"], "txt": ["1", "2"]})
     with pytest.raises(ValueError, match="element 1 has 'a'"):
         twice.write_tar(tmp_path / "a.tar")
+
+
+def test_files_that_cannot_be_closed_do_not_hide_the_first_error(tmp_path):
+    abandoned = []
+
+    class FullDisk:
+        def __init__(self, path):
+            self.path = path
+
+        def write(self, number, element):
+            pass
+
+        def abandon(self):
+            abandoned.append(self.path)
+            raise OSError(28, "No space left on device", self.path)
+
+    def elements():
+        yield 1
+        raise ValueError("the first error")
+
+    with pytest.raises(ValueError, match="the first error"):
+        write_shards("write", elements(), str(tmp_path / "out"), 2, False, FullDisk)
+    assert len(abandoned) == 2
+    assert names(tmp_path) == []

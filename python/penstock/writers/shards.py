@@ -160,7 +160,9 @@ class _Thread:
         """End it before all is written."""
         self._abandoned = True
         self._end()
-        self._writer.abandon()
+        # On a full disk it fails too. The first error counts, and other files are yet to be closed.
+        with contextlib.suppress(OSError):
+            self._writer.abandon()
 
     def _end(self) -> None:
         self._queue.put(None)

@@ -441,6 +441,7 @@ def image_calls():
         "grayscale_to_rgb": {"images": FLOATS[..., :1]},
         "hsv_to_rgb": {"images": FLOATS},
         "is_jpeg": {"contents": JPEG},
+        "jpeg_coefficients": {"contents": JPEG},
         "normalize": {**image, "mean": [1.0, 1.0, 1.0], "std": [1.0, 1.0, 1.0]},
         "pad_to_bounding_box": {**image, **box, **size},
         "per_image_standardization": image,

@@ -45,11 +45,12 @@ def run() -> list[Figure]:
         "coefficients": source.cache(images="coefficients"),
     }
     kept = {name: sum(map(len, dataset)) for name, dataset in caches.items()}
-    cases = {
-        f"{name}, {kind}": timed(lambda ds=dataset.map(decode): drain(ds), PHOTOS)
+    datasets = {
+        f"{name}, {kind}": dataset.map(decode)
         for name, decode in DECODES.items()
         for kind, dataset in caches.items()
     }
+    cases = {name: timed(lambda ds=ds: drain(ds), PHOTOS) for name, ds in datasets.items()}
     rounds = interleaved(cases)
     figures = [
         Figure(

@@ -161,8 +161,9 @@ class StoredMcus final : public JpegMcus {
 }  // namespace
 
 bool IsStored(std::string_view contents) {
-  return contents.starts_with(kStoredStart) &&
-         contents.substr(kStoredStart.size() + 2).starts_with(kStoredMagic);
+  constexpr size_t kAt = kStoredStart.size() + 2;
+  return contents.size() > kAt && contents.starts_with(kStoredStart) &&
+         contents.substr(kAt).starts_with(kStoredMagic);
 }
 
 StoredCoefficients OpenStored(std::string_view contents) {

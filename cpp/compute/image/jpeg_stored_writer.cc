@@ -129,9 +129,10 @@ class Steps {
     ChooseTwos(tokens);
   }
 
-  int One(Token token) const { return IsNear(token) ? ones_[PlaceOf(token)] : 0; }
-  // Of a step for both; 0: there is none.
-  int Two(Token first, Token second) const { return twos_[PairOf(One(first), One(second))]; }
+  // Of a step for the coefficient at that place; 0: there is none.
+  uint8_t One(size_t at) const { return numbers_[at]; }
+  // Of a step for it and the one after it, of the same block.
+  uint8_t Two(size_t at) const { return twos_[PairOf(numbers_[at], numbers_[at + 1])]; }
 
   void Append(std::string& out) const {
     AppendNumber(out, static_cast<uint32_t>(chosen_.size()), 1);
@@ -151,6 +152,7 @@ class Steps {
   // Of the coefficients that are counted: zeros before it, and absolute value.
   static constexpr uint32_t kZeros = 16;
   static constexpr int kValue = 32;
+  static constexpr size_t kPlaces = size_t{kZeros} * 2 * 2 * kValue;
 
   static bool IsNear(Token token) {
     const int value = static_cast<int16_t>(token);
@@ -164,9 +166,7 @@ class Steps {
     const int value = static_cast<int>(place % (2 * kValue)) - kValue;
     return static_cast<Token>(place / (2 * kValue)) << 16 | static_cast<uint16_t>(value);
   }
-  static size_t PairOf(int first, int second) {
-    return static_cast<size_t>(first) * kSide + static_cast<size_t>(second);
-  }
+  static size_t PairOf(uint8_t first, uint8_t second) { return first * kSide + second; }
 
   // The places of the largest counts, at most `most` and none below `least`.
   static std::vector<size_t> Largest(const std::vector<uint32_t>& counts, size_t most,
@@ -180,23 +180,27 @@ class Steps {
   }
 
   void ChooseOnes(const std::vector<Token>& tokens) {
-    std::vector<uint32_t> counts(ones_.size());
+    std::vector<uint8_t> ones(kPlaces);
+    std::vector<uint32_t> counts(kPlaces);
     for (const Token token : tokens) {
       if (IsNear(token)) ++counts[PlaceOf(token)];
     }
     for (const size_t place : Largest(counts, kMostOnes, kLeastOnes)) {
       chosen_.push_back(TokenAt(place));
-      ones_[place] = static_cast<uint8_t>(chosen_.size());
+      ones[place] = static_cast<uint8_t>(chosen_.size());
+    }
+    numbers_.reserve(tokens.size());
+    for (const Token token : tokens) {
+      numbers_.push_back(IsNear(token) ? ones[PlaceOf(token)] : uint8_t{0});
     }
   }
 
   void ChooseTwos(const std::vector<Token>& tokens) {
     std::vector<uint32_t> counts(twos_.size());
-    int before = 0;
-    for (const Token token : tokens) {
-      const int one = One(token);
-      if (before && one) ++counts[PairOf(before, one)];
-      before = token >> 16 & 1 ? 0 : one;
+    uint8_t before = 0;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      if (before && numbers_[i]) ++counts[PairOf(before, numbers_[i])];
+      before = tokens[i] >> 16 & 1 ? uint8_t{0} : numbers_[i];
     }
     pairs_ = Largest(counts, kMostTwos, kLeastTwos);
     for (size_t i = 0; i < pairs_.size(); ++i) {
@@ -205,8 +209,8 @@ class Steps {
   }
 
   std::vector<Token> chosen_;
-  std::vector<size_t> pairs_;  // PairOf
-  std::vector<uint8_t> ones_ = std::vector<uint8_t>(size_t{kZeros} * 2 * 2 * kValue);
+  std::vector<size_t> pairs_;     // PairOf
+  std::vector<uint8_t> numbers_;  // of all tokens
   std::vector<uint8_t> twos_ = std::vector<uint8_t>(kSide * kSide);
 };
 
@@ -245,6 +249,7 @@ class StoredWriter {
 
   void AppendRows() {
     std::string blocks;
+    blocks.reserve(2 * tokens_.size());
     std::vector<size_t> ends = rows_;
     ends.push_back(tokens_.size());
     size_t at = 0;
@@ -264,10 +269,9 @@ class StoredWriter {
       if (!follows) AppendNumber(blocks, 0, 1);
       return 1;
     }
-    const int two = follows ? steps_.Two(token, tokens_[at + 1]) : 0;
-    const int one = steps_.One(token);
+    const uint8_t two = follows ? steps_.Two(at) : uint8_t{0}, one = steps_.One(at);
     if (two || one) {
-      AppendNumber(blocks, static_cast<uint32_t>(two ? two : one), 1);
+      blocks.push_back(static_cast<char>(two ? two : one));
       return two ? 2 : 1;
     }
     AppendNumber(blocks, kStoredOther, 1);

@@ -71,13 +71,13 @@ class TestPixels:
     def test_take_at_most_the_bytes_that_are_promised(self, photo, encode, quality):
         contents = encode(photo, quality=quality)
         stored = ps.image.jpeg_coefficients(contents)
-        assert stored.startswith(STORED)
+        assert stored.startswith(STORED) or quality == 1  # which hardly has anything but headers
         assert len(stored) <= 1.6 * len(contents)
         np.testing.assert_array_equal(ps.image.decode_jpeg(stored), ps.image.decode_jpeg(contents))
 
     def test_in_native_functions(self, pair):
         contents, _ = pair
-        assert_native(ps.image.jpeg_coefficients, contents)
+        assert_native(ps.image.jpeg_coefficients, [contents, b"text"])
         ds = ps.Dataset.from_tensor_slices([contents] * 3).map(
             ps.native(ps.image.jpeg_coefficients)
         )

@@ -12,13 +12,10 @@ namespace {
 #if defined(PENSTOCK_HAS_JPEG)
 class JpegCoefficients final : public Op {
  public:
-  explicit JpegCoefficients(const Args& args) : only_bytes_(args.Bool("only_bytes")) {}
-
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("jpeg_coefficients", inputs, 1);
     const Tensor& contents = inputs[0];
     if (contents.dtype().code != TypeCode::kBytes) {
-      if (!only_bytes_) return inputs;
       throw Error(ErrorKind::kType, "jpeg_coefficients: contents must be bytes, got {}",
                   contents.dtype().name());
     }
@@ -32,9 +29,6 @@ class JpegCoefficients final : public Op {
     }
     return {Tensor::Strings(TypeCode::kBytes, contents.shape(), items)};
   }
-
- private:
-  const bool only_bytes_;  // else others stay as they are
 };
 
 const RegisterOp image_jpeg_coefficients_op("image.jpeg_coefficients", NewOp<JpegCoefficients>);

@@ -13,7 +13,7 @@ from penstock.paths import name_of
 from penstock.plan import Plan
 from penstock.stages.arguments import given
 from penstock.stages.map import map_for
-from penstock.structure import map_leaves
+from penstock.structure import TensorSpec, is_nested, map_parts, parts_of
 
 _P = TypeVar("_P", bound=Plan)
 _AUTOTUNE = -1  # dataset.AUTOTUNE
@@ -106,10 +106,16 @@ def _with_coefficients(dataset: _P, name: str | None) -> _P:
     unpacked = isinstance(spec, tuple) and not hasattr(spec, "_fields")
 
     def stored(*parts: Any) -> Any:
-        return map_leaves(_coefficients, parts if unpacked else parts[0])
+        return _stored(spec, parts if unpacked else parts[0])
 
     return map_for("cache", dataset, native(stored), _AUTOTUNE, deterministic=True, name=name)
 
 
-def _coefficients(leaf: Any) -> Any:
-    return call("image.jpeg_coefficients", [leaf], {"only_bytes": False})
+def _stored(spec: Any, value: Any) -> Any:
+    """Return a value of that spec with its JPEGs stored; of what type it is only the spec says."""
+    if is_nested(spec):
+        parts = dict(parts_of(value))
+        return map_parts(lambda key, part: _stored(part, parts[key]), spec)
+    if isinstance(spec, TensorSpec) and spec.dtype == bytes:
+        return call("image.jpeg_coefficients", [value])
+    return value

@@ -329,7 +329,7 @@ def jpeg_coefficients(contents: npt.ArrayLike) -> Any:
     >>> np.array_equal(ps.image.decode_jpeg(stored), ps.image.decode_jpeg(contents))
     True
     """
-    return call("image.jpeg_coefficients", [contents], {"only_bytes": True})
+    return call("image.jpeg_coefficients", [contents])
 
 
 @checked

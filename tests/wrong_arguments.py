@@ -159,7 +159,7 @@ def dataset_calls(folder):
         | {"deterministic": True},
         "bucket_by_sequence_length": {**rows, **bucket, **padded}
         | {"pad_to_bucket_boundary": False, "no_padding": False, "drop_remainder": False},
-        "cache": {"filename": folder / "cache", "structures": [Point]},
+        "cache": {"filename": folder / "cache", "structures": [Point], "images": "coefficients"},
         "choose_from_datasets": {"datasets": [RANGE, RANGE], "stop_on_empty_dataset": True}
         | {"choice_dataset": ps.Dataset.range(2)},
         "concatenate": {"dataset": RANGE},

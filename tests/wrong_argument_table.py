@@ -3,6 +3,7 @@
 ANYTHING = "object None word float bool negative zero 2**63 2**64 nan empty"
 
 TAKEN = {
+    "Dataset.cache.images": "None",
     "acceptable_fraction": "float negative zero 2**63 2**64",
     "allow_missing": "bool zero",
     "antialias": "bool zero",

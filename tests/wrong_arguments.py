@@ -159,7 +159,7 @@ def dataset_calls(folder):
         | {"deterministic": True},
         "bucket_by_sequence_length": {**rows, **bucket, **padded}
         | {"pad_to_bucket_boundary": False, "no_padding": False, "drop_remainder": False},
-        "cache": {"filename": folder / "cache", "structures": [Point]},
+        "cache": {"filename": folder / "cache", "structures": [Point], "images": "coefficients"},
         "choose_from_datasets": {"datasets": [RANGE, RANGE], "stop_on_empty_dataset": True}
         | {"choice_dataset": ps.Dataset.range(2)},
         "concatenate": {"dataset": RANGE},
@@ -441,6 +441,7 @@ def image_calls():
         "grayscale_to_rgb": {"images": FLOATS[..., :1]},
         "hsv_to_rgb": {"images": FLOATS},
         "is_jpeg": {"contents": JPEG},
+        "jpeg_coefficients": {"contents": JPEG},
         "normalize": {**image, "mean": [1.0, 1.0, 1.0], "std": [1.0, 1.0, 1.0]},
         "pad_to_bounding_box": {**image, **box, **size},
         "per_image_standardization": image,

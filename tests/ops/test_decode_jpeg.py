@@ -136,7 +136,7 @@ class TestEntropyDecoder:
         "4:2:0": [(2, 2), (1, 1), (1, 1)],
     }
 
-    def made(self, sampling, seed, density=0.2, mcus=(3, 5), **options):
+    def made(self, sampling, seed, density=0.2, mcus=(7, 10), **options):
         rng = np.random.default_rng(seed)
         factors = self.SAMPLINGS[sampling]
         blocks = [
@@ -166,15 +166,15 @@ class TestEntropyDecoder:
         # Where it is one bit long, every other bit after the 64th coefficient looks like it.
         ac = jpeg_writer.skewed(jpeg_writer.AC_SYMBOLS)
         dc = jpeg_writer.Codes(jpeg_writer.DC_SYMBOLS, [1, *[5] * 11])
-        blocks = np.zeros((4, 6, 64), int)
+        blocks = np.zeros((40, 60, 64), int)
         blocks[..., 63] = 1
-        contents = jpeg_writer.write([blocks], (32, 48), [(1, 1)], dc, ac)
+        contents = jpeg_writer.write([blocks], (320, 480), [(1, 1)], dc, ac)
         close(accurate(contents), pillow(contents))
 
     @pytest.mark.parametrize("restart_interval", [1, 2, 5, 7, 100])
     @pytest.mark.parametrize("sampling", ["gray", "4:2:0"])
     def test_restart_markers(self, sampling, restart_interval):
-        contents = self.made(sampling, 0, mcus=(5, 4), restart_interval=restart_interval)
+        contents = self.made(sampling, 0, mcus=(11, 9), restart_interval=restart_interval)
         close(accurate(contents), pillow(contents))
 
     @pytest.mark.parametrize("quality", [1, 10, 50, 75, 90, 97, 100])

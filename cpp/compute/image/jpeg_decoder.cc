@@ -6,7 +6,9 @@
 #include <csetjmp>
 #include <cstring>
 #include <functional>
+#include <optional>
 
+#include "compute/image/jpeg_coefficients.h"
 #include "compute/image/jpeg_entropy.h"
 #include "compute/image/libjpeg.h"
 #include "compute/image/region.h"
@@ -28,7 +30,9 @@ class Decompressor final : public Rows {
         options_(options),
         whole_(whole),
         region_(region),
-        all_(region.height == whole.height && region.width == whole.width) {}
+        all_(region.height == whole.height && region.width == whole.width) {
+    if (IsStored(contents)) stored_ = OpenStored(contents);
+  }
   ~Decompressor() override { jpeg_destroy_decompress(&info_); }
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
@@ -123,7 +127,11 @@ class Decompressor final : public Rows {
     Prepare();
     jpeg_start_decompress(&info_);
     const JDIMENSION first_column = CropColumns();
-    if (options_.own_entropy) entropy_ = JpegEntropy::Replace(&info_, first_column);
+    if (stored_) {
+      mcus_ = ReadStored(&info_, first_column, *stored_);
+    } else if (options_.entropy != JpegEntropy::kLibjpeg) {
+      mcus_ = DecodeEntropy(&info_, first_column, options_.entropy == JpegEntropy::kOurs);
+    }
     if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
     direct_ = first_column == static_cast<JDIMENSION>(region_.x) &&
               info_.output_width == static_cast<JDIMENSION>(region_.width) &&
@@ -150,8 +158,9 @@ class Decompressor final : public Rows {
     source_.skip_input_data = OnSkip;
     source_.resync_to_restart = jpeg_resync_to_restart;
     source_.term_source = OnFinish;
-    source_.next_input_byte = reinterpret_cast<const JOCTET*>(contents_.data());
-    source_.bytes_in_buffer = contents_.size();
+    const std::string_view jpeg = stored_ ? stored_->header : contents_;
+    source_.next_input_byte = reinterpret_cast<const JOCTET*>(jpeg.data());
+    source_.bytes_in_buffer = jpeg.size();
     info_.src = &source_;
     jpeg_read_header(&info_, TRUE);
 
@@ -271,10 +280,11 @@ class Decompressor final : public Rows {
   const std::string_view contents_;
   const JpegOptions options_;
   const Region whole_, region_;
-  const bool all_;               // both are the same
-  uint8_t* out_ = nullptr;       // of the rows from first_ to end_
-  int64_t first_ = 0, end_ = 0;  // of the region
-  int64_t rows_ = 0;             // of the region, finished
+  std::optional<StoredCoefficients> stored_;  // what `contents_` are, if they are no JPEG
+  const bool all_;                            // both are the same
+  uint8_t* out_ = nullptr;                    // of the rows from first_ to end_
+  int64_t first_ = 0, end_ = 0;               // of the region
+  int64_t rows_ = 0;                          // of the region, finished
   bool started_ = false;
   bool direct_ = false;  // rows come as they shall be; else:
   size_t before_ = 0;    // bytes of a row before the region
@@ -291,7 +301,7 @@ class Decompressor final : public Rows {
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
   jpeg_source_mgr source_{};
-  std::unique_ptr<JpegEntropy> entropy_;  // what info_ calls, if it is not libjpeg's
+  std::unique_ptr<JpegMcus> mcus_;  // what info_ calls, if it is not libjpeg's own decoder
   std::jmp_buf escape_;
 };
 

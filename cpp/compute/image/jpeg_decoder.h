@@ -1,6 +1,7 @@
 // Decoding one JPEG into memory of the caller.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -8,13 +9,16 @@
 
 namespace penstock {
 
+// Who decodes Huffman codes: whoever is quick, or always one of both, to compare them.
+enum class JpegEntropy : uint8_t { kQuick, kOurs, kLibjpeg };
+
 struct JpegOptions {
   int channels = 3;  // 1 or 3
   int ratio = 1;     // the size is divided by 1, 2, 4 or 8 in the inverse transform
   bool fancy_upscaling = true;
   bool accurate_idct = false;
   bool recover_truncated = false;  // missing data is made up from the data before it
-  bool own_entropy = true;         // false: all of it is left to libjpeg, to compare with
+  JpegEntropy entropy = JpegEntropy::kQuick;
   double acceptable_fraction = 1;  // of the rows; when an error leaves as many, the rest is black
 };
 

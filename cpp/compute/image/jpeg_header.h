@@ -1,6 +1,7 @@
 // The frame header of a JPEG, read without decoding.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -9,7 +10,8 @@ namespace penstock {
 struct JpegHeader {
   int64_t height, width;  // pixels
   int components;
-  bool huffman;  // entropy-coded with Huffman codes: at least one bit per block
+  bool huffman;     // entropy-coded with Huffman codes: at least one bit per block
+  size_t frame_at;  // where the marker of the frame stands, after its 0xFF
 };
 
 // "\xFF\xD8\xFF", as TensorFlow's is_jpeg has it.

@@ -173,7 +173,7 @@ def text(place: str, value: Any) -> None:
 
 def one_of(*choices: str) -> Check:
     """Return the check of one of a few words."""
-    wanted = " or ".join((", ".join(map(repr, choices[:-1])), repr(choices[-1])))
+    wanted = " or ".join((*filter(None, [", ".join(map(repr, choices[:-1]))]), repr(choices[-1])))
 
     def check(place: str, value: Any) -> None:
         if not isinstance(value, str) or value not in choices:

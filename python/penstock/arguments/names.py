@@ -182,6 +182,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("rebatch", "batch_size"): checks.wholes,
     ("zip", "datasets"): checks.datasets,
     ("cardinality", "dataset"): checks.dataset,
+    ("cache", "images"): checks.or_none(checks.one_of("coefficients")),
     ("decode_jpeg", "ratio"): _any,
     ("decode_and_crop_jpeg", "ratio"): _any,
     ("encode_png", "compression"): _any,

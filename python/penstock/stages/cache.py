@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeVar
 
 from penstock.arguments.checked import checked_methods
+from penstock.ops.call import call
+from penstock.ops.native import native
 from penstock.paths import name_of
 from penstock.plan import Plan
 from penstock.stages.arguments import given
+from penstock.stages.map import map_for
+from penstock.structure import TensorSpec, is_nested, map_parts, parts_of
+
+_P = TypeVar("_P", bound=Plan)
+_AUTOTUNE = -1  # dataset.AUTOTUNE
 
 
 @checked_methods
@@ -25,6 +32,7 @@ class Cache(Plan):
         *,
         structures: Sequence[type] | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        images: Literal["coefficients"] | None = None,
     ) -> Self:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
 
@@ -40,12 +48,16 @@ class Cache(Plan):
             process has filled. Needed only for those that the first element has not.
         storage_options : dict, optional
             Of URLs, as of `remote.configure`: from now on for all in their folders.
+        images : str, optional
+            ``"coefficients"`` keeps of JPEGs (leaves that are bytes) what `image.jpeg_coefficients`
+            makes of them, from which later passes decode the same pixels for less work. It looks at
+            `element_spec`. ``None`` keeps all bytes as they are.
 
         Returns
         -------
         Dataset
-            The same elements in the same order. Arrays from a cache in memory are read-only: it and
-            later passes hold them too.
+            The same elements in the same order, but for the bytes of JPEGs with `images`. Arrays
+            from a cache in memory are read-only: it and later passes hold them too.
 
         Raises
         ------
@@ -82,6 +94,28 @@ class Cache(Plan):
         True
         """
         file = name_of("cache", "filename", filename)
+        kept = self if images is None else _with_coefficients(self, name)
         if not file:
-            return self._then("cache", name=name)
-        return self._then("cache_file", filename=file, name=name, **given(structures=structures))
+            return kept._then("cache", name=name)
+        return kept._then("cache_file", filename=file, name=name, **given(structures=structures))
+
+
+def _with_coefficients(dataset: _P, name: str | None) -> _P:
+    """Return the elements with the coefficients of their JPEGs in the place of these."""
+    spec = dataset.element_spec  # type: ignore[attr-defined]
+    unpacked = isinstance(spec, tuple) and not hasattr(spec, "_fields")
+
+    def stored(*parts: Any) -> Any:
+        return _stored(spec, parts if unpacked else parts[0])
+
+    return map_for("cache", dataset, native(stored), _AUTOTUNE, deterministic=True, name=name)
+
+
+def _stored(spec: Any, value: Any) -> Any:
+    """Return a value of that spec with its JPEGs stored; of what type it is only the spec says."""
+    if is_nested(spec):
+        parts = dict(parts_of(value))
+        return map_parts(lambda key, part: _stored(part, parts[key]), spec)
+    if isinstance(spec, TensorSpec) and spec.dtype == bytes:
+        return call("image.jpeg_coefficients", [value])
+    return value

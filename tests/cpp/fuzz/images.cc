@@ -3,10 +3,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "compute/image/jpeg_coefficients.h"
 #include "compute/image/jpeg_decoder.h"
 #include "compute/image/jpeg_header.h"
 #include "compute/op_registry.h"
 #include "fuzz.h"
+#include "storage/crc32c.h"
 
 namespace penstock::fuzz {
 namespace {
@@ -105,16 +107,33 @@ JpegOptions OptionsOf(const JpegHeader& header, Random& random) {
   return options;
 }
 
+struct JpegRun {
+  JpegOptions options;
+  Region whole, region;
+  std::vector<int64_t> strips;  // rows of each
+};
+
+JpegRun RunOf(const JpegHeader& header, Random& random) {
+  JpegRun run;
+  run.options = OptionsOf(header, random);
+  const int64_t ratio = run.options.ratio;
+  run.whole = {0, 0, (header.height + ratio - 1) / ratio, (header.width + ratio - 1) / ratio};
+  run.region = random.OneIn(3) ? run.whole : RegionWithin(run.whole, random);
+  for (int64_t left = run.region.height; left > 0; left -= run.strips.back()) {
+    run.strips.push_back(1 + static_cast<int64_t>(random.Below(static_cast<size_t>(left))));
+  }
+  return run;
+}
+
 // The pixels of a region, or what is said of the damage, as one string.
-std::string Outcome(const std::string& input, const JpegOptions& options, const Region& whole,
-                    const Region& region, const std::vector<int64_t>& strips) {
-  Tensor image =
-      Tensor::Make(DType::Of(TypeCode::kUInt8), {region.height, region.width, options.channels});
+std::string Outcome(const std::string& input, const JpegRun& run) {
+  Tensor image = Tensor::Make(DType::Of(TypeCode::kUInt8),
+                              {run.region.height, run.region.width, run.options.channels});
   std::string outcome;
   try {
-    std::unique_ptr<Rows> rows = DecodeJpeg(input, options, whole, region);
+    std::unique_ptr<Rows> rows = DecodeJpeg(input, run.options, run.whole, run.region);
     int64_t y = 0;
-    for (int64_t height : strips) {
+    for (int64_t height : run.strips) {
       Tensor strip = image.Rows(y, height);
       rows->Next(strip);
       y += height;
@@ -126,22 +145,43 @@ std::string Outcome(const std::string& input, const JpegOptions& options, const 
   return outcome;
 }
 
-// With our decoder of Huffman codes and with libjpeg's.
+bool IsSmallJpeg(const JpegHeader& header) {
+  const bool colours = header.components == 1 || header.components == 3 || header.components == 4;
+  return colours && header.height * header.width <= kMostPixels;
+}
+
+// With our decoder of Huffman codes, with libjpeg's, and from stored coefficients.
 void RunJpegEntropy(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
-  if (header.components != 1 && header.components < 3) return;
-  if (header.components > 4 || header.height * header.width > kMostPixels) return;
-  JpegOptions options = OptionsOf(header, random);
-  const Region whole{0, 0, (header.height + options.ratio - 1) / options.ratio,
-                     (header.width + options.ratio - 1) / options.ratio};
-  Region region = random.OneIn(3) ? whole : RegionWithin(whole, random);
-  std::vector<int64_t> strips;
-  for (int64_t left = region.height; left > 0; left -= strips.back()) {
-    strips.push_back(1 + static_cast<int64_t>(random.Below(static_cast<size_t>(left))));
+  if (IsStored(input) || !IsSmallJpeg(header)) return;
+  JpegRun run = RunOf(header, random);
+  run.options.entropy = JpegEntropy::kLibjpeg;
+  const std::string theirs = Outcome(input, run);
+  run.options.entropy = JpegEntropy::kOurs;
+  Require(Outcome(input, run) == theirs, "pixels and errors of libjpeg");
+  const std::string stored = StoreCoefficients(input);
+  Require(stored.empty() || Outcome(stored, run) == theirs, "pixels from coefficients");
+}
+
+void RunStored(const std::string& input, Random& random) {
+  const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
+  if (IsSmallJpeg(header)) Outcome(input, RunOf(header, random));
+}
+
+std::vector<std::string> StoredImages(const std::string& tests) {
+  std::vector<std::string> stored;
+  for (const std::string& image : Images(tests, {".jpg"})) {
+    stored.push_back(StoreCoefficients(image));
+    if (stored.back().empty()) stored.pop_back();
   }
-  const std::string ours = Outcome(input, options, whole, region, strips);
-  options.own_entropy = false;
-  Require(ours == Outcome(input, options, whole, region, strips), "pixels and errors of libjpeg");
+  return stored;
+}
+
+void RepairStored(std::string& input) {
+  if (input.size() < kStoredNumber) return;
+  const size_t size = input.size() - kStoredNumber;
+  const uint32_t crc = Crc32c(input.data(), size);
+  std::memcpy(input.data() + size, &crc, sizeof(crc));
 }
 #endif
 
@@ -189,6 +229,7 @@ const RegisterTarget jpeg({"decode_jpeg",
 const RegisterTarget jpeg_entropy({"jpeg_entropy",
                                    [](const std::string& tests) { return Images(tests, {".jpg"}); },
                                    RunJpegEntropy});
+const RegisterTarget stored({"jpeg_coefficients", StoredImages, RunStored, RepairStored});
 #endif
 #if defined(PENSTOCK_HAS_PNG)
 const RegisterTarget png({"decode_png",

@@ -25,6 +25,7 @@ from penstock.ops.image.jpeg import (
     encode_jpeg,
     extract_jpeg_shape,
     is_jpeg,
+    jpeg_coefficients,
 )
 from penstock.ops.image.orientation import (
     flip_left_right,
@@ -70,6 +71,7 @@ __all__ = [
     "grayscale_to_rgb",
     "hsv_to_rgb",
     "is_jpeg",
+    "jpeg_coefficients",
     "normalize",
     "pad_to_bounding_box",
     "per_image_standardization",

@@ -1,0 +1,41 @@
+// What sources of MCUs have in common: which blocks there are, and which of them are shown.
+#if defined(PENSTOCK_HAS_JPEG)
+#include "compute/image/jpeg_mcu.h"
+
+namespace penstock {
+namespace {
+
+int SideOf(const jpeg_decompress_struct& info) {
+#if JPEG_LIB_VERSION >= 70
+  return info.min_DCT_h_scaled_size;
+#else
+  return info.min_DCT_scaled_size;
+#endif
+}
+
+}  // namespace
+
+JpegMcus::JpegMcus(const jpeg_decompress_struct& info, JDIMENSION first_column)
+    : columns_(info.MCUs_per_row), block_count_(info.blocks_in_MCU) {
+  start_pass = nullptr;
+  decode_mcu = nullptr;
+  insufficient_data = FALSE;
+  auto side = static_cast<JDIMENSION>(SideOf(info));
+  if (info.comps_in_scan > 1) side *= static_cast<JDIMENSION>(info.max_h_samp_factor);
+  first_wanted_ = first_column / side;
+  end_wanted_ = (first_column + info.output_width + side - 1) / side;
+  for (int i = 0; i < block_count_; ++i) {
+    const int component = info.MCU_membership[i];
+    const bool wanted = info.cur_comp_info[component]->component_needed;
+    blocks_[static_cast<size_t>(i)] = {component, wanted};
+  }
+}
+
+bool IsBaseline(j_decompress_ptr info) {
+  return info->data_precision == 8 && !info->arith_code && !info->progressive_mode &&
+         info->comps_in_scan == info->num_components && info->Ss == 0 && info->Se == DCTSIZE2 - 1 &&
+         info->Ah == 0 && info->Al == 0 && !info->buffered_image && !jpeg_has_multiple_scans(info);
+}
+
+}  // namespace penstock
+#endif

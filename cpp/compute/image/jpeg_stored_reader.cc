@@ -45,7 +45,9 @@ class StoredMcus final : public JpegMcus {
     int16_t first = 0, second = 0;
     uint8_t zeros = 0;    // before the first one
     uint8_t between = 0;  // how far the second one is after it
-    uint8_t after = 0;    // how far the next one is after that
+    // How far the next one is after that. What has no number ends its block, so that no data keep
+    // the reader going.
+    uint8_t after = kStoredLast;
   };
 
   static boolean OnMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
@@ -58,7 +60,6 @@ class StoredMcus final : public JpegMcus {
     const auto* at = reinterpret_cast<const uint8_t*>(bytes.data());
     const int ones = at[0], twos = at[1];
     at += 2;
-    steps_[0].after = kStoredLast;
     for (int i = 1; i <= ones + twos; ++i) {
       Step& step = steps_[i];
       step.zeros = at[0] & (DCTSIZE2 - 1);
@@ -178,7 +179,7 @@ StoredCoefficients OpenStored(std::string_view contents) {
   const auto frame_at = NumberAt<uint32_t>(at + 1);
   const auto header_size = NumberAt<uint32_t>(at + 1 + kStoredNumber);
   std::string_view rest = contents.substr(0, size).substr(kBefore + 1 + 2 * kStoredNumber);
-  if (frame_at < 2 || frame_at >= header_size || header_size - 2 + 2 > rest.size()) {
+  if (frame_at < 2 || frame_at >= header_size || header_size > rest.size()) {
     ThrowDamaged("have no header");
   }
   StoredCoefficients stored;

@@ -85,4 +85,6 @@ def _files_of(url: str, options: dict[str, Any]) -> Files:
         library, extra = ("obstore", "remote") if known else ("fsspec", "fsspec")
         # The libraries of fsspec's file systems are named by what it says itself.
         what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
-        raise ImportError(f"{url} cannot be reached ({error}); pip install {what}".rstrip()) from error
+        raise ImportError(
+            f"{url} cannot be reached ({error}); pip install {what}".rstrip()
+        ) from error

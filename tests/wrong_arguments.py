@@ -379,7 +379,7 @@ def experimental_calls(folder):
         | {"select_columns": ["x"], "header": True, "prefetch_buffer_size": 1}
         | {"num_parallel_reads": 1, "sloppy": False, "num_rows_for_inference": 3}
         | {"compression_type": "", "ignore_errors": True, "encoding": "utf-8"}
-        | {"max_record_bytes": 10**6},
+        | {"max_record_bytes": 10**6, "num_parallel_calls": 1},
         "map_and_batch": {"map_func": same, "batch_size": 2, "drop_remainder": True}
         | {"num_parallel_calls": 1},
         "map_and_batch (batches)": {"map_func": same, "batch_size": 2, "num_parallel_batches": 1},

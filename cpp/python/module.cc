@@ -116,8 +116,8 @@ void BindProcess(py::module_& module) {
       .def("exit", &KeyScope::Exit);
   module.def("clear_seed", &ClearGlobalSeed);
   module.def("build_info", &BuildInfo,
-             "Return how this package was built: version, compiler, C++ standard and codecs; and "
-             "the instructions that it uses.");
+             "Return version, compiler, C++ standard and codecs of this build, and the instructions "
+             "it uses.");
   module.def("instruction_sets", &InstructionSets);
   module.def("use_instructions",
              [](const std::string& name) { SetInstructionSet(InstructionSetNamed(name)); });

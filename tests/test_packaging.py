@@ -79,7 +79,7 @@ def test_sdist_holds_the_sources_and_nothing_that_a_build_left(sdist):
     alone = {file for file in files if not file.startswith(tuple(folders))}
     assert alone == {"CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md",
                      "pyproject.toml"}  # fmt: skip
-    wanted = {".cc", ".cmake", ".css", ".h", ".html", ".js", ".md", ".py", ".pyi", ".typed"}
+    wanted = {".cc", ".cmake", ".css", ".h", ".html", ".inc", ".js", ".md", ".py", ".pyi", ".typed"}
     sources = {
         path.relative_to(ROOT).as_posix()
         for folder in folders

@@ -18,7 +18,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 STAMP = ".installed"
 SOURCES = ("pyproject.toml", "CMakeLists.txt", "cpp", "python")  # of the wheel
-KINDS = (".py", ".h", ".cc", ".txt", ".toml", ".typed", "")
+KINDS = (".py", ".h", ".cc", ".inc", ".txt", ".toml", ".typed", "")
 
 NUMPY = "numpy==2.4.6"
 TORCH = "torch==2.13.0"  # first in its environment: a range would bring gigabytes of CUDA

@@ -11,9 +11,9 @@ from typing import Any
 _SAME = {
     **dict.fromkeys(
         ("num_workers", "num_proc", "worker_count", "workers", "max_workers", "num_threads"),
-        ("num_parallel_calls", "num_parallel_reads"),
+        ("num_parallel_reads", "num_parallel_calls"),
     ),
-    **dict.fromkeys(("concurrency", "parallelism"), ("num_parallel_calls", "num_parallel_reads")),
+    **dict.fromkeys(("concurrency", "parallelism"), ("num_parallel_reads", "num_parallel_calls")),
     **dict.fromkeys(("drop_last", "drop_last_batch"), ("drop_remainder",)),
     **dict.fromkeys(
         ("function", "fn", "func", "transform", "transforms", "f"),

@@ -148,8 +148,9 @@ class ProcessFunction final : public Function {
       form_ = std::move(form);
   }
 
-  // Has a worker answer. For one that ends before it has begun another one is taken, a few times;
-  // after a new one that has ended so, only one that had started before.
+  // Has a worker answer. For one that ends before it has begun another one is taken, a few times,
+  // the last of them new: all that were idle may be about to end. After a new one that has ended
+  // so, only one that had started before is taken.
   template <typename Read>
   std::optional<Death> Call(const Block& rows, const CallInfo& info, int64_t first,
                             const Target& target, Read read) {
@@ -158,8 +159,8 @@ class ProcessFunction final : public Function {
     bool may_start = true;
     for (int i = 0; i < kTries; ++i) {
       LeaveForeignLock();
-      WorkerPool::Lease worker =
-          may_start ? ThePool().Take(info.cancel) : ThePool().TakeStarted(info.cancel);
+      WorkerPool::Lease worker = may_start ? ThePool().Take(info.cancel, i + 1 == kTries)
+                                           : ThePool().TakeStarted(info.cancel);
       if (!worker) break;
       worker->heap().table().row.store(-1, std::memory_order_relaxed);
       std::string message;

@@ -6,14 +6,17 @@ import random
 import subprocess
 import sys
 import threading
+import traceback
 
 import numpy as np
 import pytest
 from pipelines import PIPELINES, draw, one_process, shown
 
 import penstock as ps
-from penstock.distribution.distributed import Distributed, Settings
+from penstock.distribution.job import Job
 from penstock.distribution.making import Maker
+from penstock.distribution.settings import Settings
+from penstock.distribution.work import Work
 from penstock.distribution.workers import Event
 
 
@@ -127,15 +130,15 @@ def test_an_error_is_itself_and_says_where_it_came_from():
     notes = "\n".join(error.value.__notes__)
     assert "map(fails_at_times), element 3" in notes
     assert "distribute: in thread" in notes
-    assert "raise KeyError(int(x))" in notes
+    assert "raise KeyError(int(x))" in "".join(traceback.format_exception(error.value))
 
 
 class Faulty:
     """Workers in this thread, which are killed and repeat themselves at random."""
 
-    def __init__(self, dataset, account, seed, kills=0.15, poison=None):
+    def __init__(self, dataset, seed, kills=0.15, poison=None):
         self.draw = random.Random(seed)
-        self.dataset, self.account = dataset, account
+        self.dataset = dataset
         self.kills, self.poison = kills, poison
         self.makers = [self.made() for _ in range(3)]
         self.orders = collections.deque()
@@ -143,7 +146,7 @@ class Faulty:
         self.closed = False
 
     def made(self):
-        return Maker(self.dataset, self.account, "in a test")
+        return Maker(self.dataset, "in a test")
 
     def ready(self):
         return [n for n in range(3) if self.draw.random() < 0.9]
@@ -172,9 +175,22 @@ class Faulty:
         self.closed = True
 
 
+class FaultyWork(Work):
+    """Work for such workers."""
+
+    def __init__(self, dataset, **more):
+        super().__init__(dataset, SETTINGS)
+        self.dataset, self.more = dataset, more
+
+    def open(self, place, ordered):
+        return Job(lambda: Faulty(self.dataset, **self.more), SETTINGS, place, ordered)
+
+
+SETTINGS = Settings("local", 3, 2, 60.0, None, 1, {})
+
+
 def faulty(ds, deterministic=True, **more):
-    settings = Settings(lambda *given: Faulty(*given, **more), 3, 2, deterministic, 60.0)
-    return Distributed(ds, settings)
+    return ds._then("distribute", work=FaultyWork(ds, **more), deterministic=deterministic)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -242,16 +258,17 @@ def test_a_state_of_another_pipeline_is_refused():
         iter(local(ps.Dataset.range(9).batch(3))).set_state(state)
 
 
-def test_damaged_ranges_are_refused():
-    with pytest.raises(ValueError, match="its ranges are no ranges"):
-        iter(local(ps.Dataset.range(9))).set_state(b"PSLEASES\xff\xff\0\0rest")
-
-
-def test_len_and_repr():
-    work = local(ps.Dataset.range(9).batch(2), 3)
+def test_len_spec_and_repr():
+    ds = ps.Dataset.range(9).batch(2)
+    work = local(ds, 3)
     assert len(work) == work.cardinality() == 5
-    assert repr(work) == f"<Distributed {ps.Dataset.range(9).batch(2)!r}, num_workers=3>"
-    assert work.element_spec == ps.Dataset.range(9).batch(2).element_spec
+    assert repr(work) == (
+        "<Dataset range(start=0, stop=9, step=1, output_type=int64)"
+        ".batch(batch_size=2, drop_remainder=False)"
+        ".distribute(work=engine='local', num_workers=3, deterministic=True)>"
+    )
+    assert work.element_spec == ds.element_spec
+    assert work.fingerprint() == ds.fingerprint()
 
 
 @pytest.mark.parametrize(

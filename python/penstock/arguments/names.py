@@ -155,6 +155,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("distribute", "split"): checks.word_or("auto", _count),
     ("distribute", "lease_timeout"): checks.seconds,
     ("distribute", "deterministic"): checks.truth,
+    ("distribute", "num_consumers"): checks.or_none(_count),
     ("DataLoader", "batch_size"): None,
     ("DataLoader", "dataset"): None,
     ("DataLoader", "generator"): None,

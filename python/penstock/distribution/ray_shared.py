@@ -1,0 +1,108 @@
+"""The coordinator of a shared job as an actor of Ray, which is known by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.dataset import Dataset
+from penstock.distribution.job import Taken
+from penstock.distribution.ray_workers import RayWorkers, connected
+from penstock.distribution.settings import Settings
+from penstock.distribution.shared import AGAIN, Begin, Coordinator
+from penstock.distribution.workers import Workers
+
+_NAMESPACE = "penstock"  # programs that are connected one by one find each other there
+_MOST_CALLS = 1000  # of consumers, that wait in the coordinator at a time
+
+
+class CoordinatorActor:
+    """What runs in the actor: a coordinator whose rows stay where workers have made them."""
+
+    def __init__(self, name: str) -> None:
+        self._coordinator = Coordinator(name, _workers)
+
+    def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
+        """As of `Coordinator`."""
+        self._coordinator.join(begin, dataset, settings)
+
+    def take(self, consumer: str) -> Taken | str | None:
+        """As of `Coordinator`; with a reference to the rows."""
+        return self._coordinator.take(consumer)
+
+    def alive(self, consumer: str) -> None:
+        """As of `Coordinator`."""
+        self._coordinator.alive(consumer)
+
+    def leave(self, consumer: str) -> None:
+        """As of `Coordinator`."""
+        self._coordinator.leave(consumer)
+
+
+def _workers(dataset: Dataset, count: int, options: dict[str, Any]) -> Workers:
+    return RayWorkers(dataset, count, options, apart=True)
+
+
+class RayCoordinator:
+    """The actor of a name as its consumers see it; the first one has Ray start it.
+
+    It ends with the program that has started it. Then, and when it or what it has kept is lost with
+    a host, consumers begin again with another one where they are.
+
+    Parameters
+    ----------
+    name : str
+        Of the job.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._ray = connected()
+        self._name = f"penstock.distribute {name}"
+        self._actor: Any = None
+
+    def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
+        """As of `Coordinator`."""
+        held = self._ray.put(dataset)
+        for tries_left in (2, 1, 0):
+            try:
+                self._actor = self._started()
+                self._ray.get(self._actor.join.remote(begin, held, settings))
+                return
+            except self._ray.exceptions.RayTaskError as error:
+                raise error.cause from None
+            except self._ray.exceptions.RayActorError:
+                if tries_left == 0:
+                    raise
+
+    def take(self, consumer: str) -> Taken | str | None:
+        """As of `Coordinator`; AGAIN, too, where it has died or the rows are lost."""
+        try:
+            answer: Any = self._ray.get(self._actor.take.remote(consumer))
+            if not isinstance(answer, tuple) or answer[1] is None:
+                return answer
+            first, rows, lost = answer
+            return first, self._ray.get(rows), lost
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError:
+            return AGAIN
+
+    def alive(self, consumer: str) -> None:
+        """As of `Coordinator`."""
+        if self._ray.is_initialized():
+            self._actor.alive.remote(consumer)
+
+    def leave(self, consumer: str) -> None:
+        """As of `Coordinator`."""
+        if self._ray.is_initialized():
+            self._actor.leave.remote(consumer)
+
+    def _started(self) -> Any:
+        actor = self._ray.remote(CoordinatorActor)
+        return actor.options(
+            name=self._name,
+            namespace=_NAMESPACE,
+            get_if_exists=True,
+            num_cpus=0,
+            max_restarts=0,
+            max_concurrency=_MOST_CALLS,
+        ).remote(self._name)

@@ -9,7 +9,9 @@ namespace penstock {
 
 std::string PartState(const Dataset& part, const RunContext& context,
                       const SavedPosition& position) {
-  StateFrame frame{ElasticPlan(part).text(), "", SharedPosition().Text(), ""};
+  SharedPosition shared;  // not counted but for whether it is the beginning
+  shared.delivered = position.state || position.steps > 0;
+  StateFrame frame{ElasticPlan(part).text(), "", shared.Text(), ""};
   StateVisitor visitor(&frame.body);
   RunIdentity identity = *context.identity;
   identity.VisitState(visitor, part);

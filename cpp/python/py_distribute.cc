@@ -137,7 +137,7 @@ class DistributeIterator final : public BlockIterator {
       Restart();
       return std::nullopt;
     }
-    int64_t first = 0, lost = 0;
+    long long first = 0, lost = 0;
     PyObject* rows = nullptr;
     if (!PyArg_ParseTuple(answer.get(), "LOL", &first, &rows, &lost)) throw CurrentPythonError();
     StageStats::Set(stats_->retries, static_cast<int32_t>(lost));
@@ -193,9 +193,10 @@ class DistributeIterator final : public BlockIterator {
     const PyRef job = job_.Use();
     if (!done || !job) return false;
     const bool sound = after_.empty() || !passed_errors_;
+    const bool whole = !trail_.front_blob() && trail_.front_position() == 0;
     const PyRef began = PyRef::Steal(PyObject_CallMethod(
-        job.get(), "begin", "y#OO", state.data(), static_cast<Py_ssize_t>(state.size()), done.get(),
-        sound ? Py_True : Py_False));
+        job.get(), "begin", "y#OOO", state.data(), static_cast<Py_ssize_t>(state.size()),
+        done.get(), sound ? Py_True : Py_False, whole ? Py_True : Py_False));
     begun_ = static_cast<bool>(began);
     return begun_;
   }

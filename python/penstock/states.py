@@ -167,7 +167,8 @@ def _order(opened: dict[str, Any]) -> str:
         return "elements were delivered out of order, so only as many processes go on there"
     had = opened["position"] + opened["more"]
     epoch = f" in epoch {opened['epoch']}" if opened["epoch"] >= 0 else ""
-    by = f"saved by process {opened['index']} of {opened['shards']}"
+    of = f"process {opened['index']} of {opened['shards']}"
+    by = f"merged from {opened['shards']} processes" if opened["more"] else f"saved by {of}"
     return f"after {had} elements of all{epoch}, {by}; any number of processes goes on there"
 
 

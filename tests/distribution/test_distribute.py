@@ -265,7 +265,7 @@ def test_len_spec_and_repr():
     assert repr(work) == (
         "<Dataset range(start=0, stop=9, step=1, output_type=int64)"
         ".batch(batch_size=2, drop_remainder=False)"
-        ".distribute(work=engine='local', num_workers=3, deterministic=True)>"
+        ".distribute(work=<3 local workers>, deterministic=True)>"
     )
     assert work.element_spec == ds.element_spec
     assert work.fingerprint() == ds.fingerprint()

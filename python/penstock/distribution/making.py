@@ -74,7 +74,8 @@ class Maker:
         iterator = self._iterator
         if iterator is None or self._sequence != order.sequence or self._at > order.first:
             self.close()
-            options = self._dataset._options._for_engine() | {"place": order.place}
+            # Not counted: the seed of the run is that of the consumer's, which has counted it.
+            options = self._dataset._options._for_engine(counted=False) | {"place": order.place}
             iterator = Iterator(self._dataset, options)
             _core.Iterator.set_state(iterator, order.state)
             self._iterator, self._sequence, self._at = iterator, order.sequence, 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 from penstock.dataset import Dataset
@@ -12,14 +14,33 @@ from penstock.distribution.shared import AGAIN, Begin, Coordinator
 from penstock.distribution.workers import Workers
 
 _NAMESPACE = "penstock"  # programs that are connected one by one find each other there
+_IDLE_SECONDS = 60.0  # without consumers, after which it ends
 _MOST_CALLS = 1000  # of consumers, that wait in the coordinator at a time
 
 
 class CoordinatorActor:
-    """What runs in the actor: a coordinator whose rows stay where workers have made them."""
+    """What runs in the actor: a coordinator whose rows stay where workers have made them.
+
+    It belongs to no program, so that none of the consumers need be the last one; it ends itself
+    once it has had no consumer for a while.
+    """
 
     def __init__(self, name: str) -> None:
         self._coordinator = Coordinator(name, _workers)
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def end(self) -> None:
+        """End the actor."""
+        ray_library().actor.exit_actor()
+
+    def _watch(self) -> None:
+        own = ray_library().get_runtime_context().current_actor
+        idle_since = time.monotonic()
+        while time.monotonic() - idle_since < _IDLE_SECONDS:
+            time.sleep(_IDLE_SECONDS / 8)
+            if not self._coordinator.idle():
+                idle_since = time.monotonic()
+        own.end.remote()
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
         """As of `Coordinator`."""
@@ -45,8 +66,8 @@ def _workers(dataset: Dataset, count: int, options: dict[str, Any]) -> Workers:
 class RayCoordinator:
     """The actor of a name as its consumers see it; the first one has Ray start it.
 
-    It ends with the program that has started it. Then, and when it or what it has kept is lost with
-    a host, consumers begin again with another one where they are.
+    When it, or what it has kept, is lost with a host, consumers begin again with another one where
+    they are.
 
     Parameters
     ----------
@@ -102,6 +123,7 @@ class RayCoordinator:
             name=self._name,
             namespace=_NAMESPACE,
             get_if_exists=True,
+            lifetime="detached",
             num_cpus=0,
             max_restarts=0,
             max_concurrency=_MOST_CALLS,

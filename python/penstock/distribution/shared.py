@@ -153,7 +153,7 @@ class Begin:
     state: bytes
     done: list[Range]
     sound: bool
-    fresh: bool  # it has not taken part in this pass before
+    whole: bool  # from the beginning of the pipeline
 
     def key(self) -> str:
         """Return what is the same for those who want the same elements."""
@@ -322,6 +322,12 @@ class Coordinator:
             job.leave(consumer)
         self._sweep()
 
+    def idle(self) -> bool:
+        """Return whether there are no consumers."""
+        self._sweep()
+        with self._lock:
+            return not self._of
+
     def _sweep(self) -> None:
         """End the jobs that have no consumers any more."""
         with self._lock:
@@ -337,7 +343,7 @@ class Coordinator:
             self._open_workers, dataset, settings.num_workers, settings.options
         )
         job = Job(opener, settings, begin.place, ordered=True)
-        job.begin(begin.state, begin.done, begin.sound)
+        job.begin(begin.state, begin.done, begin.sound, begin.whole)
         return SharedJob(job, SharedPass(settings.num_consumers, WINDOW, settings.lease_timeout))
 
     def _refuse(self, begin: Begin, key: str) -> None:
@@ -347,7 +353,7 @@ class Coordinator:
                     f"distribute: the job {self._name!r} is shared by consumers of another "
                     "pipeline; give each pipeline a name of its own"
                 )
-            apart = other_key != key and other.fresh and begin.fresh
+            apart = other_key != key and other.whole and begin.whole
             if apart and self._jobs[other_key].waits():
                 raise ValueError(
                     f"distribute: the job {self._name!r} waits for consumers that begin where the "
@@ -401,15 +407,13 @@ class SharedConsumer:
         self._place = place
         self._fingerprint = int(dataset.fingerprint())
         self._life: _Life | None = None
-        self._fresh = True
 
-    def begin(self, state: bytes, done: list[Range], sound: bool) -> None:
+    def begin(self, state: bytes, done: list[Range], sound: bool, whole: bool) -> None:
         """Join those who begin there, or begin first."""
         self.close()
         consumer = uuid.uuid4().hex
-        begin = Begin(consumer, self._fingerprint, self._place, state, done, sound, self._fresh)
+        begin = Begin(consumer, self._fingerprint, self._place, state, done, sound, whole)
         self._coordinator.join(begin, self._dataset, self._settings)
-        self._fresh = False
         self._life = _Life(self._coordinator, consumer, self._settings.lease_timeout / 4)
 
     def take(self) -> Taken | str | None:

@@ -51,9 +51,9 @@ class Work:
         return SharedConsumer(coordinator, self._dataset, settings, place)
 
     def __repr__(self) -> str:
-        said = f"engine={self._settings.engine!r}, num_workers={self._settings.num_workers}"
-        name = self._settings.name
-        return said if name is None else f"{said}, shared by name={name!r}"
+        settings = self._settings
+        name = "" if settings.name is None else f", job {settings.name!r}"
+        return f"<{settings.num_workers} {settings.engine} workers{name}>"
 
 
 def open_workers(dataset: Dataset, settings: Settings) -> Workers:

@@ -355,7 +355,8 @@ PyObject* Make(PyObject* self, PyObject* args) {
     }
     if (made->failed()) {
       Error& error = *made->blocks.back().error;
-      if (error.transient()) throw Error(ErrorKind::kInvalidArgument, "make: the iterator is closed");
+      if (error.transient())
+        throw Error(ErrorKind::kInvalidArgument, "make: the iterator is closed");
       error.Note(std::string("distribute: ") + who);
     }
     return py::cast(made);

@@ -72,7 +72,8 @@ class DistributeIterator final : public BlockIterator {
     trail_.VisitState(visitor, all_before_);
     if (visitor.saving() ? after_.empty() : !visitor.has_more()) return;
     std::vector<int64_t> bounds;
-    for (auto& [first, last] : after_) bounds.insert(bounds.end(), {first - all_before_, last - all_before_});
+    for (auto& [first, last] : after_)
+      bounds.insert(bounds.end(), {first - all_before_, last - all_before_});
     visitor.IntsIn(bounds, 1, StateVisitor::kMostCount, "what was delivered before its turn");
     if (visitor.saving()) return;
     visitor.Demand(bounds.size() % 2 == 0, "each of its ranges has an end");
@@ -129,7 +130,7 @@ class DistributeIterator final : public BlockIterator {
     const PyRef job = job_.Use();
     if (!job) return Error(ErrorKind::kCancelled, "");
     const int64_t start = NowNs();
-    const PyRef answer = PyRef::Steal(PyObject_CallMethod(job.get(), "take", nullptr));
+    const PyRef answer = PyRef::Steal(PyObject_CallMethod(job.get(), "take", "L", received_));
     StageStats::Add(stats_->wait_ns, NowNs() - start);
     if (!answer) return Failure(gil);
     if (answer.get() == Py_None) return std::nullopt;
@@ -147,6 +148,7 @@ class DistributeIterator final : public BlockIterator {
     }
     const std::shared_ptr<MadeRows> made = MadeRowsOfPython(rows);
     if (!made) throw Error(ErrorKind::kType, "distribute: a worker gave no rows");
+    ++received_;
     Add(*made, first);
     return std::nullopt;
   }
@@ -173,11 +175,10 @@ class DistributeIterator final : public BlockIterator {
     if (job_ && begun_) return true;
     if (!job_) {
       const auto place = static_cast<unsigned long long>(context_.place.value);
-      job_ = ShownRef(
-          context_.session,
-          PyRef::Steal(PyObject_CallMethod(data_->work(), "open", "KO", place,
-                                           ordered() ? Py_True : Py_False)),
-          false);
+      job_ = ShownRef(context_.session,
+                      PyRef::Steal(PyObject_CallMethod(data_->work(), "open", "KO", place,
+                                                       ordered() ? Py_True : Py_False)),
+                      false);
       if (!job_) return false;
       context_.session->NoteThreads();
     }
@@ -197,6 +198,7 @@ class DistributeIterator final : public BlockIterator {
     const PyRef began = PyRef::Steal(PyObject_CallMethod(
         job.get(), "begin", "y#OOO", state.data(), static_cast<Py_ssize_t>(state.size()),
         done.get(), sound ? Py_True : Py_False, whole ? Py_True : Py_False));
+    received_ = 0;
     begun_ = static_cast<bool>(began);
     return begun_;
   }
@@ -247,6 +249,7 @@ class DistributeIterator final : public BlockIterator {
   StageStats* const stats_;
   ShownRef job_;
   bool begun_ = false;
+  long long received_ = 0;  // leases, since it was begun
   StateTrail trail_;  // of the input, at positions
   int64_t all_before_ = 0;
   std::map<int64_t, int64_t> after_;  // ranges delivered after it: first and last, without last

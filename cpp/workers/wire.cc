@@ -18,7 +18,7 @@ constexpr uint64_t kBulkAlign = 64;
 // So few bytes go through the socket: shared memory would cost as much.
 constexpr uint64_t kFewBytes = 2048;
 // From so many bytes on an array is a part of its own in FinishApart.
-constexpr uint64_t kManyBytes = 16 << 10;
+constexpr uint64_t kApartBytes = 16 << 10;
 
 enum ColumnKind : uint64_t { kStacked, kRagged, kConstant, kInSlab };
 enum class BulkPlace : uint64_t { kNone, kHere, kShared, kApart };
@@ -248,7 +248,7 @@ MessageWriter::Parts MessageWriter::FinishApart() {
   bool open = false;  // whether the last part is a small one, to which more may be added
   for (auto [data, size] : bulk_) {
     const std::string_view bytes(static_cast<const char*>(data), size);
-    if (size >= kManyBytes) {
+    if (size >= kApartBytes) {
       parts.bulk.push_back(bytes);
       open = false;
       continue;

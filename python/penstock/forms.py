@@ -263,8 +263,7 @@ class Forms(Shard):
         from penstock.distribution.work import distributed
 
         how = (deterministic, lease_timeout, shared, name, num_consumers)
-        made: Any = distributed(self, engine, num_workers, split, *how, options)
-        return made  # type: ignore[no-any-return]
+        return distributed(self, engine, num_workers, split, *how, options)
 
     def __iter__(self) -> Iterator:
         if self._options.warn:

@@ -66,21 +66,23 @@ class Simulation:
         while made.room() and self.draw.random() < 0.7:
             self.make(made, begin)
         made.expire(self.now)
-        found = made.take(consumer, self.now)
+        found = made.take(consumer, len(self.got[consumer]) - begin, self.now)
         assert len(made._kept) <= self.window
         if found is False:
-            return self.join(consumer)
-        if found is True:
+            self.join(consumer)
+        elif found is True:
             made.leave(consumer)
-            return self.ended.add(consumer)
-        if found is not None:
-            self.got[consumer].append(found[0])
-        self.at(self.pause(consumer, made), "take", consumer)
+            self.ended.add(consumer)
+        else:
+            if found is not None:
+                self.got[consumer].append(found[0])
+            self.at(self.pause(consumer, made), "take", consumer)
 
     def make(self, made, begin):
         element = begin + made._made
         if element >= self.length:
-            return made.end()
+            made.end()
+            return
         self.made[made][element] += 1
         made.add(element)
 
@@ -135,24 +137,26 @@ def test_nothing_is_let_go_of_before_all_have_joined():
     for i in range(3):
         assert shared.room()
         shared.add(i)
-        assert shared.take("a", 0.0) == (i,)
+        assert shared.take("a", i, 0.0) == (i,)
     assert not shared.room()
     assert shared.waits()
     assert shared.join("b", 1.0)
     assert not shared.join("c", 1.0)
-    assert shared.take("b", 1.0) == (0,)
+    for number in range(2):
+        assert shared.take("b", number, 1.0) == (number,)
     assert shared.room()
+    assert shared.take("b", 1, 1.0) == (1,)  # an interrupt came before it had it
 
 
 def test_those_who_never_join_are_waited_for_no_longer_than_the_timeout():
     shared = SharedPass(2, 1, TIMEOUT)
     shared.join("a", 0.0)
     shared.add(0)
-    assert shared.take("a", 0.0) == (0,)
-    assert shared.take("a", 0.0) is None
-    assert shared.take("a", TIMEOUT - 0.1) is None
+    assert shared.take("a", 0, 0.0) == (0,)
+    assert shared.take("a", 1, 0.0) is None
+    assert shared.take("a", 1, TIMEOUT - 0.1) is None
     assert not shared.room()
-    assert shared.take("a", TIMEOUT) is None
+    assert shared.take("a", 1, TIMEOUT) is None
     assert shared.room()
     assert not shared.join("b", TIMEOUT)
 
@@ -162,11 +166,12 @@ def test_a_dead_consumer_holds_up_no_one():
     shared.join("a", 0.0)
     shared.join("b", 0.0)
     shared.add(0)
-    assert shared.take("a", 0.0) == (0,)
+    assert shared.take("a", 0, 0.0) == (0,)
+    assert shared.take("a", 1, 0.0) is None
     assert not shared.room()
     shared.alive("a", TIMEOUT)
     shared.expire(TIMEOUT)
     assert shared.room()
-    assert shared.take("b", TIMEOUT) is False
+    assert shared.take("b", 0, TIMEOUT) is False
     shared.leave("a")
     assert shared.over()

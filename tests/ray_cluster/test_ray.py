@@ -256,8 +256,12 @@ def test_a_killed_consumer_takes_nothing_with_it(cluster, tmp_path, victim):
 
 
 def test_a_killed_coordinator_is_replaced(cluster, tmp_path):
-    work = ps.Dataset.range(200).map(with_process).distribute(
-        num_workers=2, split=4, shared=True, name="replaced", num_consumers=1, lease_timeout=8.0
+    work = (
+        ps.Dataset.range(200)
+        .map(with_process)
+        .distribute(
+            num_workers=2, split=4, shared=True, name="replaced", num_consumers=1, lease_timeout=8.0
+        )
     )
     with iter(work) as it:
         first = [int(next(it)[0]) for _ in range(50)]
@@ -266,8 +270,10 @@ def test_a_killed_coordinator_is_replaced(cluster, tmp_path):
 
 
 def test_killed_workers_of_a_shared_job(cluster):
-    work = ps.Dataset.range(600).map(with_process).distribute(
-        num_workers=2, split=8, shared=True, name="kills", num_consumers=1
+    work = (
+        ps.Dataset.range(600)
+        .map(with_process)
+        .distribute(num_workers=2, split=8, shared=True, name="kills", num_consumers=1)
     )
     got = []
     with iter(work) as it:

@@ -74,6 +74,8 @@ class Job:
         """
         settings = self._settings
         self._sequence += 1
+        self._received = 0
+        self._given: Result | None = None
         self._state = state
         self._sound = sound
         self._leases = Leases(
@@ -83,8 +85,14 @@ class Job:
             done=done,
         )
 
-    def take(self) -> Taken | None:
+    def take(self, received: int) -> Taken | None:
         """Return the rows of the next lease, or None if none is there after a short wait.
+
+        Parameters
+        ----------
+        received : int
+            How many leases were received since `begin`: what was returned and not received, because
+            an interrupt came first, is returned again.
 
         Raises
         ------
@@ -93,6 +101,9 @@ class Job:
         """
         if self._failure is not None:
             raise self._failure
+        if received > self._received and self._given is not None:
+            self._leases.taken(self._given)
+            self._received = received
         try:
             return self._next() or self._next()
         except LostTooOften as lost:
@@ -112,7 +123,8 @@ class Job:
 
     def _next(self) -> Taken | None:
         """Take the next result; without one hear what workers have to say."""
-        if (result := self._leases.take()) is not None:
+        if (result := self._leases.look()) is not None:
+            self._given = result
             if self._workers is not None:
                 self._deal(self._workers)
             return result.lease.first, result.payload.rows, self._lost

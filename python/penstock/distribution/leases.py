@@ -151,11 +151,21 @@ class Leases:
 
     def take(self) -> Result | None:
         """Return the next result; none if it is not there yet."""
-        number = self._taken if self._ordered else min(self._results, default=-1)
-        result = self._results.pop(number, None)
+        result = self.look()
         if result is not None:
-            self._taken += 1
+            self.taken(result)
         return result
+
+    def look(self) -> Result | None:
+        """Return what `take` would, and leave it there."""
+        number = self._taken if self._ordered else min(self._results, default=-1)
+        return self._results.get(number)
+
+    def taken(self, result: Result) -> None:
+        """Note that a result was taken; to be said again where that was interrupted."""
+        number = result.lease.number
+        self._taken = number + 1
+        self._results.pop(number, None)
 
     def ready(self) -> bool:
         """Return whether `take` would give a result."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.dataset import Dataset
 from penstock.distribution.job import Taken
-from penstock.distribution.ray_workers import RayWorkers, connected
+from penstock.distribution.ray_workers import RayWorkers, connected, ray_library
 from penstock.distribution.settings import Settings
 from penstock.distribution.shared import AGAIN, Begin, Coordinator
 from penstock.distribution.workers import Workers
@@ -46,9 +46,9 @@ class CoordinatorActor:
         """As of `Coordinator`."""
         self._coordinator.join(begin, dataset, settings)
 
-    def take(self, consumer: str) -> Taken | str | None:
+    def take(self, consumer: str, received: int) -> Taken | str | None:
         """As of `Coordinator`; with a reference to the rows."""
-        return self._coordinator.take(consumer)
+        return self._coordinator.take(consumer, received)
 
     def alive(self, consumer: str) -> None:
         """As of `Coordinator`."""
@@ -94,10 +94,10 @@ class RayCoordinator:
                 if tries_left == 0:
                     raise
 
-    def take(self, consumer: str) -> Taken | str | None:
+    def take(self, consumer: str, received: int) -> Taken | str | None:
         """As of `Coordinator`; AGAIN, too, where it has died or the rows are lost."""
         try:
-            answer: Any = self._ray.get(self._actor.take.remote(consumer))
+            answer: Taken | str | None = self._ray.get(self._actor.take.remote(consumer, received))
             if not isinstance(answer, tuple) or answer[1] is None:
                 return answer
             first, rows, lost = answer

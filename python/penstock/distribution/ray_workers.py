@@ -74,9 +74,7 @@ class RayWorkers:
         Whether the rows are left where they are: then events have references to them.
     """
 
-    def __init__(
-        self, dataset: Dataset, count: int, options: dict[str, Any], apart: bool
-    ) -> None:
+    def __init__(self, dataset: Dataset, count: int, options: dict[str, Any], apart: bool) -> None:
         self._ray = connected()
         self._class = self._ray.remote(Actor)
         self._options = options

@@ -67,6 +67,10 @@ class SharedPass:
         """Return whether consumers are still to join."""
         return self._joined < self._count
 
+    def made(self) -> int:
+        """Return how many results were added."""
+        return self._made
+
     def room(self) -> bool:
         """Return whether another result may be added."""
         return not self._ended and len(self._kept) < self._window
@@ -80,8 +84,8 @@ class SharedPass:
         """Note that there are no more results."""
         self._ended = True
 
-    def take(self, consumer: Hashable, now: float) -> tuple[Any] | bool | None:
-        """Return the next result of a consumer in a tuple.
+    def take(self, consumer: Hashable, number: int, now: float) -> tuple[Any] | bool | None:
+        """Return the result of this number in a tuple; the consumer has all before it.
 
         Returns
         -------
@@ -92,16 +96,14 @@ class SharedPass:
         if consumer not in self._next:
             return False
         self._heard[consumer] = now
-        number = self._next[consumer]
-        if number == self._made:
-            if self._ended:
-                return True
-            self._give_up_on_others(now)
-            return None
-        self._next[consumer] = number + 1
-        result = self._kept[number]
+        self._next[consumer] = number
         self._let_go()
-        return (result,)
+        if number < self._made:
+            return (self._kept[number],)
+        if self._ended:
+            return True
+        self._give_up_on_others(now)
+        return None
 
     def alive(self, consumer: Hashable, now: float) -> None:
         """Note that a consumer lives, though it takes nothing."""
@@ -193,12 +195,12 @@ class SharedJob:
         with self._changed:
             return self._pass.waits()
 
-    def take(self, consumer: str) -> Taken | str | None:
-        """Return what `Job.take` does, of the next lease of a consumer; AGAIN if it has none."""
+    def take(self, consumer: str, received: int) -> Taken | str | None:
+        """Return what `Job.take` does; AGAIN to what is no consumer any more."""
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             with self._changed:
-                if (found := self._found(consumer)) is not None:
+                if (found := self._found(consumer, received)) is not None:
                     return found
                 left = deadline - time.monotonic()
                 if left <= 0:
@@ -232,8 +234,8 @@ class SharedJob:
             self._changed.wait_for(lambda: not self._working)
         self._job.close()
 
-    def _found(self, consumer: str) -> Taken | str | None:
-        found = self._pass.take(consumer, time.monotonic())
+    def _found(self, consumer: str, received: int) -> Taken | str | None:
+        found = self._pass.take(consumer, received, time.monotonic())
         if found is False:
             return AGAIN
         if found is True:
@@ -251,7 +253,7 @@ class SharedJob:
         taken: Taken | None = None
         failure: Exception | None = None
         try:
-            taken = self._job.take()
+            taken = self._job.take(self._pass.made())  # only this thread adds
         except Exception as error:
             failure = error
         finally:
@@ -280,7 +282,9 @@ class Coordinator:
         self._name = name
         self._open_workers = open_workers
         self._lock = threading.Lock()
-        self._jobs: dict[str, SharedJob] = {}  # by the keys of passes; of one that is full, the next
+        self._jobs: dict[
+            str, SharedJob
+        ] = {}  # by the keys of passes; of one that is full, the next
         self._of: dict[str, SharedJob] = {}  # by consumers
         self._begins: dict[str, Begin] = {}  # by keys
 
@@ -305,10 +309,10 @@ class Coordinator:
                 self._begins[key] = begin
             self._of[begin.consumer] = job
 
-    def take(self, consumer: str) -> Taken | str | None:
+    def take(self, consumer: str, received: int) -> Taken | str | None:
         """Return what `SharedJob.take` does."""
         job = self._of.get(consumer)
-        return AGAIN if job is None else job.take(consumer)
+        return AGAIN if job is None else job.take(consumer, received)
 
     def alive(self, consumer: str) -> None:
         """Note that a consumer lives."""
@@ -369,7 +373,7 @@ class Coordinating(Protocol):
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
         """As of `Coordinator`."""
 
-    def take(self, consumer: str) -> Taken | str | None:
+    def take(self, consumer: str, received: int) -> Taken | str | None:
         """As of `Coordinator`."""
 
     def alive(self, consumer: str) -> None:
@@ -416,11 +420,11 @@ class SharedConsumer:
         self._coordinator.join(begin, self._dataset, self._settings)
         self._life = _Life(self._coordinator, consumer, self._settings.lease_timeout / 4)
 
-    def take(self) -> Taken | str | None:
+    def take(self, received: int) -> Taken | str | None:
         """Return what `Job.take` does, or AGAIN."""
         if self._life is None:
             return AGAIN
-        taken = self._coordinator.take(self._life.consumer)
+        taken = self._coordinator.take(self._life.consumer, received)
         if isinstance(taken, tuple) and taken[1] is None:
             self.close()
         return taken
@@ -453,9 +457,7 @@ class _Life:
         self.end()
 
 
-def _say(
-    coordinator: Coordinating, consumer: str, ended: threading.Event, seconds: float
-) -> None:
+def _say(coordinator: Coordinating, consumer: str, ended: threading.Event, seconds: float) -> None:
     while not ended.wait(seconds):
         coordinator.alive(consumer)
 

@@ -66,7 +66,7 @@ def open_workers(dataset: Dataset, settings: Settings) -> Workers:
 
 
 def distributed(
-    dataset: Dataset,
+    dataset: Any,
     engine: str,
     num_workers: int,
     split: Any,
@@ -76,7 +76,7 @@ def distributed(
     name: str | None,
     num_consumers: int | None,
     options: Mapping[str, Any],
-) -> Dataset:
+) -> Any:
     """Return a dataset whose elements workers make, as `Dataset.distribute` says."""
     if not lease_timeout > 0:
         raise ValueError(f"distribute: lease_timeout must be > 0 seconds, got {lease_timeout}")

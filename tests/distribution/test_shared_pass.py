@@ -71,7 +71,7 @@ class Simulation:
         if found is False:
             self.join(consumer)
         elif found is True:
-            made.leave(consumer)
+            made.leave(consumer, self.now)
             self.ended.add(consumer)
         else:
             if found is not None:
@@ -100,7 +100,7 @@ class Simulation:
         if fault < 0.08:  # it dies, and no one starts it again
             return self.never(consumer)
         if fault < 0.1:  # it stops early
-            made.leave(consumer)
+            made.leave(consumer, self.now)
             return self.never(consumer)
         return self.draw.random()
 
@@ -173,5 +173,23 @@ def test_a_dead_consumer_holds_up_no_one():
     shared.expire(TIMEOUT)
     assert shared.room()
     assert shared.take("b", 0, TIMEOUT) is False
-    shared.leave("a")
-    assert shared.over()
+    shared.leave("a", TIMEOUT)
+    assert shared.over(TIMEOUT)
+
+
+def test_a_pass_waits_for_those_who_are_still_to_join_though_the_others_have_left():
+    shared = SharedPass(2, 4, TIMEOUT)
+    assert shared.join("a", 0.0)
+    shared.leave("a", 1.0)
+    assert not shared.over(1.0)
+    assert shared.join("b", 1.0)
+    shared.leave("b", 1.0)
+    assert shared.over(1.0)
+
+
+def test_a_pass_that_all_have_left_waits_no_longer_than_the_timeout():
+    shared = SharedPass(2, 4, TIMEOUT)
+    assert shared.join("a", 0.0)
+    shared.leave("a", 1.0)
+    assert not shared.over(0.5 + TIMEOUT)
+    assert shared.over(1.0 + TIMEOUT)

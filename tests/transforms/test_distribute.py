@@ -20,7 +20,7 @@ class TestDistributeOfBatches(DatasetContract):
     expected = list(range(12))
 
 
-class TestDistributeBeforeShuffle(DatasetContract):
+class TestDistributeBeforeBatches(DatasetContract):
     source = staticmethod(lambda: ps.Dataset.range(12))
     apply = staticmethod(lambda ds: local(ds).prefetch(2).batch(5).unbatch())
     expected = list(range(12))

@@ -53,6 +53,7 @@ class SharedPass:
         self._made = 0
         self._ended = False
         self._full_since: float | None = None
+        self._left = 0.0  # when the last one to leave did
 
     def join(self, consumer: Hashable, now: float) -> bool:
         """Let a consumer take part, from the beginning; False once that is not there any more."""
@@ -110,9 +111,10 @@ class SharedPass:
         if consumer in self._next:
             self._heard[consumer] = now
 
-    def leave(self, consumer: Hashable) -> None:
+    def leave(self, consumer: Hashable, now: float) -> None:
         """Let a consumer go: it stops early, has taken all, or has died."""
         if self._next.pop(consumer, None) is not None:
+            self._left = now
             del self._heard[consumer]
             self._let_go()
 
@@ -120,11 +122,17 @@ class SharedPass:
         """Let those go of whom nothing was heard."""
         for consumer, heard in list(self._heard.items()):
             if now - heard >= self._timeout:
-                self.leave(consumer)
+                self.leave(consumer, now)
 
-    def over(self) -> bool:
-        """Return whether no one takes part any more."""
-        return self._joined > 0 and not self._next
+    def over(self, now: float) -> bool:
+        """Return whether no one takes part any more, nor may still join.
+
+        Those who are still to join are waited for, though the others have left: alone in a pass of
+        their own they would wait for consumers that never come.
+        """
+        if self._joined == 0 or self._next:
+            return False
+        return not self.waits() or now - self._left >= self._timeout
 
     def _give_up_on_others(self, now: float) -> None:
         """Wait no longer for those who do not join, once that holds the others up for long."""
@@ -219,14 +227,15 @@ class SharedJob:
     def leave(self, consumer: str) -> None:
         """Let a consumer go."""
         with self._changed:
-            self._pass.leave(consumer)
+            self._pass.leave(consumer, time.monotonic())
             self._changed.notify_all()
 
     def over(self) -> bool:
         """Return whether there are consumers no more, once the dead are let go of."""
         with self._changed:
-            self._pass.expire(time.monotonic())
-            return self._pass.over()
+            now = time.monotonic()
+            self._pass.expire(now)
+            return self._pass.over(now)
 
     def close(self) -> None:
         """End the workers."""

@@ -50,12 +50,15 @@ def in_threads(runs):
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_each_has_its_share_and_all_is_made_once(count, request):
     function = Counted()
-    ds = ps.Dataset.range(60).shuffle(20).map(function)
-    alone = [shown(x) for x in ds.shard_evenly(1, 0)]
+
+    def pipeline():  # a new one each time: a second pass over one dataset is another epoch
+        return ps.Dataset.range(60).shuffle(20).map(function)
+
+    alone = [shown(x) for x in pipeline().shard_evenly(1, 0)]
     function.calls.clear()
 
     def consumer(index):
-        work = shared(ds, count, request.node.name).shard_evenly(count, index)
+        work = shared(pipeline(), count, request.node.name).shard_evenly(count, index)
         return [shown(x) for x in work]
 
     got = in_threads([lambda i=i: consumer(i) for i in range(count)])

@@ -250,7 +250,7 @@ class DistributeIterator final : public BlockIterator {
   ShownRef job_;
   bool begun_ = false;
   long long received_ = 0;  // leases, since it was begun
-  StateTrail trail_;  // of the input, at positions
+  StateTrail trail_;        // of the input, at positions
   int64_t all_before_ = 0;
   std::map<int64_t, int64_t> after_;  // ranges delivered after it: first and last, without last
   bool passed_errors_ = false;        // there may be some in these ranges

@@ -409,14 +409,20 @@ def test_before_anything_was_delivered_every_stage_can(words):
     def process(count):
         return NOT_AFTER[words](ps.Dataset.range(40).shuffle(9).shard_evenly(count, 0))
 
-    with iter(process(3)) as it:
-        wanted = rest_of(process(3), it.get_state())
-    state = state_after(process(2), 0)
+    def begun(count):
+        ps.set_seed(5)
+        try:
+            return iter(process(count))
+        finally:
+            ps.set_seed(None)
+
+    with begun(2) as it:
+        state = it.get_state()
     assert ps.describe_state(state, process(3)).count("differs from the dataset") == 0
-    assert_same(rest_of(process(3), state), wanted)
+    assert_same(rest_of(process(3), state), list(begun(3)))
     again = iter(process(3))
     again.set_state(state)
-    assert_same(rest_of(process(4), again.get_state()), list(process(4)))
+    assert_same(rest_of(process(4), again.get_state()), list(begun(4)))
 
 
 def test_a_generator_that_cannot_begin_again_is_named():

@@ -218,7 +218,14 @@ def threads():
     return [t for t in threading.enumerate() if t.name.startswith("ps-distribute")]
 
 
+def wait_for_the_end_of_workers():
+    """Wait while Python may do what was put off until it runs in this thread."""
+    while found := threads():
+        found[0].join(0.01)
+
+
 def test_closing_ends_the_workers():
+    wait_for_the_end_of_workers()  # of what other tests have dropped
     with iter(local(ps.Dataset.counter(), 2)) as it:
         assert [int(next(it)) for _ in range(5)] == list(range(5))
         assert len(threads()) == 2
@@ -227,14 +234,36 @@ def test_closing_ends_the_workers():
 
 
 def test_dropping_the_iterator_ends_the_workers():
+    wait_for_the_end_of_workers()  # of what other tests have dropped
     it = iter(local(ps.Dataset.counter(), 2))
     next(it)
     del it
     gc.collect()
-    assert not threads()
+    wait_for_the_end_of_workers()
+
+
+def test_dropping_the_iterator_waits_for_no_function():
+    inside, gate = threading.Event(), threading.Event()
+
+    def waits(x):
+        if x == 1:
+            inside.set()
+            gate.wait()
+        return x
+
+    it = iter(local(ps.Dataset.range(9).map(waits), 2))
+    assert next(it) == 0
+    inside.wait()
+    del it
+    gc.collect()
+    next(iter(ps.Dataset.range(1)))  # whatever was dropped without the GIL goes now
+    assert threads()
+    gate.set()
+    wait_for_the_end_of_workers()
 
 
 def test_the_end_ends_the_workers():
+    wait_for_the_end_of_workers()  # of what other tests have dropped
     it = iter(local(ps.Dataset.range(9)))
     assert len(list(it)) == 9
     assert not threads()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -117,9 +118,10 @@ class Job:
 
     def close(self) -> None:
         """End the workers and wait for them."""
-        if self._workers is not None:
-            self._workers = None
-            self._finalizer()
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            self._finalizer.detach()
+            workers.close()
 
     def _next(self) -> Taken | None:
         """Take the next result; without one hear what workers have to say."""
@@ -186,8 +188,18 @@ class Job:
         if self._workers is None:
             self._busy = {}
             self._workers = self._open_workers()
-            self._finalizer = weakref.finalize(self, self._workers.close)
+            self._finalizer = weakref.finalize(self, _end_apart, self._workers)
+            self._finalizer.atexit = False  # threads end with the process, and Ray ends its actors
         return self._workers
+
+
+def _end_apart(workers: Workers) -> None:
+    """End the workers of a dropped job in a thread of its own.
+
+    They end with the functions that they are in, and these may wait for the thread that has dropped
+    the job, wherever it is.
+    """
+    threading.Thread(target=workers.close, name="ps-distribute-end", daemon=True).start()
 
 
 def _said(lost: LostTooOften) -> WorkerError:

@@ -216,7 +216,7 @@ def dataset_calls(folder):
         | {"stop_on_empty_dataset": True, "rerandomize_each_iteration": True},
         "distribute": {"engine": "local", "num_workers": 1, "split": 2}
         | {"deterministic": True, "lease_timeout": 9.0}
-        | {"shared": True, "name": "job", "num_consumers": 1},
+        | {"shared": True, "name": "job", "num_consumers": 1, "consumer_index": 0},
         "save": {
             "path": folder / "written",
             "compression": None,

@@ -39,6 +39,7 @@ void VisitMarks(StateVisitor& visitor, MadeRows& made) {
 
 // For pickle: what makes them again, and of what.
 py::tuple Reduced(const std::shared_ptr<MadeRows>& made, int protocol) {
+  const Attachment attachment(Attachment::Role::kConsumer);  // objects and errors are pickled
   MessageWriter writer(MessageKind::kAnswer);
   uint64_t count = made->blocks.size();
   writer.head().UInt(count);
@@ -83,6 +84,7 @@ BufferRef BufferOf(const py::handle& object) {
 }
 
 std::shared_ptr<MadeRows> Again(const py::bytes& head, const py::list& bulk) {
+  const Attachment attachment(Attachment::Role::kConsumer);
   std::vector<BufferRef> parts;
   for (const py::handle& part : bulk) parts.push_back(BufferOf(part));
   MessageReader reader(static_cast<std::string_view>(head), std::move(parts));

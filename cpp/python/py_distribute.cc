@@ -86,7 +86,7 @@ class DistributeIterator final : public BlockIterator {
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    if (!job_ && after_.empty() && !ended_) {
+    if (!job_ && after_.empty() && !ended_ && !Shared()) {
       trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
       steps = 0;
       return std::nullopt;
@@ -117,6 +117,14 @@ class DistributeIterator final : public BlockIterator {
   }
 
  private:
+  // Consumers of one job begin where they all are, and pass over what is before their shares.
+  bool Shared() const {
+    EnsureAttached();
+    const PyRef shared = PyRef::Steal(PyObject_GetAttrString(data_->work(), "shared"));
+    if (!shared) throw CurrentPythonError();
+    return shared.get() == Py_True;
+  }
+
   void buffered(int64_t steps) {
     stats_->buffer_size.store(static_cast<int32_t>(steps), std::memory_order_relaxed);
   }
@@ -194,10 +202,10 @@ class DistributeIterator final : public BlockIterator {
     const PyRef job = job_.Use();
     if (!done || !job) return false;
     const bool sound = after_.empty() || !passed_errors_;
-    const bool whole = !trail_.front_blob() && trail_.front_position() == 0;
-    const PyRef began = PyRef::Steal(PyObject_CallMethod(
-        job.get(), "begin", "y#OOO", state.data(), static_cast<Py_ssize_t>(state.size()),
-        done.get(), sound ? Py_True : Py_False, whole ? Py_True : Py_False));
+    const PyRef began = PyRef::Steal(
+        PyObject_CallMethod(job.get(), "begin", "y#OO", state.data(),
+                            static_cast<Py_ssize_t>(state.size()), done.get(),
+                            sound ? Py_True : Py_False));
     received_ = 0;
     begun_ = static_cast<bool>(began);
     return begun_;
@@ -231,10 +239,12 @@ class DistributeIterator final : public BlockIterator {
     if (steps == 0) return;
     const int64_t first = std::exchange(at_, at_ + steps);
     auto next = after_.upper_bound(first);
-    if (next != after_.begin() && std::prev(next)->second == first) {
-      std::prev(next)->second = at_;
-    } else {
-      after_[first] = at_;
+    const bool more = next != after_.begin() && std::prev(next)->second == first;
+    const auto own = more ? std::prev(next) : after_.emplace_hint(next, first, at_);
+    own->second = at_;
+    if (next != after_.end() && next->first == at_) {
+      own->second = next->second;
+      after_.erase(next);
     }
     for (auto begin = after_.begin(); begin != after_.end() && begin->first == all_before_;
          begin = after_.begin()) {

@@ -169,6 +169,7 @@ class Forms(Shard):
         shared: bool = False,
         name: str | None = None,
         num_consumers: int | None = None,
+        consumer_index: int | None = None,
         **options: Any,
     ) -> Self:
         """Have the elements made by workers: Ray actors on any number of hosts, or threads.
@@ -197,6 +198,8 @@ class Forms(Shard):
         num_consumers : int, optional
             How many consumers share the job, >= 1; needed with `shared`. Nothing that has been made
             is let go of before they have all come.
+        consumer_index : int, optional
+            Which of the consumers this one is, from 0 on; needed with `shared`.
         **options
             For the actors: `num_cpus`, `num_gpus`, `resources`, `scheduling_strategy`,
             `runtime_env` and others of Ray's ``Actor.options``.
@@ -262,7 +265,7 @@ class Forms(Shard):
         """
         from penstock.distribution.work import distributed
 
-        how = (deterministic, lease_timeout, shared, name, num_consumers)
+        how = (deterministic, lease_timeout, shared, name, num_consumers, consumer_index)
         return distributed(self, engine, num_workers, split, *how, options)
 
     def __iter__(self) -> Iterator:

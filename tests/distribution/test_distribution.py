@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import pickle
 import random
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from pipelines import PIPELINES, draw, one_process, shown
 
 import penstock as ps
+from compare import assert_same
 from penstock.distribution.job import Job
 from penstock.distribution.making import Maker
 from penstock.distribution.settings import Settings
@@ -133,6 +135,14 @@ def test_an_error_is_itself_and_says_where_it_came_from():
     assert "raise KeyError(int(x))" in "".join(traceback.format_exception(error.value))
 
 
+def sent(made):
+    """Return what comes from another process: with its larger arrays where they lie, or not."""
+    apart = []
+    if made.steps % 2:
+        return pickle.loads(pickle.dumps(made, protocol=4))
+    return pickle.loads(pickle.dumps(made, 5, buffer_callback=apart.append), buffers=apart)
+
+
 class Faulty:
     """Workers in this thread, which are killed and repeat themselves at random."""
 
@@ -164,7 +174,7 @@ class Faulty:
                 self.makers[worker] = self.made()
                 self.found = [Event(worker, (-1, -1), None, "killed by signal 9")]
             else:
-                self.found = [Event(worker, task, self.makers[worker].make(order))]
+                self.found = [Event(worker, task, sent(self.makers[worker].make(order)))]
         return self.found
 
     def handled(self):
@@ -186,7 +196,7 @@ class FaultyWork(Work):
         return Job(lambda: Faulty(self.dataset, **self.more), SETTINGS, place, ordered)
 
 
-SETTINGS = Settings("local", 3, 2, 60.0, None, 1, {})
+SETTINGS = Settings("local", 3, 2, 60.0, None, 1, 0, {})
 
 
 def faulty(ds, deterministic=True, **more):
@@ -200,6 +210,25 @@ def test_what_is_lost_with_a_worker_is_made_again(kind, seed):
     it = iter(faulty(ds, seed=seed))
     expected = one_process(ds, it.get_state())
     assert [shown(each) for each in it] == expected
+
+
+@pytest.mark.parametrize(
+    "ds",
+    [
+        lambda: ps.Dataset.range(9).map(lambda x: {"a": np.full((50, 90), x), "b": str(x)}),
+        lambda: ps.Dataset.from_generator(lambda: iter([{1}, {2, 3}, {"a"}])),
+        lambda: ps.Dataset.range(0),
+    ],
+)
+def test_rows_come_from_other_processes(ds):
+    it = iter(faulty(ds(), seed=1, kills=0.0))
+    assert_same(list(it), list(ds()))
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_errors_come_from_other_processes(batch):
+    ds = ps.Dataset.range(50).map(fails_at_times).batch(batch)
+    assert through(iter(faulty(ds, seed=1, kills=0.0))) == through(iter(ds))
 
 
 def test_an_element_that_kills_workers_is_a_worker_error():

@@ -1,6 +1,7 @@
 """distribute(shared=True): what is made once for several consumers of this process."""
 
 import collections
+import queue
 import threading
 
 import pytest
@@ -10,19 +11,26 @@ import penstock as ps
 
 
 class Counted:
-    """A function that counts its calls by element."""
+    """A function that notes its calls, where its fingerprint does not show them."""
 
     def __init__(self):
-        self.calls = collections.Counter()
+        self.noted = queue.SimpleQueue()
 
     def __call__(self, x):
-        self.calls[int(x)] += 1
+        self.noted.put(int(x))
         return draw(x)
 
+    def calls(self):
+        """Return how often it was called with each element since this was asked for."""
+        return collections.Counter(self.noted.get() for _ in range(self.noted.qsize()))
 
-def shared(ds, count, name, **more):
+
+# A pipeline for each consumer, as in processes: another pass over one dataset is another epoch.
+
+
+def shared(ds, count, index, name, **more):
     how = {"engine": "local", "num_workers": 2, "split": 2, "shared": True} | more
-    return ds.distribute(name=name, num_consumers=count, **how)
+    return ds.distribute(name=name, num_consumers=count, consumer_index=index, **how)
 
 
 def in_threads(runs):
@@ -38,12 +46,12 @@ def in_threads(runs):
     threads = [threading.Thread(target=run, args=(i,)) for i in range(len(runs))]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-    for result in results:
-        if isinstance(result, Exception):
-            raise result
+    while any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(0.05)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
     return results
 
 
@@ -51,75 +59,75 @@ def in_threads(runs):
 def test_each_has_its_share_and_all_is_made_once(count, request):
     function = Counted()
 
-    def pipeline():  # a new one each time: a second pass over one dataset is another epoch
+    def pipeline():
         return ps.Dataset.range(60).shuffle(20).map(function)
 
     alone = [shown(x) for x in pipeline().shard_evenly(1, 0)]
-    function.calls.clear()
+    function.calls()
 
     def consumer(index):
-        work = shared(pipeline(), count, request.node.name).shard_evenly(count, index)
+        work = shared(pipeline(), count, index, request.node.name).shard_evenly(count, index)
         return [shown(x) for x in work]
 
     got = in_threads([lambda i=i: consumer(i) for i in range(count)])
     for index, own in enumerate(got):
         assert own == alone[index::count]
-    assert set(function.calls.values()) == {1}
+    assert set(function.calls().values()) == {1}
 
 
 def test_epochs_are_shared_too(request):
     function = Counted()
-    ds = ps.Dataset.range(30).shuffle(30).map(function)
 
     def consumer(index):
-        work = shared(ds, 2, request.node.name).shard_evenly(2, index).batch(3)
+        ds = ps.Dataset.range(30).shuffle(30).map(function)
+        work = shared(ds, 2, index, request.node.name).shard_evenly(2, index).batch(3)
         return [[shown(x) for x in work] for _ in range(3)]
 
     first, second = in_threads([lambda i=i: consumer(i) for i in range(2)])
     assert first[0] != first[1]
     assert [len(epoch) for epoch in first + second] == [5] * 6
-    assert set(function.calls.values()) == {3}
+    assert set(function.calls().values()) == {3}
 
 
 def test_a_repeat_after_it_is_shared_too(request):
     function = Counted()
-    ds = ps.Dataset.range(20).map(function)
 
     def consumer(index):
-        work = shared(ds, 2, request.node.name).repeat(2).shard_evenly(2, index)
+        ds = ps.Dataset.range(20).map(function)
+        work = shared(ds, 2, index, request.node.name).repeat(2).shard_evenly(2, index)
         return [int(x) for x, _ in work]
 
     first, second = in_threads([lambda i=i: consumer(i) for i in range(2)])
     assert first == [*range(0, 20, 2)] * 2
     assert second == [*range(1, 20, 2)] * 2
-    assert set(function.calls.values()) == {2}
+    assert set(function.calls().values()) == {2}
 
 
 def test_consumers_may_take_the_whole_order(request):
     function = Counted()
-    ds = ps.Dataset.range(40).map(function)
 
-    def begun():
+    def begun(index):
+        ds = ps.Dataset.range(40).map(function)
         ps.set_seed(3)  # as each of several processes would
-        return iter(shared(ds, 2, request.node.name))
+        return iter(shared(ds, 2, index, request.node.name))
 
-    its = [begun(), begun()]
+    its = [begun(0), begun(1)]
     ps.set_seed(None)
     first, second = in_threads([lambda it=it: [shown(x) for x in it] for it in its])
     assert first == second
     assert len(first) == 40
-    assert set(function.calls.values()) == {1}
+    assert set(function.calls().values()) == {1}
 
 
 def test_one_that_stops_early_holds_up_no_one(request):
-    ds = ps.Dataset.range(300)
-
     def early():
-        with iter(shared(ds, 2, request.node.name).shard_evenly(2, 0)) as it:
+        ds = ps.Dataset.range(300)
+        with iter(shared(ds, 2, 0, request.node.name).shard_evenly(2, 0)) as it:
             return [int(next(it)) for _ in range(3)]
 
     def whole():
-        return [int(x) for x in shared(ds, 2, request.node.name).shard_evenly(2, 1)]
+        ds = ps.Dataset.range(300)
+        return [int(x) for x in shared(ds, 2, 1, request.node.name).shard_evenly(2, 1)]
 
     first, second = in_threads([early, whole])
     assert first == [0, 2, 4]
@@ -127,33 +135,35 @@ def test_one_that_stops_early_holds_up_no_one(request):
 
 
 def test_a_dropped_consumer_holds_up_no_one(request):
-    ds = ps.Dataset.range(300)
-
     def dropped():
-        it = iter(shared(ds, 2, request.node.name).shard_evenly(2, 0))
+        ds = ps.Dataset.range(300)
+        it = iter(shared(ds, 2, 0, request.node.name).shard_evenly(2, 0))
         return int(next(it))
 
     def whole():
-        return [int(x) for x in shared(ds, 2, request.node.name).shard_evenly(2, 1)]
+        ds = ps.Dataset.range(300)
+        return [int(x) for x in shared(ds, 2, 1, request.node.name).shard_evenly(2, 1)]
 
     assert in_threads([dropped, whole]) == [0, list(range(1, 300, 2))]
 
 
 def test_one_that_never_comes_is_waited_for_no_longer_than_the_timeout(request):
-    work = shared(ps.Dataset.range(200), 2, request.node.name, lease_timeout=0.2)
+    work = shared(ps.Dataset.range(200), 2, 1, request.node.name, lease_timeout=0.2)
     assert [int(x) for x in work.shard_evenly(2, 1)] == list(range(1, 200, 2))
 
 
 def test_one_that_comes_late_makes_what_it_needs(request):
-    function = Counted()
-    ds = ps.Dataset.range(200).map(function)
-    work = shared(ds, 1, request.node.name)
-    with iter(work.shard_evenly(2, 0)) as first:
-        got = [int(next(first)[0]) for _ in range(50)]
-        late = [int(x) for x, _ in work.shard_evenly(2, 1)]
-        got += [int(x) for x, _ in first]
-    assert got == list(range(0, 200, 2))
-    assert late == list(range(1, 200, 2))
+    def begun(index):
+        ds = ps.Dataset.range(300)
+        work = shared(ds, 2, index, request.node.name, lease_timeout=0.5)
+        return iter(work.shard_evenly(2, index))
+
+    with begun(0) as first:
+        got = [int(next(first)) for _ in range(50)]  # more than is kept
+        late = [int(x) for x in begun(1)]
+        got += [int(x) for x in first]
+    assert got == list(range(0, 300, 2))
+    assert late == list(range(1, 300, 2))
 
 
 def test_errors_come_to_all_at_their_places(request):
@@ -162,10 +172,9 @@ def test_errors_come_to_all_at_their_places(request):
             raise KeyError(int(x))
         return x
 
-    ds = ps.Dataset.range(40).map(fails)
-
     def consumer(index):
-        it = iter(shared(ds, 2, request.node.name).shard_evenly(2, index))
+        ds = ps.Dataset.range(40).map(fails)
+        it = iter(shared(ds, 2, index, request.node.name).shard_evenly(2, index))
         came = []
         while True:
             try:
@@ -180,51 +189,162 @@ def test_errors_come_to_all_at_their_places(request):
 
 
 def test_a_state_serves_another_number_of_consumers_and_none(request):
-    ds = ps.Dataset.range(48).shuffle(20).map(draw)
-    whole = [shown(x) for x in ds.shard_evenly(1, 0)]
+    def pipeline():
+        return ps.Dataset.range(48).shuffle(20).map(draw)
+
+    whole = [shown(x) for x in pipeline().shard_evenly(1, 0)]
 
     def begin(index):
-        it = iter(shared(ds, 2, request.node.name).shard_evenly(2, index).batch(3))
-        first = [shown(next(it)) for _ in range(2)]
+        it = iter(shared(pipeline(), 2, index, request.node.name).shard_evenly(2, index).batch(3))
+        for _ in range(2):
+            next(it)
         state = it.get_state()
         it.close()
-        return first, state
+        return state
 
-    (_, state), _ = in_threads([lambda i=i: begin(i) for i in range(2)])
+    state, _ = in_threads([lambda i=i: begin(i) for i in range(2)])
     assert len(state) < 1024
 
     def go_on(index):
-        it = iter(shared(ds, 3, request.node.name + "3").shard_evenly(3, index))
-        it.set_state(of_elements)
-        return [shown(x) for x in it]
+        work = shared(pipeline(), 3, index, request.node.name + "3").shard_evenly(3, index)
+        it = iter(work.batch(2))
+        it.set_state(state)
+        return [each for numbers, draws in it for each in zip(numbers, draws, strict=True)]
 
-    it = iter(ds.shard_evenly(4, 3).batch(5))
+    got = in_threads([lambda i=i: go_on(i) for i in range(3)])
+    for index, own in enumerate(got):
+        assert [shown(each) for each in own] == whole[12 + index :: 3]
+    it = iter(pipeline().shard_evenly(4, 3).batch(5))
     it.set_state(state)
     numbers, draws = next(it)
     assert [*zip(numbers.tolist(), draws.tolist(), strict=True)] == whole[15:36:4][:5]
-    with iter(shared(ds, 1, request.node.name + "1").shard_evenly(2, 1)) as it:
-        for _ in range(6):
-            next(it)
-        of_elements = it.get_state()
-    got = in_threads([lambda i=i: go_on(i) for i in range(3)])
-    for index, own in enumerate(got):
-        assert own == whole[12 + index :: 3]
+
+
+def test_one_state_is_restored_in_all(request):
+    function = Counted()
+
+    def begun(index, state):
+        ds = ps.Dataset.range(200).shuffle(9).map(function)
+        it = iter(shared(ds, 2, index, request.node.name).shard_evenly(2, index))
+        if state is not None:
+            it.set_state(state)
+        return it
+
+    def consumer(index, state):
+        with begun(index, state) as it:
+            return [int(next(it)[0]) for _ in range(20)], it.get_state()
+
+    halves, states = zip(*in_threads([lambda i=i: consumer(i, None) for i in range(2)]))
+    function.calls()
+
+    def rest(index):
+        return [int(x) for x, _ in begun(index, states[1])]
+
+    rests = in_threads([lambda i=i: rest(i) for i in range(2)])
+    assert sorted(sum([*halves, *rests], [])) == list(range(200))
+    assert [len(each) for each in rests] == [80, 80]
+    assert set(function.calls().values()) == {1}
+    with begun(0, states[0]) as first, begun(1, states[1]) as second:
+        next(first)
+        with pytest.raises(ValueError, match="restore one state in all"):
+            next(second)
+
+
+def test_one_that_begins_again_takes_no_seat_of_others(request):
+    function = Counted()
+
+    def begun(index):
+        ds = ps.Dataset.range(100).shuffle(9).map(function)
+        return iter(shared(ds, 2, index, request.node.name).shard_evenly(2, index))
+
+    with begun(0) as it:
+        first = [int(next(it)[0]) for _ in range(3)]
+    with begun(0) as again:
+        assert [int(next(again)[0]) for _ in range(3)] == first
+        whole = [int(x) for x, _ in begun(1)]  # of the first pass, by itself
+
+        def rest():
+            return first + [int(x) for x, _ in again]
+
+        def other():
+            return [int(x) for x, _ in begun(1)]
+
+        shares = in_threads([rest, other])
+    assert sorted(sum(shares, [])) == list(range(100))
+    assert shares[1] == whole
+    assert max(function.calls().values()) == 2
+
+
+def test_one_that_is_started_again_from_its_state_works_alone(request):
+    def begun(index):
+        ds = ps.Dataset.range(400).shuffle(9)
+        return iter(
+            shared(ds, 2, index, request.node.name, lease_timeout=0.5).shard_evenly(2, index)
+        )
+
+    def whole():
+        return [int(x) for x in begun(0)]
+
+    def started_again():
+        with begun(1) as it:
+            before = [int(next(it)) for _ in range(10)]
+            state = it.get_state()
+            for _ in range(5):
+                next(it)
+        it = begun(1)
+        it.set_state(state)
+        return before + [int(x) for x in it]
+
+    shares = in_threads([whole, started_again])
+    assert sorted(sum(shares, [])) == list(range(400))
+
+
+def test_one_of_which_nothing_is_heard_is_waited_for_no_longer(request, monkeypatch):
+    monkeypatch.setattr("penstock.distribution.shared.Coordinator.alive", lambda self, token: None)
+
+    def begun(index):
+        ds = ps.Dataset.range(400)
+        return iter(
+            shared(ds, 2, index, request.node.name, lease_timeout=0.5).shard_evenly(2, index)
+        )
+
+    with begun(0) as silent:
+        assert next(silent) == 0
+        assert [int(x) for x in begun(1)] == list(range(1, 400, 2))
+        assert [int(x) for x in silent] == list(range(2, 400, 2))
+
+
+def test_a_wait_for_others_ends_when_the_iterator_is_closed(request):
+    it = iter(shared(ps.Dataset.range(400), 2, 0, request.node.name))
+    got = []
+
+    def consumer():
+        got.extend(int(x) for x in it)
+
+    thread = threading.Thread(target=consumer)
+    thread.start()
+    while len(got) < 32:
+        thread.join(0.01)
+    it.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert got == list(range(32))
 
 
 def test_another_pipeline_under_the_name_is_refused(request):
-    it = iter(shared(ps.Dataset.range(9), 2, request.node.name))
-    with iter(shared(ps.Dataset.range(8), 2, request.node.name)) as other:
-        first = threading.Thread(target=next, args=(it,))
-        first.start()
-        first.join()
+    with iter(shared(ps.Dataset.range(9), 2, 0, request.node.name)) as it:
+        next(it)
         with pytest.raises(ValueError, match="is shared by consumers of another pipeline"):
-            next(other)
-    it.close()
+            next(iter(shared(ps.Dataset.range(8), 2, 1, request.node.name)))
+        with pytest.raises(ValueError, match="is shared by 2 consumers, got num_consumers=3"):
+            next(iter(shared(ps.Dataset.range(9), 3, 1, request.node.name)))
 
 
 def test_consumers_with_other_seeds_are_refused(request):
-    work = shared(ps.Dataset.range(9).shuffle(9), 2, request.node.name)
-    with iter(work) as first, iter(work) as second:
+    def begun(index):
+        return iter(shared(ps.Dataset.range(9).shuffle(9), 2, index, request.node.name))
+
+    with begun(0) as first, begun(1) as second:
         next(first)
         with pytest.raises(ValueError, match="have all consumers draw from one seed"):
             next(second)
@@ -232,22 +352,40 @@ def test_consumers_with_other_seeds_are_refused(request):
 
 @pytest.mark.parametrize(
     "given",
-    [{"name": None}, {"num_consumers": None}, {"deterministic": False}, {"num_consumers": 0}],
+    [
+        {"name": None},
+        {"num_consumers": None},
+        {"consumer_index": None},
+        {"deterministic": False},
+        {"num_consumers": 0},
+        {"consumer_index": 2},
+        {"consumer_index": -1},
+    ],
 )
 def test_what_sharing_needs_is_asked_for(given):
-    how = {"engine": "local", "num_workers": 1, "shared": True, "name": "a", "num_consumers": 2}
+    how = {"engine": "local", "num_workers": 1, "shared": True, "name": "a"}
     with pytest.raises(ValueError, match="distribute: "):
-        ps.Dataset.range(3).distribute(**(how | given))
+        ps.Dataset.range(3).distribute(**(how | {"num_consumers": 2, "consumer_index": 0} | given))
 
 
-def test_the_number_of_consumers_is_for_sharing():
-    with pytest.raises(ValueError, match="num_consumers is for shared=True, got 2"):
-        ps.Dataset.range(3).distribute(engine="local", num_workers=1, num_consumers=2)
+@pytest.mark.parametrize("given", [{"num_consumers": 2}, {"consumer_index": 0}])
+def test_consumers_are_for_sharing(given):
+    with pytest.raises(ValueError, match="num_consumers and consumer_index are for shared=True"):
+        ps.Dataset.range(3).distribute(engine="local", num_workers=1, **given)
 
 
 def test_workers_end_with_the_last_consumer(request):
-    work = shared(ps.Dataset.counter(), 2, request.node.name)
-    with iter(work.shard_evenly(2, 0)) as first, iter(work.shard_evenly(2, 1)) as second:
+    def begun(index):
+        work = shared(ps.Dataset.counter(), 2, index, request.node.name)
+        return iter(work.shard_evenly(2, index))
+
+    before = set(threading.enumerate())  # where others are waited for
+
+    def workers():
+        others = set(threading.enumerate()) - before
+        return [each for each in others if each.name.startswith("ps-distribute")]
+
+    with begun(0) as first, begun(1) as second:
         next(first), next(second)
-        assert [t for t in threading.enumerate() if t.name.startswith("ps-distribute")]
-    assert not [t for t in threading.enumerate() if t.name.startswith("ps-distribute")]
+        assert len(workers()) == 2
+    assert not workers()

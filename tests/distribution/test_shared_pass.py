@@ -28,7 +28,7 @@ class Simulation:
         self.now = 0.0
         self.events = []
         self.number = 0
-        self.passes = {}  # by where they begin: the newest
+        self.passes = []  # and where each begins
         self.made = {}  # how often each pass has made each element
         self.of = {}  # consumers: the pass, and its beginning
         self.got = {}
@@ -51,13 +51,16 @@ class Simulation:
             getattr(self, event)(*about)
         return self.ended
 
-    def join(self, consumer):
+    def join(self, consumer, lost=False):
         begin = len(self.got[consumer])
-        made = self.passes.get(begin)
-        if made is None or not made.join(consumer, self.now):
-            made = self.passes[begin] = SharedPass(self.count, self.window, TIMEOUT)
-            self.made[made] = [0] * self.length
+        found = [made for made, at in self.passes if at == begin and not lost]
+        made = next((made for made in found if made.join(consumer, self.now)), None)
+        if made is None:
+            made = SharedPass([consumer] if lost else range(self.count), self.window, TIMEOUT)
             assert made.join(consumer, self.now)
+            self.made[made] = [0] * self.length
+            if not lost:
+                self.passes.append((made, begin))
         self.of[consumer] = made, begin
         self.at(0.0, "take", consumer)
 
@@ -69,7 +72,7 @@ class Simulation:
         found = made.take(consumer, len(self.got[consumer]) - begin, self.now)
         assert len(made._kept) <= self.window
         if found is False:
-            self.join(consumer)
+            self.join(consumer, lost=True)
         elif found is True:
             made.leave(consumer, self.now)
             self.ended.add(consumer)
@@ -132,64 +135,64 @@ def test_without_faults_all_is_made_once():
 
 
 def test_nothing_is_let_go_of_before_all_have_joined():
-    shared = SharedPass(2, 3, TIMEOUT)
-    assert shared.join("a", 0.0)
+    shared = SharedPass(range(2), 3, TIMEOUT)
+    assert shared.join(0, 0.0)
     for i in range(3):
         assert shared.room()
         shared.add(i)
-        assert shared.take("a", i, 0.0) == (i,)
+        assert shared.take(0, i, 0.0) == (i,)
     assert not shared.room()
     assert shared.waits()
-    assert shared.join("b", 1.0)
-    assert not shared.join("c", 1.0)
+    assert shared.join(1, 1.0)
+    assert not shared.join(2, 1.0)
     for number in range(2):
-        assert shared.take("b", number, 1.0) == (number,)
+        assert shared.take(1, number, 1.0) == (number,)
     assert shared.room()
-    assert shared.take("b", 1, 1.0) == (1,)  # an interrupt came before it had it
+    assert shared.take(1, 1, 1.0) == (1,)  # an interrupt came before it had it
 
 
 def test_those_who_never_join_are_waited_for_no_longer_than_the_timeout():
-    shared = SharedPass(2, 1, TIMEOUT)
-    shared.join("a", 0.0)
+    shared = SharedPass(range(2), 1, TIMEOUT)
+    shared.join(0, 0.0)
     shared.add(0)
-    assert shared.take("a", 0, 0.0) == (0,)
-    assert shared.take("a", 1, 0.0) is None
-    assert shared.take("a", 1, TIMEOUT - 0.1) is None
+    assert shared.take(0, 0, 0.0) == (0,)
+    assert shared.take(0, 1, 0.0) is None
+    assert shared.take(0, 1, TIMEOUT - 0.1) is None
     assert not shared.room()
-    assert shared.take("a", 1, TIMEOUT) is None
+    assert shared.take(0, 1, TIMEOUT) is None
     assert shared.room()
-    assert not shared.join("b", TIMEOUT)
+    assert not shared.join(1, TIMEOUT)
 
 
 def test_a_dead_consumer_holds_up_no_one():
-    shared = SharedPass(2, 1, TIMEOUT)
-    shared.join("a", 0.0)
-    shared.join("b", 0.0)
+    shared = SharedPass(range(2), 1, TIMEOUT)
+    shared.join(0, 0.0)
+    shared.join(1, 0.0)
     shared.add(0)
-    assert shared.take("a", 0, 0.0) == (0,)
-    assert shared.take("a", 1, 0.0) is None
+    assert shared.take(0, 0, 0.0) == (0,)
+    assert shared.take(0, 1, 0.0) is None
     assert not shared.room()
-    shared.alive("a", TIMEOUT)
+    shared.alive(0, TIMEOUT)
     shared.expire(TIMEOUT)
     assert shared.room()
-    assert shared.take("b", 0, TIMEOUT) is False
-    shared.leave("a", TIMEOUT)
+    assert shared.take(1, 0, TIMEOUT) is False
+    shared.leave(0, TIMEOUT)
     assert shared.over(TIMEOUT)
 
 
 def test_a_pass_waits_for_those_who_are_still_to_join_though_the_others_have_left():
-    shared = SharedPass(2, 4, TIMEOUT)
-    assert shared.join("a", 0.0)
-    shared.leave("a", 1.0)
+    shared = SharedPass(range(2), 4, TIMEOUT)
+    assert shared.join(0, 0.0)
+    shared.leave(0, 1.0)
     assert not shared.over(1.0)
-    assert shared.join("b", 1.0)
-    shared.leave("b", 1.0)
+    assert shared.join(1, 1.0)
+    shared.leave(1, 1.0)
     assert shared.over(1.0)
 
 
 def test_a_pass_that_all_have_left_waits_no_longer_than_the_timeout():
-    shared = SharedPass(2, 4, TIMEOUT)
-    assert shared.join("a", 0.0)
-    shared.leave("a", 1.0)
+    shared = SharedPass(range(2), 4, TIMEOUT)
+    assert shared.join(0, 0.0)
+    shared.leave(0, 1.0)
     assert not shared.over(0.5 + TIMEOUT)
     assert shared.over(1.0 + TIMEOUT)

@@ -218,7 +218,8 @@ def noted(x):
 import time
 ds = ps.Dataset.range(300).map(noted)
 work = ds.distribute(
-    num_workers=2, split=4, shared=True, name=log, num_consumers=2, lease_timeout=8.0
+    num_workers=2, split=4, lease_timeout=8.0,
+    shared=True, name=log, num_consumers=2, consumer_index=index,
 )
 for x in work.shard_evenly(2, index):
     print(int(x), flush=True)
@@ -260,7 +261,13 @@ def test_a_killed_coordinator_is_replaced(cluster, tmp_path):
         ps.Dataset.range(200)
         .map(with_process)
         .distribute(
-            num_workers=2, split=4, shared=True, name="replaced", num_consumers=1, lease_timeout=8.0
+            num_workers=2,
+            split=4,
+            shared=True,
+            name="replaced",
+            num_consumers=1,
+            consumer_index=0,
+            lease_timeout=8.0,
         )
     )
     with iter(work) as it:
@@ -273,7 +280,14 @@ def test_killed_workers_of_a_shared_job(cluster):
     work = (
         ps.Dataset.range(600)
         .map(with_process)
-        .distribute(num_workers=2, split=8, shared=True, name="kills", num_consumers=1)
+        .distribute(
+            num_workers=2,
+            split=8,
+            shared=True,
+            name="kills",
+            num_consumers=1,
+            consumer_index=0,
+        )
     )
     got = []
     with iter(work) as it:

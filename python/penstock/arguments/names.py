@@ -156,6 +156,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("distribute", "lease_timeout"): checks.seconds,
     ("distribute", "deterministic"): checks.truth,
     ("distribute", "num_consumers"): checks.or_none(_count),
+    ("distribute", "consumer_index"): checks.or_none(whole(0)),
     ("DataLoader", "batch_size"): None,
     ("DataLoader", "dataset"): None,
     ("DataLoader", "generator"): None,

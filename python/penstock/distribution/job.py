@@ -59,7 +59,7 @@ class Job:
         self._lost = 0
         self._failure: WorkerError | None = None
 
-    def begin(self, state: bytes, done: list[Range], sound: bool, whole: bool) -> None:
+    def begin(self, state: bytes, done: list[Range], sound: bool) -> None:
         """Go on from a state of the pipeline, whatever workers are making.
 
         Parameters
@@ -70,8 +70,6 @@ class Job:
             Ranges that are not to be made.
         sound : bool
             Whether none of the elements in them failed.
-        whole : bool
-            Whether it is the beginning of the pipeline.
         """
         settings = self._settings
         self._sequence += 1

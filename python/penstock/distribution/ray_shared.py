@@ -46,17 +46,17 @@ class CoordinatorActor:
         """As of `Coordinator`."""
         self._coordinator.join(begin, dataset, settings)
 
-    def take(self, consumer: str, received: int) -> Taken | str | None:
+    def take(self, token: str, received: int) -> Taken | str | None:
         """As of `Coordinator`; with a reference to the rows."""
-        return self._coordinator.take(consumer, received)
+        return self._coordinator.take(token, received)
 
-    def alive(self, consumer: str) -> None:
+    def alive(self, token: str) -> None:
         """As of `Coordinator`."""
-        self._coordinator.alive(consumer)
+        self._coordinator.alive(token)
 
-    def leave(self, consumer: str) -> None:
+    def leave(self, token: str) -> None:
         """As of `Coordinator`."""
-        self._coordinator.leave(consumer)
+        self._coordinator.leave(token)
 
 
 def _workers(dataset: Dataset, count: int, options: dict[str, Any]) -> Workers:
@@ -94,10 +94,10 @@ class RayCoordinator:
                 if tries_left == 0:
                     raise
 
-    def take(self, consumer: str, received: int) -> Taken | str | None:
+    def take(self, token: str, received: int) -> Taken | str | None:
         """As of `Coordinator`; AGAIN, too, where it has died or the rows are lost."""
         try:
-            answer: Taken | str | None = self._ray.get(self._actor.take.remote(consumer, received))
+            answer: Taken | str | None = self._ray.get(self._actor.take.remote(token, received))
             if not isinstance(answer, tuple) or answer[1] is None:
                 return answer
             first, rows, lost = answer
@@ -107,15 +107,21 @@ class RayCoordinator:
         except self._ray.exceptions.RayError:
             return AGAIN
 
-    def alive(self, consumer: str) -> None:
+    def alive(self, token: str) -> None:
         """As of `Coordinator`."""
-        if self._ray.is_initialized():
-            self._actor.alive.remote(consumer)
+        self._say("alive", token)
 
-    def leave(self, consumer: str) -> None:
-        """As of `Coordinator`."""
-        if self._ray.is_initialized():
-            self._actor.leave.remote(consumer)
+    def leave(self, token: str) -> None:
+        """As of `Coordinator`; without a word it is let go of after a while."""
+        self._say("leave", token)
+
+    def _say(self, what: str, token: str) -> None:
+        if not self._ray.is_initialized():
+            return
+        try:
+            getattr(self._actor, what).remote(token)
+        except Exception:  # it is of a connection that has ended
+            return
 
     def _started(self) -> Any:
         actor = self._ray.remote(CoordinatorActor)

@@ -16,4 +16,5 @@ class Settings:
     lease_timeout: float
     name: str | None  # of the job that consumers share; None: each has its own
     num_consumers: int
+    consumer_index: int
     options: dict[str, Any]  # of Ray's actors

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from penstock.dataset import Dataset
@@ -27,13 +28,13 @@ class SharedPass:
     """Who has taken which results of one pass, and which are kept for others.
 
     It knows no worker, no clock and no transport: those who call say what has happened, and when.
-    Results are numbered in the order. One is kept until all consumers have taken it, and nothing is
-    let go of before as many have joined as there will be.
+    Each consumer has one seat, which it takes once. Results are numbered in the order. One is kept
+    until all consumers have taken it, and nothing is let go of before all seats have been taken.
 
     Parameters
     ----------
-    count : int
-        Consumers that there will be.
+    consumers : iterable of int
+        Those that there will be.
     window : int
         Results that are kept, at most.
     timeout : float
@@ -41,13 +42,12 @@ class SharedPass:
         those who do not join.
     """
 
-    def __init__(self, count: int, window: int, timeout: float) -> None:
-        self._count = count
+    def __init__(self, consumers: Iterable[int], window: int, timeout: float) -> None:
+        self._free = set(consumers)  # seats that were never taken
         self._window = window
         self._timeout = timeout
-        self._joined = 0
-        self._next: dict[Hashable, int] = {}  # the number of the result that each takes next
-        self._heard: dict[Hashable, float] = {}  # when each was heard of
+        self._next: dict[int, int] = {}  # the number of the result that each consumer takes next
+        self._heard: dict[int, float] = {}  # when each was heard of
         self._kept: dict[int, Any] = {}
         self._first = 0  # the number of the first one that is kept
         self._made = 0
@@ -55,18 +55,22 @@ class SharedPass:
         self._full_since: float | None = None
         self._left = 0.0  # when the last one to leave did
 
-    def join(self, consumer: Hashable, now: float) -> bool:
-        """Let a consumer take part, from the beginning; False once that is not there any more."""
-        if self._joined >= self._count or self._first > 0:
+    def join(self, consumer: int, now: float) -> bool:
+        """Let a consumer take its seat, at the beginning; False if it is free no more."""
+        if consumer not in self._free:
             return False
-        self._joined += 1
+        self._free.remove(consumer)
         self._next[consumer] = 0
         self._heard[consumer] = now
         return True
 
+    def waits_for(self, consumer: int) -> bool:
+        """Return whether the seat of a consumer is still free."""
+        return consumer in self._free
+
     def waits(self) -> bool:
         """Return whether consumers are still to join."""
-        return self._joined < self._count
+        return bool(self._free)
 
     def made(self) -> int:
         """Return how many results were added."""
@@ -80,12 +84,13 @@ class SharedPass:
         """Take the next result from those who make them."""
         self._kept[self._made] = result
         self._made += 1
+        self._let_go()
 
     def end(self) -> None:
         """Note that there are no more results."""
         self._ended = True
 
-    def take(self, consumer: Hashable, number: int, now: float) -> tuple[Any] | bool | None:
+    def take(self, consumer: int, number: int, now: float) -> tuple[Any] | bool | None:
         """Return the result of this number in a tuple; the consumer has all before it.
 
         Returns
@@ -106,12 +111,12 @@ class SharedPass:
         self._give_up_on_others(now)
         return None
 
-    def alive(self, consumer: Hashable, now: float) -> None:
+    def alive(self, consumer: int, now: float) -> None:
         """Note that a consumer lives, though it takes nothing."""
         if consumer in self._next:
             self._heard[consumer] = now
 
-    def leave(self, consumer: Hashable, now: float) -> None:
+    def leave(self, consumer: int, now: float) -> None:
         """Let a consumer go: it stops early, has taken all, or has died."""
         if self._next.pop(consumer, None) is not None:
             self._left = now
@@ -125,27 +130,27 @@ class SharedPass:
                 self.leave(consumer, now)
 
     def over(self, now: float) -> bool:
-        """Return whether no one takes part any more, nor may still join.
+        """Return whether no one takes part, and no one may still join.
 
         Those who are still to join are waited for, though the others have left: alone in a pass of
         their own they would wait for consumers that never come.
         """
-        if self._joined == 0 or self._next:
+        if self._next:
             return False
-        return not self.waits() or now - self._left >= self._timeout
+        return not self._free or now - self._left >= self._timeout
 
     def _give_up_on_others(self, now: float) -> None:
         """Wait no longer for those who do not join, once that holds the others up for long."""
-        if not self.waits() or len(self._kept) < self._window:
+        if not self._free or len(self._kept) < self._window:
             return
         if self._full_since is None:
             self._full_since = now
         elif now - self._full_since >= self._timeout:
-            self._count = self._joined
+            self._free.clear()
             self._let_go()
 
     def _let_go(self) -> None:
-        if self._joined < self._count:
+        if self._free:
             return
         low = min(self._next.values(), default=self._made)
         while self._first < low:
@@ -157,13 +162,15 @@ class SharedPass:
 class Begin:
     """What a consumer says when it joins."""
 
-    consumer: str
+    token: str  # of the consumer in this pass
+    consumer: int
+    count: int  # of consumers
     fingerprint: int
     place: int
     state: bytes
     done: list[Range]
     sound: bool
-    whole: bool  # from the beginning of the pipeline
+    alone: bool  # a job had lost it
 
     def key(self) -> str:
         """Return what is the same for those who want the same elements."""
@@ -180,30 +187,41 @@ class SharedJob:
 
     Parameters
     ----------
+    begin : Begin
+        Of the first consumer.
     job : Job
         What has the work done.
     shared : SharedPass
         Of the same window.
+    timeout : float
+        After which it is over though it waits for consumers.
     """
 
-    def __init__(self, job: Job, shared: SharedPass) -> None:
+    def __init__(self, begin: Begin, job: Job, shared: SharedPass, timeout: float) -> None:
+        self.begin = begin
+        self.timeout = timeout
         self._job = job
         self._pass = shared
         self._changed = threading.Condition()
         self._working = False
         self._failure: Exception | None = None
 
-    def join(self, consumer: str) -> bool:
-        """Let a consumer take part; False if it is too late."""
+    def join(self, consumer: int) -> bool:
+        """Let a consumer take its seat; False if it is too late."""
         with self._changed:
             return self._pass.join(consumer, time.monotonic())
+
+    def waits_for(self, consumer: int) -> bool:
+        """Return whether a consumer is still to join."""
+        with self._changed:
+            return self._pass.waits_for(consumer)
 
     def waits(self) -> bool:
         """Return whether consumers are still to join."""
         with self._changed:
             return self._pass.waits()
 
-    def take(self, consumer: str, received: int) -> Taken | str | None:
+    def take(self, consumer: int, received: int) -> Taken | str | None:
         """Return what `Job.take` does; AGAIN to what is no consumer any more."""
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
@@ -219,12 +237,12 @@ class SharedJob:
                 self._working = True
             self._work()
 
-    def alive(self, consumer: str) -> None:
+    def alive(self, consumer: int) -> None:
         """Note that a consumer lives."""
         with self._changed:
             self._pass.alive(consumer, time.monotonic())
 
-    def leave(self, consumer: str) -> None:
+    def leave(self, consumer: int) -> None:
         """Let a consumer go."""
         with self._changed:
             self._pass.leave(consumer, time.monotonic())
@@ -238,13 +256,15 @@ class SharedJob:
             return self._pass.over(now)
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers; for a job that is over, where no consumer begins to work any more."""
         with self._changed:
             self._changed.wait_for(lambda: not self._working)
         self._job.close()
 
-    def _found(self, consumer: str, received: int) -> Taken | str | None:
-        found = self._pass.take(consumer, received, time.monotonic())
+    def _found(self, consumer: int, received: int) -> Taken | str | None:
+        now = time.monotonic()
+        found = self._pass.take(consumer, received, now)
+        self._pass.expire(now)
         if found is False:
             return AGAIN
         if found is True:
@@ -279,6 +299,10 @@ class SharedJob:
 class Coordinator:
     """All passes of the jobs of one name; from any threads.
 
+    A consumer joins the first pass that begins where it does and has a seat for it; else it begins
+    one. So its second pass over the same elements is also the second one of the others, and one
+    that was lost, or comes when its seat is given up, has a pass of its own.
+
     Parameters
     ----------
     name : str
@@ -291,11 +315,9 @@ class Coordinator:
         self._name = name
         self._open_workers = open_workers
         self._lock = threading.Lock()
-        self._jobs: dict[
-            str, SharedJob
-        ] = {}  # by the keys of passes; of one that is full, the next
-        self._of: dict[str, SharedJob] = {}  # by consumers
-        self._begins: dict[str, Begin] = {}  # by keys
+        self._jobs: list[SharedJob] = []
+        self._of: dict[str, tuple[SharedJob, int]] = {}  # by the tokens of consumers
+        self._met = False  # whether all consumers have been in one pass, since there were none
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
         """Let a consumer take part in the pass that begins where it does, or begin one.
@@ -307,73 +329,108 @@ class Coordinator:
             positions.
         """
         self._sweep()
-        key = begin.key()
         with self._lock:
-            self._refuse(begin, key)
-            job = self._jobs.get(key)
-            if job is None or not job.join(begin.consumer):
+            if begin.token in self._of:  # it was interrupted before it heard of that
+                return
+            self._refuse_others(begin)
+            job = self._seat(begin)
+            if job is None:
+                self._refuse_elsewhere(begin)
                 job = self._made(begin, dataset, settings)
                 job.join(begin.consumer)
-                self._jobs[key] = job
-                self._begins[key] = begin
-            self._of[begin.consumer] = job
+                self._jobs.append(job)
+            self._of[begin.token] = job, begin.consumer
+            self._met = self._met or not (begin.alone or job.waits())
 
-    def take(self, consumer: str, received: int) -> Taken | str | None:
+    def take(self, token: str, received: int) -> Taken | str | None:
         """Return what `SharedJob.take` does."""
-        job = self._of.get(consumer)
-        return AGAIN if job is None else job.take(consumer, received)
+        found = self._of.get(token)
+        return AGAIN if found is None else found[0].take(found[1], received)
 
-    def alive(self, consumer: str) -> None:
+    def alive(self, token: str) -> None:
         """Note that a consumer lives."""
-        if (job := self._of.get(consumer)) is not None:
-            job.alive(consumer)
+        if (found := self._of.get(token)) is not None:
+            found[0].alive(found[1])
         self._sweep()
 
-    def leave(self, consumer: str) -> None:
+    def leave(self, token: str) -> None:
         """Let a consumer go."""
-        if (job := self._of.get(consumer)) is not None:
-            job.leave(consumer)
+        with self._lock:
+            found = self._of.pop(token, None)
+        if found is None:
+            return
+        job, consumer = found
+        job.leave(consumer)
+        if job.waits():  # for others, who may never come
+            after = threading.Timer(job.timeout + 0.1, self._sweep)
+            after.daemon = True
+            after.start()
         self._sweep()
 
     def idle(self) -> bool:
-        """Return whether there are no consumers."""
+        """Return whether there is nothing to do."""
         self._sweep()
         with self._lock:
-            return not self._of
+            return not self._jobs
 
     def _sweep(self) -> None:
         """End the jobs that have no consumers any more."""
         with self._lock:
-            over = {job for job in set(self._of.values()) if job.over()}
-            self._of = {who: job for who, job in self._of.items() if job not in over}
-            for key in [key for key, job in self._jobs.items() if job in over]:
-                del self._jobs[key], self._begins[key]
+            over = [job for job in self._jobs if job.over()]
+            self._jobs = [job for job in self._jobs if job not in over]
+            self._of = {token: of for token, of in self._of.items() if of[0] not in over}
+            self._met = self._met and bool(self._jobs)
         for job in over:
             job.close()
+
+    def _seat(self, begin: Begin) -> SharedJob | None:
+        """Have a consumer join the pass of its elements that has a seat for it."""
+        if begin.alone:
+            return None
+        key = begin.key()
+        for job in self._jobs:
+            if not job.begin.alone and job.begin.key() == key and job.join(begin.consumer):
+                return job
+        return None
 
     def _made(self, begin: Begin, dataset: Dataset, settings: Settings) -> SharedJob:
         opener = functools.partial(
             self._open_workers, dataset, settings.num_workers, settings.options
         )
         job = Job(opener, settings, begin.place, ordered=True)
-        job.begin(begin.state, begin.done, begin.sound, begin.whole)
-        return SharedJob(job, SharedPass(settings.num_consumers, WINDOW, settings.lease_timeout))
+        job.begin(begin.state, begin.done, begin.sound)
+        seats = [begin.consumer] if begin.alone else range(begin.count)
+        shared = SharedPass(seats, WINDOW, settings.lease_timeout)
+        return SharedJob(begin, job, shared, settings.lease_timeout)
 
-    def _refuse(self, begin: Begin, key: str) -> None:
-        for other_key, other in self._begins.items():
-            if other.fingerprint != begin.fingerprint:
+    def _refuse_others(self, begin: Begin) -> None:
+        for job in self._jobs:
+            if job.begin.fingerprint != begin.fingerprint:
                 raise ValueError(
                     f"distribute: the job {self._name!r} is shared by consumers of another "
                     "pipeline; give each pipeline a name of its own"
                 )
-            apart = other_key != key and other.whole and begin.whole
-            if apart and self._jobs[other_key].waits():
+            if job.begin.count != begin.count:
                 raise ValueError(
-                    f"distribute: the job {self._name!r} waits for consumers that begin where the "
-                    "first one did, and this one begins elsewhere; have all consumers draw from "
-                    "one seed (ps.random.set_seed, or shard_evenly after distribute) and go "
-                    "through the dataset equally often, or restore one state in all"
+                    f"distribute: the job {self._name!r} is shared by {job.begin.count} "
+                    f"consumers, got num_consumers={begin.count}; give all the same number"
                 )
+
+    def _refuse_elsewhere(self, begin: Begin) -> None:
+        """Refuse one of those that do not begin together at all.
+
+        Later they may be anywhere: one has stopped early, or is late, or was started again.
+        """
+        if self._met or begin.alone:
+            return
+        if any(job.waits_for(begin.consumer) for job in self._jobs):
+            raise ValueError(
+                f"distribute: the job {self._name!r} waits for consumers that begin where the "
+                "first one did, and this one begins elsewhere; have all consumers draw from "
+                "one seed (ps.random.set_seed, or shard_evenly after distribute) and go "
+                "through the dataset equally often, or restore one state in all (of any of them, "
+                "or of ps.merge_states)"
+            )
 
 
 class Coordinating(Protocol):
@@ -382,13 +439,13 @@ class Coordinating(Protocol):
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
         """As of `Coordinator`."""
 
-    def take(self, consumer: str, received: int) -> Taken | str | None:
+    def take(self, token: str, received: int) -> Taken | str | None:
         """As of `Coordinator`."""
 
-    def alive(self, consumer: str) -> None:
+    def alive(self, token: str) -> None:
         """As of `Coordinator`."""
 
-    def leave(self, consumer: str) -> None:
+    def leave(self, token: str) -> None:
         """As of `Coordinator`."""
 
 
@@ -397,7 +454,7 @@ class SharedConsumer:
 
     While it lives a thread of its own says so to the coordinator, which counts out those of whom
     nothing is heard. What it takes depends on its own position only: one that was counted out, or
-    whose coordinator has died, begins again there.
+    whose coordinator has died, begins again there, by a job that it shares with no one.
 
     Parameters
     ----------
@@ -405,6 +462,8 @@ class SharedConsumer:
         Of the job.
     dataset : Dataset
         What the workers run.
+    fingerprint : int
+        Of the dataset when it was made: functions may have a state.
     settings : Settings
         How.
     place : int
@@ -412,63 +471,94 @@ class SharedConsumer:
     """
 
     def __init__(
-        self, coordinator: Coordinating, dataset: Dataset, settings: Settings, place: int
+        self,
+        coordinator: Coordinating,
+        dataset: Dataset,
+        fingerprint: int,
+        settings: Settings,
+        place: int,
     ) -> None:
         self._coordinator = coordinator
         self._dataset = dataset
         self._settings = settings
         self._place = place
-        self._fingerprint = int(dataset.fingerprint())
+        self._fingerprint = fingerprint
+        self._begin: Begin | None = None
         self._life: _Life | None = None
+        self._lost = False
 
-    def begin(self, state: bytes, done: list[Range], sound: bool, whole: bool) -> None:
+    def begin(self, state: bytes, done: list[Range], sound: bool) -> None:
         """Join those who begin there, or begin first."""
         self.close()
-        consumer = uuid.uuid4().hex
-        begin = Begin(consumer, self._fingerprint, self._place, state, done, sound, whole)
-        self._coordinator.join(begin, self._dataset, self._settings)
-        self._life = _Life(self._coordinator, consumer, self._settings.lease_timeout / 4)
+        settings = self._settings
+        begin = Begin(
+            uuid.uuid4().hex,
+            settings.consumer_index,
+            settings.num_consumers,
+            self._fingerprint,
+            self._place,
+            state,
+            done,
+            sound,
+            self._lost,
+        )
+        last = self._begin
+        if last is not None and dataclasses.replace(last, token=begin.token) == begin:
+            begin = last  # an interrupt came before it had joined, or so it seemed
+        self._begin = begin
+        self._coordinator.join(begin, self._dataset, settings)
+        self._life = _Life(self._coordinator, begin.token, settings.lease_timeout / 4)
+        self._begin = None
 
     def take(self, received: int) -> Taken | str | None:
         """Return what `Job.take` does, or AGAIN."""
         if self._life is None:
             return AGAIN
-        taken = self._coordinator.take(self._life.consumer, received)
-        if isinstance(taken, tuple) and taken[1] is None:
+        taken = self._coordinator.take(self._life.token, received)
+        if taken == AGAIN:
+            self._lost = True
+        elif isinstance(taken, tuple) and taken[1] is None:
             self.close()
         return taken
 
     def close(self) -> None:
         """Leave the job."""
-        life, self._life = self._life, None
-        if life is not None:
-            life.end()
+        if self._life is not None:
+            self._life.end()
+            self._life = None
 
 
 class _Life:
     """Of a consumer: says that it lives until it ends, or is dropped."""
 
-    def __init__(self, coordinator: Coordinating, consumer: str, seconds: float) -> None:
-        self.consumer = consumer
+    def __init__(self, coordinator: Coordinating, token: str, seconds: float) -> None:
+        self.token = token
         self._coordinator = coordinator
-        self._ended = threading.Event()
-        self._thread = threading.Thread(
-            target=_say, args=(coordinator, consumer, self._ended, seconds), daemon=True
-        )
-        self._thread.start()
+        self._ended: queue.SimpleQueue[None] = queue.SimpleQueue()
+        threading.Thread(
+            target=_say, args=(coordinator, token, self._ended, seconds), daemon=True
+        ).start()
 
     def end(self) -> None:
-        if not self._ended.is_set():
-            self._ended.set()
-            self._coordinator.leave(self.consumer)
+        """Leave, in this thread; to be called again where that is interrupted."""
+        self._coordinator.leave(self.token)
 
     def __del__(self) -> None:
-        self.end()
+        # The collector may run this while its thread has any lock: `put` needs none of Python's.
+        self._ended.put(None)
 
 
-def _say(coordinator: Coordinating, consumer: str, ended: threading.Event, seconds: float) -> None:
-    while not ended.wait(seconds):
-        coordinator.alive(consumer)
+def _say(
+    coordinator: Coordinating, token: str, ended: queue.SimpleQueue[None], seconds: float
+) -> None:
+    while True:
+        try:
+            ended.get(timeout=seconds)
+        except queue.Empty:
+            coordinator.alive(token)
+        else:
+            coordinator.leave(token)
+            return
 
 
 _coordinators: dict[str, Coordinator] = {}

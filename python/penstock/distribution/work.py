@@ -27,6 +27,12 @@ class Work:
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
         self._dataset = dataset
         self._settings = settings
+        self._fingerprint = int(dataset.fingerprint()) if self.shared else 0
+
+    @property
+    def shared(self) -> bool:
+        """Whether several consumers have one job."""
+        return self._settings.name is not None
 
     def open(self, place: int, ordered: bool) -> Job | SharedConsumer:
         """Return what gives the elements to one iterator, once it was begun.
@@ -48,7 +54,7 @@ class Work:
             from penstock.distribution.ray_shared import RayCoordinator
 
             coordinator = RayCoordinator(settings.name)
-        return SharedConsumer(coordinator, self._dataset, settings, place)
+        return SharedConsumer(coordinator, self._dataset, self._fingerprint, settings, place)
 
     def __repr__(self) -> str:
         settings = self._settings
@@ -75,21 +81,13 @@ def distributed(
     shared: bool,
     name: str | None,
     num_consumers: int | None,
+    consumer_index: int | None,
     options: Mapping[str, Any],
 ) -> Any:
     """Return a dataset whose elements workers make, as `Dataset.distribute` says."""
     if not lease_timeout > 0:
         raise ValueError(f"distribute: lease_timeout must be > 0 seconds, got {lease_timeout}")
-    if shared and (name is None or num_consumers is None or not deterministic):
-        raise ValueError(
-            "distribute: shared=True needs the name of the job and num_consumers, and consumers "
-            f"take the elements in order; got name={name!r}, num_consumers={num_consumers!r}, "
-            f"deterministic={deterministic!r}"
-        )
-    if num_consumers is not None and not shared:
-        raise ValueError(
-            f"distribute: num_consumers is for shared=True, got {num_consumers!r} with shared=False"
-        )
+    _check_consumers(shared, name, num_consumers, consumer_index, deterministic)
     if engine == "local":
         if options:
             raise TypeError(
@@ -107,8 +105,31 @@ def distributed(
         lease_timeout=lease_timeout,
         name=name if shared else None,
         num_consumers=num_consumers or 1,
+        consumer_index=consumer_index or 0,
         options=of_actors,
     )
     work = Work(dataset, settings)
     stage = None if shared else name
     return dataset._then("distribute", work=work, deterministic=deterministic, name=stage)
+
+
+def _check_consumers(
+    shared: bool, name: str | None, count: int | None, index: int | None, deterministic: bool
+) -> None:
+    if not shared:
+        if count is not None or index is not None:
+            raise ValueError(
+                "distribute: num_consumers and consumer_index are for shared=True, got "
+                f"num_consumers={count!r}, consumer_index={index!r} with shared=False"
+            )
+        return
+    if name is None or count is None or index is None or not deterministic:
+        raise ValueError(
+            "distribute: shared=True needs the name of the job, num_consumers and consumer_index, "
+            f"and consumers take the elements in order; got name={name!r}, num_consumers={count!r},"
+            f" consumer_index={index!r}, deterministic={deterministic!r}"
+        )
+    if index >= count:
+        raise ValueError(
+            f"distribute: consumer_index must be less than num_consumers, {count}, got {index}"
+        )

@@ -202,10 +202,9 @@ class DistributeIterator final : public BlockIterator {
     const PyRef job = job_.Use();
     if (!done || !job) return false;
     const bool sound = after_.empty() || !passed_errors_;
-    const PyRef began = PyRef::Steal(
-        PyObject_CallMethod(job.get(), "begin", "y#OO", state.data(),
-                            static_cast<Py_ssize_t>(state.size()), done.get(),
-                            sound ? Py_True : Py_False));
+    const PyRef began = PyRef::Steal(PyObject_CallMethod(job.get(), "begin", "y#OO", state.data(),
+                                                         static_cast<Py_ssize_t>(state.size()),
+                                                         done.get(), sound ? Py_True : Py_False));
     received_ = 0;
     begun_ = static_cast<bool>(began);
     return begun_;

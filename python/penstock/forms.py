@@ -215,7 +215,8 @@ class Forms(Shard):
             If Ray is not installed.
         ValueError, TypeError
             If an argument is wrong; "local" has no options. While iterating, if consumers of one
-            name have other pipelines, or begin at other positions.
+            name have other pipelines or another number, or begin at other positions before all have
+            been in one pass.
         WorkerError
             While iterating, if a lease was lost with five workers, or workers cannot be started.
 
@@ -248,11 +249,12 @@ class Forms(Shard):
         Shared: every consumer gets *all* elements, in order. With ``shard_evenly(n, i)`` (or
         `shard_for_torch`, `shard_for_jax`) after this stage each has its own share, as many
         elements as the others, and a state of any of them serves any number of processes. Consumers
-        are processes that are connected to one Ray, or, with "local", iterators of one process.
-        They begin at one position, which means with the same seed or a `shard_evenly` after this
-        stage. A fast one waits once it is 16 leases before the slowest; one that stops early or
-        dies holds up no one, and its share is not given to others. One that comes late, or comes
-        back after it was given up, makes what it needs by a job of its own.
+        are processes that are connected to one Ray, or, with "local", iterators of one process,
+        each of a pipeline that was built for it. They begin at one position, which means with the
+        same seed or a `shard_evenly` after this stage, and with one state. A fast one waits once it
+        is 16 leases before the slowest; one that stops early or dies holds up no one, and its share
+        is not given to others. One that comes late, or was cut off or started again, makes what it
+        needs by a job of its own.
 
         Examples
         --------
@@ -266,7 +268,8 @@ class Forms(Shard):
         from penstock.distribution.work import distributed
 
         how = (deterministic, lease_timeout, shared, name, num_consumers, consumer_index)
-        return distributed(self, engine, num_workers, split, *how, options)
+        made: Self = distributed(self, engine, num_workers, split, *how, options)
+        return made
 
     def __iter__(self) -> Iterator:
         if self._options.warn:

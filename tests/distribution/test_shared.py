@@ -1,6 +1,7 @@
 """distribute(shared=True): what is made once for several consumers of this process."""
 
 import collections
+import itertools
 import queue
 import threading
 
@@ -234,14 +235,15 @@ def test_one_state_is_restored_in_all(request):
         with begun(index, state) as it:
             return [int(next(it)[0]) for _ in range(20)], it.get_state()
 
-    halves, states = zip(*in_threads([lambda i=i: consumer(i, None) for i in range(2)]))
+    begun_together = in_threads([lambda i=i: consumer(i, None) for i in range(2)])
+    halves, states = zip(*begun_together, strict=True)
     function.calls()
 
     def rest(index):
         return [int(x) for x, _ in begun(index, states[1])]
 
     rests = in_threads([lambda i=i: rest(i) for i in range(2)])
-    assert sorted(sum([*halves, *rests], [])) == list(range(200))
+    assert sorted(itertools.chain(*halves, *rests)) == list(range(200))
     assert [len(each) for each in rests] == [80, 80]
     assert set(function.calls().values()) == {1}
     with begun(0, states[0]) as first, begun(1, states[1]) as second:
@@ -270,7 +272,7 @@ def test_one_that_begins_again_takes_no_seat_of_others(request):
             return [int(x) for x, _ in begun(1)]
 
         shares = in_threads([rest, other])
-    assert sorted(sum(shares, [])) == list(range(100))
+    assert sorted(itertools.chain(*shares)) == list(range(100))
     assert shares[1] == whole
     assert max(function.calls().values()) == 2
 
@@ -296,7 +298,7 @@ def test_one_that_is_started_again_from_its_state_works_alone(request):
         return before + [int(x) for x in it]
 
     shares = in_threads([whole, started_again])
-    assert sorted(sum(shares, [])) == list(range(400))
+    assert sorted(itertools.chain(*shares)) == list(range(400))
 
 
 def test_one_of_which_nothing_is_heard_is_waited_for_no_longer(request, monkeypatch):

@@ -356,6 +356,7 @@ def test_consumers_with_other_seeds_are_refused(request):
     "given",
     [
         {"name": None},
+        {"name": ""},
         {"num_consumers": None},
         {"consumer_index": None},
         {"deterministic": False},

@@ -155,6 +155,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("distribute", "split"): checks.word_or("auto", _count),
     ("distribute", "lease_timeout"): checks.seconds,
     ("distribute", "deterministic"): checks.truth,
+    ("distribute", "shared"): checks.truth,
     ("distribute", "num_consumers"): checks.or_none(_count),
     ("distribute", "consumer_index"): checks.or_none(whole(0)),
     ("DataLoader", "batch_size"): None,

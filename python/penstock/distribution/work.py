@@ -123,7 +123,7 @@ def _check_consumers(
                 f"num_consumers={count!r}, consumer_index={index!r} with shared=False"
             )
         return
-    if name is None or count is None or index is None or not deterministic:
+    if not name or count is None or index is None or not deterministic:
         raise ValueError(
             "distribute: shared=True needs the name of the job, num_consumers and consumer_index, "
             f"and consumers take the elements in order; got name={name!r}, num_consumers={count!r},"

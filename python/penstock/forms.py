@@ -215,8 +215,7 @@ class Forms(Shard):
             If Ray is not installed.
         ValueError, TypeError
             If an argument is wrong; "local" has no options. While iterating, if consumers of one
-            name have other pipelines or another number, or begin at other positions before all have
-            been in one pass.
+            name have other pipelines or another number, or begin elsewhere the first time.
         WorkerError
             While iterating, if a lease was lost with five workers, or workers cannot be started.
 

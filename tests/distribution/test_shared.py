@@ -3,7 +3,9 @@
 import collections
 import itertools
 import queue
+import random
 import threading
+import time
 
 import pytest
 from pipelines import draw, shown
@@ -301,6 +303,26 @@ def test_one_that_is_started_again_from_its_state_works_alone(request):
     assert sorted(itertools.chain(*shares)) == list(range(400))
 
 
+def test_those_who_begin_again_elsewhere_before_all_have_come_are_taken(request):
+    def begun(index, state):
+        work = shared(ps.Dataset.range(90), 3, index, request.node.name, lease_timeout=0.3)
+        it = iter(work.shard_evenly(3, index))
+        if state is not None:
+            it.set_state(state)
+        return it
+
+    for _ in range(3):
+        rest = []
+        for index in (0, 1):
+            with begun(index, None) as it:
+                first = [int(next(it)) for _ in range(4 + index)]
+                state = it.get_state()
+            rest.append(begun(index, state))
+            assert [*first, int(next(rest[-1]))] == list(range(index, 3 * (5 + index), 3))
+        assert [int(x) for x in rest[0]] == list(range(15, 90, 3))
+        assert [int(x) for x in rest[1]] == list(range(19, 90, 3))
+
+
 def test_one_of_which_nothing_is_heard_is_waited_for_no_longer(request, monkeypatch):
     monkeypatch.setattr("penstock.distribution.shared.Coordinator.alive", lambda self, token: None)
 
@@ -392,3 +414,36 @@ def test_workers_end_with_the_last_consumer(request):
         next(first), next(second)
         assert len(workers()) == 2
     assert not workers()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_consumers_do_each_gets_its_elements_once_in_order(seed, request):
+    def pipeline(index):
+        ds = ps.Dataset.range(150).shuffle(30).map(draw)
+        work = shared(ds, 3, index, request.node.name, lease_timeout=0.3)
+        return work.shard_evenly(3, index)
+
+    whole = [shown(x) for x in ps.Dataset.range(150).shuffle(30).map(draw).shard_evenly(1, 0)]
+
+    def consumer(index):
+        does = random.Random(f"{seed} {index}")
+        got, state = [], None
+        while True:
+            it = iter(pipeline(index))
+            if state is not None:
+                it.set_state(state)
+            ends = does.random() < 0.4
+            for _ in range(50 if ends else does.randrange(30)):
+                if (element := next(it, None)) is None:
+                    return got
+                got.append(shown(element))
+            if does.random() < 0.3:
+                time.sleep(does.random())  # a step that takes long
+            state = it.get_state()
+            if does.random() < 0.5:
+                it.close()
+            del it
+
+    assert in_threads([lambda i=i: consumer(i) for i in range(3)]) == [
+        whole[i::3] for i in range(3)
+    ]

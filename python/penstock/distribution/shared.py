@@ -317,7 +317,7 @@ class Coordinator:
         self._lock = threading.Lock()
         self._jobs: list[SharedJob] = []
         self._of: dict[str, tuple[SharedJob, int]] = {}  # by the tokens of consumers
-        self._met = False  # whether all consumers have been in one pass, since there were none
+        self._known: set[int] = set()  # consumers that have joined, since there was no pass
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
         """Let a consumer take part in the pass that begins where it does, or begin one.
@@ -340,7 +340,7 @@ class Coordinator:
                 job.join(begin.consumer)
                 self._jobs.append(job)
             self._of[begin.token] = job, begin.consumer
-            self._met = self._met or not (begin.alone or job.waits())
+            self._known.add(begin.consumer)
 
     def take(self, token: str, received: int) -> Taken | str | None:
         """Return what `SharedJob.take` does."""
@@ -379,7 +379,8 @@ class Coordinator:
             over = [job for job in self._jobs if job.over()]
             self._jobs = [job for job in self._jobs if job not in over]
             self._of = {token: of for token, of in self._of.items() if of[0] not in over}
-            self._met = self._met and bool(self._jobs)
+            if not self._jobs:
+                self._known.clear()
         for job in over:
             job.close()
 
@@ -417,11 +418,11 @@ class Coordinator:
                 )
 
     def _refuse_elsewhere(self, begin: Begin) -> None:
-        """Refuse one of those that do not begin together at all.
+        """Refuse one that joins for the first time, and not where it is waited for.
 
-        Later they may be anywhere: one has stopped early, or is late, or was started again.
+        Later it may be anywhere: it has stopped early, or was started again.
         """
-        if self._met or begin.alone:
+        if begin.consumer in self._known or begin.alone:
             return
         if any(job.waits_for(begin.consumer) for job in self._jobs):
             raise ValueError(

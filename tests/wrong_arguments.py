@@ -215,7 +215,8 @@ def dataset_calls(folder):
         "sample_from_datasets": {"datasets": [RANGE, RANGE], "weights": [0.5, 0.5], "seed": 1}
         | {"stop_on_empty_dataset": True, "rerandomize_each_iteration": True},
         "distribute": {"engine": "local", "num_workers": 1, "split": 2}
-        | {"deterministic": False, "lease_timeout": 9.0},
+        | {"deterministic": True, "lease_timeout": 9.0}
+        | {"shared": True, "name": "job", "num_consumers": 1, "consumer_index": 0},
         "save": {
             "path": folder / "written",
             "compression": None,

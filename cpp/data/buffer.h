@@ -33,6 +33,8 @@ class Buffer {
   bool foreign() const { return release_ != nullptr; }
   Releaser releaser() const { return release_; }
   void* context() const { return context_; }
+  // Whether no one may write, or others may read too.
+  bool constant() const { return constant_; }
   // Whether the holder of this reference may write. acquire: pairs with the release in Unref, so
   // that the last owner sees all writes.
   bool unique() const { return refs_.load(std::memory_order_acquire) == 1 && !constant_; }

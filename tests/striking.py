@@ -8,7 +8,9 @@ class Striking:
     """Raises KeyboardInterrupt where Python looks for signals, while it is entered.
 
     That is behind each call, when a function begins, and when a loop goes on, in code of files
-    whose path holds `folder`. `places`: the numbers of the looks at which it strikes.
+    whose path holds `folder`, but for what a `__del__` calls: Python has no one to pass an
+    exception of that on to, and only prints it. `places`: the numbers of the looks at which it
+    strikes.
     """
 
     def __init__(self, folder, places):
@@ -23,7 +25,7 @@ class Striking:
         sys.settrace(None)
 
     def call(self, frame, event, arg):
-        if self.folder not in frame.f_code.co_filename:
+        if self.folder not in frame.f_code.co_filename or _deletes(frame):
             return None
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
@@ -43,3 +45,11 @@ class Striking:
             return opcode
 
         return opcode
+
+
+def _deletes(frame):
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False

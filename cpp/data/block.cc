@@ -48,6 +48,16 @@ bool Block::CanBeAlone() const {
   return std::ranges::none_of(elements.front().leaves, boxed);
 }
 
+std::vector<bool> Block::own_columns() const {
+  std::vector<bool> own;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].own()) continue;
+    own.resize(columns.size());
+    own[i] = true;
+  }
+  return own;
+}
+
 Element Block::Row(int64_t row) const {
   if (!elements.empty()) return elements[static_cast<size_t>(row)];
   Element element;
@@ -74,7 +84,8 @@ Block Block::Slice(int64_t begin, int64_t count) const {
 }
 
 Block Block::SliceApart(int64_t first, int64_t count) const {
-  std::vector<std::vector<bool>> lone;  // before Slice refers to all of them
+  const std::vector<bool> own = own_columns();  // before Slice refers to all of them
+  std::vector<std::vector<bool>> lone;
   if (!stacked()) {
     for (int64_t row = first; row < first + count; ++row) {
       std::vector<bool>& leaves = lone.emplace_back();
@@ -85,6 +96,9 @@ Block Block::SliceApart(int64_t first, int64_t count) const {
     }
   }
   Block slice = Slice(first, count);
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i]) slice.columns[i].items = slice.columns[i].items.Alone();
+  }
   for (size_t row = 0; row < lone.size(); ++row) {
     std::vector<Tensor>& leaves = slice.elements[row].leaves;
     for (size_t i = 0; i < leaves.size(); ++i) {
@@ -95,6 +109,19 @@ Block Block::SliceApart(int64_t first, int64_t count) const {
     }
   }
   return slice;
+}
+
+void Block::BecomeConstant() {
+  auto become_constant = [](Tensor& leaf) {
+    if (!leaf.buffer() || leaf.storage() != Storage::kDense || leaf.shape().rank() == 0) return;
+    leaf = Tensor::View(leaf.dtype(), leaf.shape(), Buffer::Constant(leaf.buffer()), leaf.offset());
+  };
+  for (Column& column : columns) {
+    if (column.stacked() && column.items.shape().rank() > 1) become_constant(column.items);
+  }
+  for (Element& element : elements) {
+    for (Tensor& leaf : element.leaves) become_constant(leaf);
+  }
 }
 
 Block Block::Take(const std::vector<int64_t>& chosen) {

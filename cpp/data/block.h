@@ -49,12 +49,17 @@ struct Block {
   // pulls them one by one.
   bool CanBeAlone() const;
 
+  // Which columns are own; none if the vector is empty.
+  std::vector<bool> own_columns() const;
+
   // Without error and end:
   Element Row(int64_t row) const;
   Block Slice(int64_t first, int64_t count) const;
   // The same for someone who may write to arrays that no one else has: those are copied. Only where
   // no other thread takes references to the rows meanwhile.
   Block SliceApart(int64_t first, int64_t count) const;
+  // Whoever gets the rows may only read their arrays, however soon others let go of them.
+  void BecomeConstant();
   // Moves out the rows of these numbers, which ascend. All stay where they are when this throws.
   Block Take(const std::vector<int64_t>& chosen);
   // Brings the rows of columns into element form.

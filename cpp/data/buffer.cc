@@ -177,6 +177,19 @@ BufferRef Buffer::BorrowConstant(const void* data, size_t size, Releaser release
   return ref;
 }
 
+BufferRef Buffer::Part(BufferRef whole) {
+  BufferRef part = Borrow(whole->data(), whole->size(), [](void*, void*, size_t) {}, nullptr);
+  part->owners_ = new std::vector<BufferRef>;
+  part->owners_->push_back(std::move(whole));
+  return part;
+}
+
+BufferRef Buffer::Constant(BufferRef whole) {
+  BufferRef constant = Part(std::move(whole));
+  constant->constant_ = true;
+  return constant;
+}
+
 BufferRef Buffer::Allocate(size_t size, std::vector<BufferRef> owners) {
   BufferRef ref = Allocate(size);
   ref->owners_ = new std::vector<BufferRef>(std::move(owners));

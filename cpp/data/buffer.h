@@ -24,13 +24,17 @@ class Buffer {
   static BufferRef Borrow(void* data, size_t size, Releaser release, void* context);
   // The same for memory that others may read too, or that no one may write: it counts as shared.
   static BufferRef BorrowConstant(const void* data, size_t size, Releaser release, void* context);
+  // The memory of `whole` once more, for whoever alone uses a part of it: counts by itself.
+  static BufferRef Part(BufferRef whole);
+  // The same for whoever may only read it: counts as shared.
+  static BufferRef Constant(BufferRef whole);
   // Memory that other buffers own: keeps them all alive (rows of references stacked without a
   // copy).
   static BufferRef Allocate(size_t size, std::vector<BufferRef> owners);
 
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
-  bool foreign() const { return release_ != nullptr; }
+  bool foreign() const { return release_ != nullptr && !owners_; }
   Releaser releaser() const { return release_; }
   void* context() const { return context_; }
   // Whether the holder of this reference may write. acquire: pairs with the release in Unref, so

@@ -75,6 +75,11 @@ Column Column::Slice(int64_t begin, int64_t count) const {
   return {items, std::vector<int64_t>(first, first + count + 1)};
 }
 
+Column Column::Divide(int64_t begin, int64_t count) const {
+  const Tensor rows = items.Rows(begin, count);
+  return Tensor::View(rows.dtype(), rows.shape(), Buffer::Part(rows.buffer()), rows.offset());
+}
+
 Column Column::Take(const std::vector<int64_t>& rows) const {
   if (stacked()) return items.Take(rows);
   if (constant) return *this;

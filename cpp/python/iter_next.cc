@@ -29,11 +29,12 @@ PyObject* EmitRow(Run& run) {
   // A copy, and locals: making the value may run Python code, and with it other threads that come
   // by here.
   const StructureRef structure = stacked ? block.structure : block.elements[row].structure;
+  if (row == 0) run.own = block.own_columns();
   PyObject* few[kFewLeaves];
   std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
   PyObject** leaves = count > kFewLeaves ? many.data() : few;
   for (size_t i = 0; i < count; ++i) {
-    leaves[i] = stacked ? RowToPython(block.columns[i].items, row)
+    leaves[i] = stacked ? RowToPython(block.columns[i].items, row, i < run.own.size() && run.own[i])
                         : ToPython(std::move(block.elements[row].leaves[i]));
     if (!leaves[i]) {
       for (size_t j = 0; j < i; ++j) Py_DECREF(leaves[j]);

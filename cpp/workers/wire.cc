@@ -110,12 +110,6 @@ void MessageWriter::Put(const Tensor& tensor) {
   head_.UInt(at);
 }
 
-void MessageWriter::PutLeaf(const Tensor& leaf) {
-  bool alone = leaf.buffer() && leaf.storage() == Storage::kDense && leaf.buffer()->unique();
-  head_.Bool(alone);
-  Put(leaf);
-}
-
 void MessageWriter::PutSpec(ElementSpec spec) {
   std::string classes;
   std::string names = ClassNames(*spec.structure);
@@ -177,7 +171,7 @@ void MessageWriter::Put(const Block& block) {
   std::shared_ptr<const std::string> last;
   for (const Element& element : block.elements) {
     PutSpec(ElementSpec::Of(element));
-    for (const Tensor& leaf : element.leaves) PutLeaf(leaf);
+    for (const Tensor& leaf : element.leaves) Put(leaf);
     Origin origin = element.origin;
     VisitOrigin(head_, origin, last);
   }
@@ -265,7 +259,7 @@ ElementSpec MessageReader::TakeSpec() {
   return spec;
 }
 
-Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
+Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape, size_t few) {
   uint64_t at = 0;
   if (dtype.code == TypeCode::kObject) {
     uint64_t size = 0;
@@ -290,20 +284,9 @@ Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
   head_.UInt(at);
   if (shape.rank() == 0) return Tensor::ScalarBytes(dtype, bulk_->data() + at);
   if (shape.elements() == 0) return Tensor::Make(dtype, shape);
-  return Tensor::View(dtype, shape, bulk_, at);
-}
-
-Tensor MessageReader::TakeLeaf(DType dtype, const Shape& shape) {
-  bool alone = false;
-  head_.Bool(alone);
-  Tensor leaf = TakeTensor(dtype, shape);
-  if (!alone || !(leaf.buffer() == bulk_)) return leaf;
-  if (leaf.nbytes() <= kFewBytes) return leaf.Alone();
-  // No one else reads these bytes: the sender has copied them for this message.
-  auto* whole = new BufferRef(bulk_);
-  auto release = [](void* context, void*, size_t) { delete static_cast<BufferRef*>(context); };
-  return Tensor::View(dtype, shape, Buffer::Borrow(bulk_->data(), bulk_->size(), release, whole),
-                      leaf.offset());
+  const Tensor here = Tensor::View(dtype, shape, bulk_, at);
+  if (here.nbytes() <= few) return here.Alone();
+  return Tensor::View(dtype, shape, Buffer::Part(bulk_), at);
 }
 
 std::shared_ptr<Slab> MessageReader::TakeSlab(PeerHeap& heap) {
@@ -382,7 +365,7 @@ Block MessageReader::TakeBlock(const SlabRows& at) {
     const ElementSpec spec = TakeSpec();
     element.structure = spec.structure;
     for (const LeafSpec& leaf : spec.leaves) {
-      element.leaves.push_back(TakeLeaf(leaf.dtype, leaf.shape));
+      element.leaves.push_back(TakeTensor(leaf.dtype, leaf.shape, kFewBytes));
     }
     VisitOrigin(head_, element.origin, last);
     block.structure = element.structure;

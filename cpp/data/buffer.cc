@@ -166,6 +166,7 @@ BufferRef Buffer::Borrow(void* data, size_t size, Releaser release, void* contex
   auto* buffer = new Buffer;
   buffer->data_ = static_cast<uint8_t*>(data);
   buffer->size_ = size;
+  buffer->foreign_ = true;
   buffer->release_ = release;
   buffer->context_ = context;
   return BufferRef(buffer);
@@ -179,6 +180,7 @@ BufferRef Buffer::BorrowConstant(const void* data, size_t size, Releaser release
 
 BufferRef Buffer::Part(BufferRef whole) {
   BufferRef part = Borrow(whole->data(), whole->size(), [](void*, void*, size_t) {}, nullptr);
+  part->foreign_ = whole->foreign();
   part->owners_ = new std::vector<BufferRef>;
   part->owners_->push_back(std::move(whole));
   return part;

@@ -34,7 +34,7 @@ class Buffer {
 
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
-  bool foreign() const { return release_ != nullptr && !owners_; }
+  bool foreign() const { return foreign_; }
   Releaser releaser() const { return release_; }
   void* context() const { return context_; }
   // Whether the holder of this reference may write. acquire: pairs with the release in Unref, so
@@ -53,6 +53,7 @@ class Buffer {
   size_t size_ = 0;
   size_t capacity_ = 0;  // of pool memory
   bool constant_ = false;
+  bool foreign_ = false;
   Releaser release_ = nullptr;
   void* context_ = nullptr;
   std::vector<BufferRef>* owners_ = nullptr;

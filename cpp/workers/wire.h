@@ -89,8 +89,8 @@ class MessageReader {
 
  private:
   ElementSpec TakeSpec();
-  // Whoever gets an array may write to it: its bytes were copied for this message, which no one else
-  // reads. Up to `few` of them are copied once more, so that who keeps them keeps no more.
+  // Whoever gets an array may write to it: its bytes were copied for this message, which no one
+  // else reads. Up to `few` of them are copied once more, so that who keeps them keeps no more.
   Tensor TakeTensor(DType dtype, const Shape& shape, size_t few = 0);
   RowOrigins TakeOrigins();
 

@@ -32,6 +32,7 @@ class Peer(NamedTuple):
 
     title: str
     packages: tuple[str, ...] = ()  # installed in this order, one by one
+    alone: tuple[str, ...] = ()  # installed last, without what they require
     environment: str = ""  # of another peer, which has all that is needed
     built: bool = False  # penstock's own wheel comes first
 
@@ -50,6 +51,15 @@ PEERS = {
     "spdl": Peer("SPDL", (NUMPY, "spdl==0.8.0", *DECODING)),
     "dali": Peer("DALI (CPU)", (NUMPY, "nvidia-dali-cuda120==2.4.0")),
     "webdataset": Peer("WebDataset", (NUMPY, TORCH, "webdataset==1.0.2", *DECODING)),
+    "turboloader": Peer("TurboLoader", (NUMPY, "turboloader==2.39.0")),
+    "litdata": Peer(
+        "LitData",
+        (
+            *(NUMPY, TORCH, *DECODING, "boto3==1.44.8", "requests==2.34.2", "obstore==0.12.1"),
+            *("filelock==4.3.1", "lightning-utilities==0.15.3", "tifffile==2026.3.3"),
+        ),
+        alone=("litdata==0.2.76",),  # it asks for torchvision, which has no build for this torch
+    ),
     "plain": Peer("plain Python", (NUMPY, CRC, *DECODING)),
     "limit": Peer("limit", environment="plain"),
 }
@@ -101,6 +111,8 @@ def set_up(peer: str) -> None:
             _pip(place, "install", "--force-reinstall", "--no-deps", str(wheel))
         for package in PEERS[owner].packages:
             _pip(place, "install", package)
+        for package in PEERS[owner].alone:
+            _pip(place, "install", "--no-deps", package)
     except SetupError as error:
         failure.parent.mkdir(parents=True, exist_ok=True)
         failure.write_text(str(error))
@@ -112,7 +124,7 @@ def set_up(peer: str) -> None:
 def versions(peer: str) -> dict[str, str]:
     """Return the distributions of a peer's environment that the table names, with versions."""
     owner = PEERS[peer].environment or peer
-    names = [package.split("==")[0] for package in PEERS[owner].packages]
+    names = [line.split("==")[0] for line in (*PEERS[owner].packages, *PEERS[owner].alone)]
     if PEERS[owner].built:
         names.insert(0, "penstock")
     code = (
@@ -132,7 +144,7 @@ def clean_environ() -> dict[str, str]:
 
 def _contents(owner: str) -> str:
     """Describe what the environment should hold: packages, and for penstock its sources."""
-    lines = list(PEERS[owner].packages)
+    lines = [*PEERS[owner].packages, *PEERS[owner].alone]
     if PEERS[owner].built:
         lines.append(_digest())
     return "\n".join(lines)

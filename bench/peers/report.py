@@ -15,6 +15,7 @@ from bench.spread import Spread, lay_out, number
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 PLOTS = "benchmarks"  # the folder beside the page
+FIRST = "jpeg"  # the workload whose plot comes before all tables
 BEGIN = "<!-- From here to the end: written by `python -m bench.peers --report`. -->"
 
 # penstock's own forms, and what the table says of them.
@@ -75,6 +76,7 @@ def markdown(results: Sequence[Measured]) -> str:
     parts = [
         f"## Results of {dates[0] if len(dates) == 1 else f'{dates[0]} to {dates[-1]}'}",
         _machines(results),
+        *(_picture(measured) for measured in results if measured.name == FIRST),
         "### penstock and the best of the others",
         "MB: the peak memory of penstock, and the least of the other loaders except plain Python.",
         summary(results),
@@ -146,7 +148,8 @@ def _section(found: Measured) -> Iterator[str]:
     share = "; % is the share of the limit's speed" if workload.limit else ""
     yield f"Median (least to greatest) in {workload.unit}, {direction}{share}."
     yield lay_out(_by_peer(found, workload), markdown=True)
-    yield f"![{workload.title}]({PLOTS}/{found.name}.png)"
+    if found.name != FIRST:
+        yield _picture(found)
     if said := _failures(found):
         yield "\n".join(said)
     if workload.bound:
@@ -156,6 +159,10 @@ def _section(found: Measured) -> Iterator[str]:
         for peer, configuration in found.configurations.items()
     ]
     yield "Configurations:\n\n" + "\n".join(lines)
+
+
+def _picture(found: Measured) -> str:
+    return f"![{workloads.load(found.name).title}]({PLOTS}/{found.name}.png)"
 
 
 def _by_peer(found: Measured, workload: Workload) -> list[list[str]]:

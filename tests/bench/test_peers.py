@@ -366,6 +366,12 @@ def test_plots_are_pictures(tmp_path):
         assert picture.std() > 0.05
 
 
+def test_the_page_begins_with_the_rates_of_jpegs():
+    text = report.markdown([RESULTS[0], made_up("jpeg", limit=1e-4, penstock=2e-4, grain=3e-4)])
+    assert text.count("benchmarks/jpeg.png") == text.count("benchmarks/shuffle.png") == 1
+    assert text.index("benchmarks/jpeg.png") < text.index("|") < text.index("shuffle.png")
+
+
 def test_terminal_tables_name_the_unit_and_the_failure():
     text = report.terminal(RESULTS[0])
     assert "million elements/s" in text
@@ -385,7 +391,7 @@ def test_the_command_lists_and_refuses():
 
 def test_versions_are_pinned():
     for peer in environments.PEERS.values():
-        assert all("==" in package for package in peer.packages)
+        assert all("==" in package for package in (*peer.packages, *peer.alone))
         assert not (peer.environment and peer.packages)
     assert environments.PEERS["torch"].packages[1] == "torch==2.13.0"
     assert ps.__version__

@@ -360,11 +360,20 @@ class Browser:
         """Return the page as it is after `then`, a program that does what a reader would."""
         path = self._folder / file
         page.save_report(data, path)
-        if then:
-            text = read_page(path).replace("script-src", "script-src 'unsafe-inline'")
-            text = re.sub(r"'sha256-[^']*'", "", text)  # or it forbids what is inline
-            text = text.replace("</body>", f"<script>{{{then}}}</script></body>")
-            path.write_text(text, encoding="utf-8")
+        address = path.as_uri() + hash_
+        if not then:
+            return Shown(self._text_of(address, size, dark))
+        text = read_page(path).replace("script-src", "script-src 'unsafe-inline'")
+        text = re.sub(r"'sha256-[^']*'", "", text)  # or it forbids what is inline
+        text = text.replace("</body>", f"<script>{{{then}}}{SEEN}</script></body>")
+        path.write_text(text, encoding="utf-8")
+        for _ in range(10):
+            text = self._text_of(address, size, dark)
+            if "data-seen" in text:
+                return Shown(text)
+        raise AssertionError("the browser ended ten times before it had drawn what was done")
+
+    def _text_of(self, address, size, dark):
         result = subprocess.run(
             [
                 *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
@@ -372,7 +381,7 @@ class Browser:
                 f"--user-data-dir={self._folder / 'browser'}",
                 f"--window-size={size[0]},{size[1]}",
                 f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-                f"{path.as_uri()}{hash_}",
+                address,
             ],
             capture_output=True,
             text=True,
@@ -381,7 +390,15 @@ class Browser:
         )
         said = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
         assert said == []
-        return Shown(result.stdout)
+        return result.stdout
+
+
+# Two frames after the acts, what they changed is drawn, and the text that follows 250 ms later is
+# written. The browser's time runs ahead of its frames: on a busy machine it may end before them.
+SEEN = """
+requestAnimationFrame(() => requestAnimationFrame(
+  () => setTimeout(() => { document.body.dataset.seen = ""; }, 300)));
+"""
 
 
 class Shown:

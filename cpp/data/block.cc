@@ -58,6 +58,14 @@ std::vector<bool> Block::own_columns() const {
   return own;
 }
 
+Block Block::Divide(int64_t first, int64_t count, const std::vector<bool>& own) const {
+  Block part = Slice(first, count);
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i]) part.columns[i] = columns[i].Divide(first, count);
+  }
+  return part;
+}
+
 Element Block::Row(int64_t row) const {
   if (!elements.empty()) return elements[static_cast<size_t>(row)];
   Element element;
@@ -112,15 +120,11 @@ Block Block::SliceApart(int64_t first, int64_t count) const {
 }
 
 void Block::BecomeConstant() {
-  auto become_constant = [](Tensor& leaf) {
-    if (!leaf.buffer() || leaf.storage() != Storage::kDense || leaf.shape().rank() == 0) return;
-    leaf = Tensor::View(leaf.dtype(), leaf.shape(), Buffer::Constant(leaf.buffer()), leaf.offset());
-  };
   for (Column& column : columns) {
-    if (column.stacked() && column.items.shape().rank() > 1) become_constant(column.items);
+    if (column.rank() > 0) column.items.BecomeConstant();
   }
   for (Element& element : elements) {
-    for (Tensor& leaf : element.leaves) become_constant(leaf);
+    for (Tensor& leaf : element.leaves) leaf.BecomeConstant();
   }
 }
 
@@ -149,9 +153,15 @@ Block Block::Take(const std::vector<int64_t>& chosen) {
 
 void Block::Separate() {
   if (!stacked()) return;
+  const std::vector<bool> own = rows > 1 ? own_columns() : std::vector<bool>();
   std::vector<Element> separate;
   separate.reserve(static_cast<size_t>(rows));
-  for (int64_t row = 0; row < rows; ++row) separate.push_back(Row(row));
+  for (int64_t row = 0; row < rows; ++row) {
+    Element& element = separate.emplace_back(Row(row));
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (own[i]) element.leaves[i] = columns[i].Divide(row, 1).Row(0);
+    }
+  }
   elements = std::move(separate);
   columns.clear();
   slab = {};

@@ -51,6 +51,9 @@ struct Block {
 
   // Which columns are own; none if the vector is empty.
   std::vector<bool> own_columns() const;
+  // Rows of a block whose rows go to different users, each to one: arrays of the columns that are
+  // `own` stay so. That is what own_columns said before the first row went.
+  Block Divide(int64_t first, int64_t count, const std::vector<bool>& own) const;
 
   // Without error and end:
   Element Row(int64_t row) const;
@@ -62,7 +65,7 @@ struct Block {
   void BecomeConstant();
   // Moves out the rows of these numbers, which ascend. All stay where they are when this throws.
   Block Take(const std::vector<int64_t>& chosen);
-  // Brings the rows of columns into element form.
+  // Brings the rows of columns into element form; those of own columns are own.
   void Separate();
   // Joins `next`, which comes after these rows, if that copies nothing: elements of one structure
   // and the same dtypes, or the next rows of a slab. False, with nothing changed, otherwise.

@@ -181,8 +181,7 @@ BufferRef Buffer::BorrowConstant(const void* data, size_t size, Releaser release
 BufferRef Buffer::Part(BufferRef whole) {
   BufferRef part = Borrow(whole->data(), whole->size(), [](void*, void*, size_t) {}, nullptr);
   part->foreign_ = whole->foreign();
-  part->owners_ = new std::vector<BufferRef>;
-  part->owners_->push_back(std::move(whole));
+  part->whole_ = std::exchange(whole.buffer_, nullptr);
   return part;
 }
 
@@ -200,6 +199,7 @@ BufferRef Buffer::Allocate(size_t size, std::vector<BufferRef> owners) {
 
 void Buffer::Destroy() {
   delete std::exchange(owners_, nullptr);
+  BufferRef(std::exchange(whole_, nullptr));
   if (release_) {
     release_(context_, data_, size_);
     delete this;

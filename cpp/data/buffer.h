@@ -24,7 +24,8 @@ class Buffer {
   static BufferRef Borrow(void* data, size_t size, Releaser release, void* context);
   // The same for memory that others may read too, or that no one may write: it counts as shared.
   static BufferRef BorrowConstant(const void* data, size_t size, Releaser release, void* context);
-  // The memory of `whole` once more, for whoever alone uses a part of it: counts by itself.
+  // The memory of `whole` once more, for whoever alone uses a part of it: counts by itself. The
+  // caller makes sure that no one else refers to those bytes, now or later.
   static BufferRef Part(BufferRef whole);
   // The same for whoever may only read it: counts as shared.
   static BufferRef Constant(BufferRef whole);
@@ -57,6 +58,7 @@ class Buffer {
   Releaser release_ = nullptr;
   void* context_ = nullptr;
   std::vector<BufferRef>* owners_ = nullptr;
+  Buffer* whole_ = nullptr;  // a reference, of a part
   Buffer* next_free_ = nullptr;
   uint64_t generation_ = 0;  // fork generation of the pool it came from
 };

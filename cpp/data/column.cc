@@ -76,8 +76,10 @@ Column Column::Slice(int64_t begin, int64_t count) const {
 }
 
 Column Column::Divide(int64_t begin, int64_t count) const {
-  const Tensor rows = items.Rows(begin, count);
-  return Tensor::View(rows.dtype(), rows.shape(), Buffer::Part(rows.buffer()), rows.offset());
+  Tensor rows = items.Rows(begin, count);
+  const DType dtype = rows.dtype();
+  const size_t offset = rows.offset();
+  return Tensor::View(dtype, rows.shape(), Buffer::Part(rows.take_buffer()), offset);
 }
 
 Column Column::Take(const std::vector<int64_t>& rows) const {

@@ -27,10 +27,7 @@ Block PendingBlocks::Take(int64_t max_rows) {
     int64_t rows = std::min(left, max_rows);
     if (front.elements.empty()) {
       if (taken_ == 0) own_ = front.own_columns();
-      block = front.Slice(taken_, rows);
-      for (size_t i = 0; i < own_.size(); ++i) {
-        if (own_[i]) block.columns[i] = front.columns[i].Divide(taken_, rows);
-      }
+      block = front.Divide(taken_, rows, own_);
     } else {
       block.structure = front.structure;
       block.rows = rows;

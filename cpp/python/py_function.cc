@@ -432,6 +432,7 @@ class OngoingCoroutines final : public OngoingCalls {
     Attachment& gil = EnsureAttached();
     auto begun = std::make_shared<BegunRows>(BegunRows{std::move(rows), info, {}});
     if (retries_ > 0) begun->kept = begun->rows.SliceApart(0, begun->rows.rows);
+    if (info.tests) begun->rows.Separate();  // what one test keeps is not shared with other rows
     std::vector<Ended> failed;
     int64_t added = 0;
     {
@@ -532,7 +533,7 @@ class OngoingCoroutines final : public OngoingCalls {
         const std::optional<bool> answer = PyFunction::Answer(result, info);
         if (!answer) return false;
         call.results.push_back(Bools({*answer}));
-        call.tested = begun_->rows.Slice(row_, 1);
+        call.tested = Block::Of(std::move(begun_->rows.elements[static_cast<size_t>(row_)]));
         return true;
       }
       const RowPolicy policy = function_.Policy(info);

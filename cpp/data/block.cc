@@ -120,6 +120,7 @@ Block Block::SliceApart(int64_t first, int64_t count) const {
 }
 
 void Block::BecomeConstant() {
+  slab = {};  // a batch would be of this memory
   for (Column& column : columns) {
     if (column.rank() > 0) column.items.BecomeConstant();
   }

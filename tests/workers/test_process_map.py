@@ -19,6 +19,7 @@ import penstock as ps
 from compare import assert_same
 from contract import Boom, DatasetContract, Failure, steps
 from penstock import _core
+from spoiling import spoiled
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 
@@ -379,6 +380,10 @@ def of_one_size(x):
     return np.full((20, 30), x)
 
 
+async def passes(x):
+    return True
+
+
 # Enough elements for quick ones to travel together, several in a block.
 ELEMENTS = 40
 OWN = {
@@ -391,10 +396,20 @@ OWN = {
     "generator": lambda: ps.Dataset.from_generator(lambda: (np.arange(5) + i for i in range(40))),
     "shuffle": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).shuffle(4, seed=1),
     "filter": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).filter(lambda x: x[0, 0] % 3 > 0),
+    "async filter": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).filter(passes),
+    "same": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).prefetch(3).map(lambda x: x),
+    "rows of batches": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).batch(8).unbatch(),
+    "interleave": lambda: ps.Dataset.range(5).interleave(
+        lambda _: ps.Dataset.range(8).map(of_one_size), cycle_length=2
+    ),
     "take": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).prefetch(2).skip(1).take(21),
 }
 SHARED = {
     "slices": lambda: ps.Dataset.from_tensor_slices(np.zeros((ELEMENTS, 3))),
+    "window": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).window(4).flat_map(lambda w: w),
+    "slices in each": lambda: ps.Dataset.range(5).flat_map(
+        lambda _: ps.Dataset.from_tensor_slices(np.zeros((8, 3)))
+    ),
     "cache": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).cache(),
     "large cache": lambda: ps.Dataset.range(4).map(lambda x: np.zeros(20_000) + x).cache(),
 }
@@ -422,6 +437,46 @@ def test_whether_elements_are_writeable_does_not_depend_on_how_many_travel_toget
     ds = (OWN | SHARED)[name]()
     for _ in range(2):
         assert {flags(x) for x in ds} == {flags(x) for x in ds.prefetch(2)} == {name in OWN}
+
+
+def ones(x):
+    return np.full(3, x)
+
+
+async def notes_later(x):
+    NOTED.append(x)
+    return True
+
+
+def notes(x):
+    NOTED.append(x)
+    return True
+
+
+NOTED = []
+
+
+@pytest.mark.parametrize("predicate", [notes, notes_later])
+@pytest.mark.parametrize("calls", [None, 2])
+@pytest.mark.parametrize("ahead", [None, 3])
+def test_what_a_predicate_keeps_is_not_written_to(predicate, calls, ahead):
+    NOTED.clear()
+    ds = ps.Dataset.range(ELEMENTS).map(ones)
+    ds = ds if ahead is None else ds.prefetch(ahead)
+    came = [spoiled(x)[0] for x in ds.filter(predicate, num_parallel_calls=calls)]
+    wanted = [ones(x) for x in range(ELEMENTS)]
+    assert_same(came, wanted)
+    assert_same(sorted(NOTED, key=lambda x: x[0]), wanted)
+
+
+@pytest.mark.parametrize("passed", [1, 2, 5])
+def test_rows_after_those_that_were_passed_over_are_given_as_they_are(passed):
+    shared = np.zeros((ELEMENTS, 3))
+    ds = ps.Dataset.range(1).map(ones).concatenate(ps.Dataset.from_tensor_slices(shared))
+    it = iter(ds)
+    next(it)
+    it._pass_over(passed)
+    assert not any(x.flags.writeable for x in it)
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)

@@ -29,7 +29,8 @@ class RowCursor {
   // Moves the next row out.
   Element Take();
   // The same for someone who shows it to a function before it goes on: arrays that no one else has
-  // are its own, unless the function keeps them. For all rows of a block, and none was shown before.
+  // are its own, unless the function keeps them. For all rows of a block, and none was shown
+  // before.
   Element TakeOwn();
   // Moves these rows out of a block of which none was taken, and passes over the others. All stay
   // where they are when this throws.

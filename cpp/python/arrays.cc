@@ -174,8 +174,8 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor) {
         size_t offset =
             static_cast<size_t>(static_cast<uint8_t*>(PyArray_DATA(array)) - buffer->data());
         // A row of an own column stays own.
-        const bool part = sharing != Sharing::kBorrow && PyArray_ISWRITEABLE(array) &&
-                          !buffer->unique();
+        const bool part =
+            sharing != Sharing::kBorrow && PyArray_ISWRITEABLE(array) && !buffer->unique();
         *tensor = Tensor::View(dtype, shape, part ? Buffer::Part(buffer) : buffer, offset);
         return true;
       }

@@ -67,8 +67,12 @@ def _second(number, element):
     return element
 
 
+def _same(*parts):
+    return parts[0] if len(parts) == 1 else parts
+
+
 def _came(*parts):
-    return spoiled(parts[0] if len(parts) == 1 else parts)[0]
+    return spoiled(_same(*parts))[0]
 
 
 def without(bad, fails=False):
@@ -215,8 +219,11 @@ class DatasetContract:
         self.check([x for x, _ in first], self.wanted())
         if not self.reshuffles:
             self.check(list(ds), self.wanted())
-        mapped = self.make(variant).map(_came, num_parallel_calls=variant.calls)
-        self.check(list(mapped), self.wanted())
+        read, written = (
+            list(self.make(variant).map(function, num_parallel_calls=variant.calls))
+            for function in (_same, _came)
+        )
+        self.check(written, read)
 
     def test_the_end_comes_again_and_again(self):
         it = iter(self.make(Variant()))

@@ -114,12 +114,6 @@ void MessageWriter::Put(const Tensor& tensor) {
   head_.UInt(at);
 }
 
-void MessageWriter::PutLeaf(const Tensor& leaf) {
-  bool alone = leaf.buffer() && leaf.storage() == Storage::kDense && leaf.buffer()->unique();
-  head_.Bool(alone);
-  Put(leaf);
-}
-
 void MessageWriter::PutSpec(ElementSpec spec) {
   std::string classes;
   std::string names = ClassNames(*spec.structure);
@@ -181,7 +175,7 @@ void MessageWriter::Put(const Block& block) {
   std::shared_ptr<const std::string> last;
   for (const Element& element : block.elements) {
     PutSpec(ElementSpec::Of(element));
-    for (const Tensor& leaf : element.leaves) PutLeaf(leaf);
+    for (const Tensor& leaf : element.leaves) Put(leaf);
     Origin origin = element.origin;
     VisitOrigin(head_, origin, last);
   }
@@ -321,7 +315,7 @@ ElementSpec MessageReader::TakeSpec() {
   return spec;
 }
 
-Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
+Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape, size_t few) {
   uint64_t at = 0;
   if (dtype.code == TypeCode::kObject) {
     uint64_t size = 0;
@@ -350,24 +344,10 @@ Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
   if (shape.elements() == 0) return Tensor::Make(dtype, shape);
   const Found found =
       Find(at, static_cast<uint64_t>(shape.elements()) * static_cast<uint64_t>(dtype.itemsize));
-  return Tensor::View(dtype, shape, found.buffer, found.offset);
-}
-
-Tensor MessageReader::TakeLeaf(DType dtype, const Shape& shape) {
-  bool alone = false;
-  head_.Bool(alone);
-  Tensor leaf = TakeTensor(dtype, shape);
-  const bool taken = std::any_of(bulk_.begin(), bulk_.end(),
-                                 [&](auto& part) { return leaf.buffer() == part.second; });
-  if (!alone || !taken) return leaf;
-  if (leaf.nbytes() <= kFewBytes) return leaf.Alone();
-  const BufferRef bulk = leaf.buffer();
-  if (bulk->constant()) return leaf;
-  // No one else reads these bytes: the sender has copied them for this message.
-  auto* whole = new BufferRef(bulk);
-  auto release = [](void* context, void*, size_t) { delete static_cast<BufferRef*>(context); };
-  return Tensor::View(dtype, shape, Buffer::Borrow(bulk->data(), bulk->size(), release, whole),
-                      leaf.offset());
+  const Tensor here = Tensor::View(dtype, shape, found.buffer, found.offset);
+  if (here.nbytes() <= few) return here.Alone();
+  if (found.buffer->constant()) return here;
+  return Tensor::View(dtype, shape, Buffer::Part(found.buffer), found.offset);
 }
 
 std::shared_ptr<Slab> MessageReader::TakeSlab(PeerHeap& heap) {
@@ -446,7 +426,7 @@ Block MessageReader::TakeBlock(const SlabRows& at) {
     const ElementSpec spec = TakeSpec();
     element.structure = spec.structure;
     for (const LeafSpec& leaf : spec.leaves) {
-      element.leaves.push_back(TakeLeaf(leaf.dtype, leaf.shape));
+      element.leaves.push_back(TakeTensor(leaf.dtype, leaf.shape, kFewBytes));
     }
     VisitOrigin(head_, element.origin, last);
     block.structure = element.structure;

@@ -68,8 +68,6 @@ class MessageWriter {
 
  private:
   void Put(const Tensor& tensor);
-  // The same for the leaf of an element, with whether it is all that refers to its memory.
-  void PutLeaf(const Tensor& leaf);
   void PutSpec(ElementSpec spec);
   void PutOrigins(const RowOrigins& origins);
   uint64_t Bulk(const void* data, size_t size);
@@ -104,9 +102,9 @@ class MessageReader {
 
  private:
   ElementSpec TakeSpec();
-  Tensor TakeTensor(DType dtype, const Shape& shape);
-  // A leaf that was all that referred to its memory is so here too: who gets it may write to it.
-  Tensor TakeLeaf(DType dtype, const Shape& shape);
+  // Whoever gets an array may write to it: its bytes were copied for this message, which no one
+  // else reads. Up to `few` of them are copied once more, so that who keeps them keeps no more.
+  Tensor TakeTensor(DType dtype, const Shape& shape, size_t few = 0);
   RowOrigins TakeOrigins();
 
   // Where `size` bytes lie that the writer had at `at`.

@@ -294,6 +294,37 @@ def test_workers_that_end_while_they_are_idle_are_replaced():
     assert len(list(ds)) == 12
 
 
+def of_other_length(x):
+    return np.full(3 + (x >= 6), x)
+
+
+def text_or_number(x):
+    return np.full(3, x), np.array(["a", "bc"]) if x < 6 else np.full(2, -x)
+
+
+def one_or_two(x):
+    row = np.full(3, x)
+    return (row, row + 1) if x < 6 else (row, row + 1, row + 2)
+
+
+@pytest.mark.parametrize("function", [of_other_length, text_or_number, one_or_two])
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("numbers_", [range(12), range(11, -1, -1), [0, 6, 1, 7] * 3])
+def test_batches_of_rows_of_other_forms_are_those_of_threads(function, calls, numbers_):
+    def batches(executor):
+        ds = ps.Dataset.from_tensor_slices(np.array(numbers_))
+        ds = ds.map(function, num_parallel_calls=calls, executor=executor).batch(3)
+        # The places that rows are written to are learnt from those before, also of passes before.
+        return [step for _ in range(3) for step in steps(iter(ds))]
+
+    for made, wanted in zip(batches("process"), batches("thread"), strict=True):
+        if isinstance(wanted, Failure):
+            assert made.kind == wanted.kind
+            assert made.text.splitlines()[0] == wanted.text.splitlines()[0]
+        else:
+            assert_same(made, wanted)
+
+
 def hangs(x):
     if x == 2:
         time.sleep(60)

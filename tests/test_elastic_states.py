@@ -543,6 +543,35 @@ def test_states_that_do_not_belong_together_are_refused():
     assert ps.merge_states([alone]) == alone
 
 
+WHOLE = {
+    "penstock": 1,
+    "account": b"",
+    "shared": {"processes": 1, "batch_size": 1, "rows": 9},
+    "process": 0,
+    "batches": 2,
+    "order": {"samplers": []},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"shared": None}, "state 0 is damaged"),
+        ({"shared": {"processes": "2"}}, "state 0 is damaged"),
+        ({"shared": {"processes": 10**15, "batch_size": 1, "rows": 9}}, "states of all 10{15} pro"),
+        ({"process": [0]}, "state 0 is damaged"),
+        ({"batches": "2"}, "state 0 is damaged"),
+        ({"account": None}, "state 0 is damaged"),
+        ({"order": [1]}, "state 0 is damaged"),
+        ({"order": {"samplers": [3]}}, "state 0 is damaged"),
+    ],
+)
+def test_forged_states_of_loaders_are_refused(change, words):
+    assert ps.merge_states([WHOLE]) == WHOLE
+    with pytest.raises(ps.StateError, match=words):
+        ps.merge_states([WHOLE | change])
+
+
 # --- what a state says ---
 
 

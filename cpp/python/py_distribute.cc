@@ -156,20 +156,38 @@ class DistributeIterator final : public BlockIterator {
     }
     const std::shared_ptr<MadeRows> made = MadeRowsOfPython(rows);
     if (!made) throw Error(ErrorKind::kType, "distribute: a worker gave no rows");
-    ++received_;
-    Add(*made, first);
-    return std::nullopt;
+    if (std::vector<Block> blocks; OwnBlocks(*made, blocks)) {
+      ++received_;
+      Add(*made, std::move(blocks), first);
+      return std::nullopt;
+    }
+    return Failure(gil);
   }
 
-  void Add(const MadeRows& made, int64_t first) {
+  // The blocks of a lease, with an exception of this iterator's own. The job keeps the lease, and
+  // others may share it: an exception that was raised has the frames that it has left, and these
+  // have the iterator, which would never be dropped. With the GIL; false with an error set.
+  bool OwnBlocks(const MadeRows& made, std::vector<Block>& blocks) const {
+    for (Block block : made.blocks) {
+      block.end = false;  // the job says when all is over
+      if (block.error && block.error->foreign()) {
+        PyRef own = PyRef::Steal(
+            PyObject_CallMethod(data_->work(), "own_failure", "O",
+                                static_cast<PyObject*>(block.error->foreign().get())));
+        if (!own) return false;
+        block.error->Becomes(ToForeign(std::move(own)));
+      }
+      if (block.rows > 0 || block.error) blocks.push_back(std::move(block));
+    }
+    return true;
+  }
+
+  void Add(const MadeRows& made, std::vector<Block> blocks, int64_t first) {
     for (const auto& [steps, position] : made.marks) {
       trail_.Add(first + steps - position.steps, position.state);
     }
     at_ = first;
-    for (Block block : made.blocks) {
-      block.end = false;  // the job says when all is over
-      if (block.rows > 0 || block.error) waiting_.Add(std::move(block));
-    }
+    waiting_.Add(std::move(blocks));
     buffered(waiting_.steps());
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,8 +27,8 @@ def merged_loaders(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         _check(number, state, states[0])
     shared = states[0]["shared"]
     count = shared["processes"]
-    by_process = {state.get("process"): state for state in states}
-    if set(by_process) != set(range(count)) or len(states) != count:
+    by_process = {state["process"]: state for state in states}
+    if len(states) != count or set(by_process) != set(range(count)):
         raise StateError(
             f"merge_states: the states of all {count} processes were expected, each once, got "
             f"those of {', '.join(str(state.get('process')) for state in states)}"
@@ -67,6 +68,10 @@ def _check(number: int, state: Mapping[str, Any], first: Mapping[str, Any]) -> N
             "merge_states: dicts must be of DataLoader.state_dict with a DistributedSampler, whose "
             f"order does not depend on the number of processes; state {number} is not"
         )
+    if not _is_whole(state):
+        raise StateError(
+            f"merge_states: state {number} is damaged; use what state_dict returned unchanged"
+        )
     found = [
         f"{what} {state.get(what)!r}, not {first.get(what)!r}"
         for what in ("penstock", "shared", "drop_last")
@@ -79,6 +84,22 @@ def _check(number: int, state: Mapping[str, Any], first: Mapping[str, Any]) -> N
     if found:
         text = f"merge_states: state {number} is not of the same loader as state 0"
         raise StateError(f"{text}: {'; '.join(found)}", found)
+
+
+def _is_whole(state: Mapping[str, Any]) -> bool:
+    """Return whether a state has what is read here; it may come from a file that anyone wrote."""
+    shared, order = state["shared"], state.get("order") or {}
+    if not isinstance(shared, Mapping) or not isinstance(order, Mapping):
+        return False
+    found = [shared.get(name) for name in ("processes", "batch_size", "rows")]
+    found += [state["process"], state.get("batches"), order.get("begin", 0)]
+    samplers = order.get("samplers", ())
+    return (
+        isinstance(state.get("account"), bytes)
+        and all(isinstance(number, numbers.Integral) for number in found)
+        and isinstance(samplers, Sequence)
+        and all(isinstance(each, Mapping) for each in samplers)
+    )
 
 
 def _of_pass(state: Mapping[str, Any]) -> str:

@@ -291,6 +291,38 @@ def test_dropping_the_iterator_waits_for_no_function():
     wait_for_the_end_of_workers()
 
 
+class Unlike(Exception):
+    """An exception that copy cannot copy."""
+
+    def __init__(self, text, more):
+        super().__init__(text)
+        self.more = more
+
+
+def raises(x):
+    if x == 5:
+        raise Unlike("five", more=5)
+    return x
+
+
+@pytest.mark.parametrize("shared", [{}, {"shared": True, "num_consumers": 1, "consumer_index": 0}])
+def test_an_iterator_that_was_left_by_an_exception_is_dropped(shared, request):
+    wait_for_the_end_of_workers()  # of what other tests have dropped
+    ds = ps.Dataset.range(9).map(raises)
+    name = {"name": request.node.name} if shared else {}
+
+    def left():
+        it = iter(local(ds, 1, split=2, **shared, **name))
+        with pytest.raises(Unlike) as error:
+            list(it)
+        assert (error.value.args, error.value.more) == (("five",), 5)
+        assert "raise Unlike" in "".join(traceback.format_exception(error.value))
+
+    left()
+    gc.collect()
+    wait_for_the_end_of_workers()
+
+
 def test_the_end_ends_the_workers():
     wait_for_the_end_of_workers()  # of what other tests have dropped
     it = iter(local(ps.Dataset.range(9)))

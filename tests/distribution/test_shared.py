@@ -1,11 +1,13 @@
 """distribute(shared=True): what is made once for several consumers of this process."""
 
 import collections
+import gc
 import itertools
 import queue
 import random
 import threading
 import time
+import weakref
 
 import pytest
 from pipelines import draw, shown
@@ -416,6 +418,23 @@ def test_workers_end_with_the_last_consumer(request):
     assert not workers()
 
 
+def test_a_consumer_that_a_worker_error_has_ended_is_dropped(request, monkeypatch):
+    def broken(self, order):
+        raise OSError("no disk")
+
+    monkeypatch.setattr("penstock.distribution.making.Maker.make", broken)
+
+    def ended():
+        it = iter(shared(ps.Dataset.range(9), 1, 0, request.node.name))
+        with pytest.raises(ps.WorkerError, match="no disk"):
+            next(it)
+        return weakref.ref(it)
+
+    of_iterator = ended()
+    gc.collect()
+    assert of_iterator() is None
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_consumers_do_each_gets_its_elements_once_in_order(seed, request):
     def pipeline(index):
@@ -433,10 +452,14 @@ def test_whatever_consumers_do_each_gets_its_elements_once_in_order(seed, reques
             if state is not None:
                 it.set_state(state)
             ends = does.random() < 0.4
-            for _ in range(50 if ends else does.randrange(30)):
-                if (element := next(it, None)) is None:
-                    return got
-                got.append(shown(element))
+            try:
+                for _ in range(50 if ends else does.randrange(30)):
+                    if (element := next(it, None)) is None:
+                        return got
+                    got.append(shown(element))
+            except ValueError as error:  # all had left at once: then they should share one state
+                assert "restore one state in all" in str(error)
+                continue  # it is waited for no longer some time
             if does.random() < 0.3:
                 time.sleep(does.random())  # a step that takes long
             state = it.get_state()

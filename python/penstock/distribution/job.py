@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from penstock.distribution.failures import kept, own
 from penstock.distribution.leases import Leases, LostTooOften, Range, Result
 from penstock.distribution.making import Made, Order
 from penstock.distribution.settings import Settings
@@ -99,7 +100,7 @@ class Job:
             If a lease was lost too often, or workers do not start; each further call raises it.
         """
         if self._failure is not None:
-            raise self._failure
+            raise own(self._failure)
         if received > self._received and self._given is not None:
             self._leases.taken(self._given)
             self._received = received
@@ -108,9 +109,9 @@ class Job:
         except LostTooOften as lost:
             self._failure = _said(lost)
             self.close()
-            raise self._failure from None
+            raise own(self._failure) from None
         except WorkerError as error:  # they do not start
-            self._failure = error
+            self._failure = kept(error)
             self.close()
             raise
 

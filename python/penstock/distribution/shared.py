@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from penstock.dataset import Dataset
+from penstock.distribution.failures import kept, own
 from penstock.distribution.job import WAIT_SECONDS, Job, Taken
 from penstock.distribution.leases import Range
 from penstock.distribution.settings import Settings
@@ -271,7 +272,7 @@ class SharedJob:
             return 0, None, 0
         if found is None:
             if self._failure is not None:
-                raise self._failure
+                raise own(self._failure)
             return None
         self._changed.notify_all()  # there may be room now
         taken: Taken = found[0]
@@ -284,7 +285,7 @@ class SharedJob:
         try:
             taken = self._job.take(self._pass.made())  # only this thread adds
         except Exception as error:
-            failure = error
+            failure = kept(error)
         finally:
             with self._changed:
                 self._working = False

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.dataset import Dataset
+from penstock.distribution.failures import own
 from penstock.distribution.job import Job
 from penstock.distribution.settings import Settings
 from penstock.distribution.shared import SharedConsumer, local_coordinator
@@ -55,6 +56,10 @@ class Work:
 
             coordinator = RayCoordinator(settings.name)
         return SharedConsumer(coordinator, self._dataset, self._fingerprint, settings, place)
+
+    def own_failure(self, failure: BaseException) -> BaseException:
+        """Return an exception of a lease as one that a consumer may raise."""
+        return own(failure)
 
     def __repr__(self) -> str:
         settings = self._settings

@@ -171,9 +171,9 @@ class DistributeIterator final : public BlockIterator {
     for (Block block : made.blocks) {
       block.end = false;  // the job says when all is over
       if (block.error && block.error->foreign()) {
-        PyRef own = PyRef::Steal(
-            PyObject_CallMethod(data_->work(), "own_failure", "O",
-                                static_cast<PyObject*>(block.error->foreign().get())));
+        PyRef own =
+            PyRef::Steal(PyObject_CallMethod(data_->work(), "own_failure", "O",
+                                             static_cast<PyObject*>(block.error->foreign().get())));
         if (!own) return false;
         block.error->Becomes(ToForeign(std::move(own)));
       }

@@ -184,6 +184,36 @@ class TestEntropyDecoder:
             contents = encode(photo, quality=quality, optimize=optimize, subsampling=sampling)
             close(accurate(contents), pillow(contents))
 
+    @pytest.mark.parametrize("density", [0, 0.02, 0.2, 0.7, 1])
+    @pytest.mark.parametrize("sampling", SAMPLINGS)
+    def test_coefficients_that_are_not_wanted(self, sampling, density):
+        # Of blocks that become one pixel, and outside of windows; in images large enough that they
+        # are walked over with tables of their own.
+        for seed in range(2):
+            contents = self.made(sampling, seed, density, mcus=(20, 21))
+            reduced = Image.open(io.BytesIO(contents))
+            reduced.draft(None, tuple(side // 8 for side in reduced.size))
+            reduced = np.asarray(reduced).reshape((*reduced.size[::-1], -1))
+            close(accurate(contents, ratio=8), reduced)
+            whole = accurate(contents)
+            height, width, _ = whole.shape
+            window = [height - 9, width // 2, 9, 5]
+            part = ps.image.decode_and_crop_jpeg(
+                contents, window, dct_method="INTEGER_ACCURATE"
+            )
+            np.testing.assert_array_equal(part, whole[-9:, width // 2 : width // 2 + 5])
+
+    @pytest.mark.parametrize("short", [1, 3, 7])
+    def test_walking_over_codes_of_one_and_of_sixteen_bits(self, short):
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            dc = jpeg_writer.skewed(rng.permutation(jpeg_writer.DC_SYMBOLS).tolist(), short)
+            ac = jpeg_writer.skewed(rng.permutation(jpeg_writer.AC_SYMBOLS).tolist(), short)
+            contents = self.made("4:2:0", seed, 0.3, mcus=(20, 21), dc=dc, ac=ac)
+            reduced = Image.open(io.BytesIO(contents))
+            reduced.draft(None, tuple(side // 8 for side in reduced.size))
+            close(accurate(contents, ratio=8), np.asarray(reduced))
+
     def test_every_small_size(self, photo, encode):
         for height in range(1, 19):
             for width in (*range(1, 19), 33):

@@ -4,6 +4,7 @@
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_entropy.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -17,16 +18,23 @@ namespace {
 
 constexpr int kSymbolsPerRefill = 4;  // of at most kLookupBits bits each
 static_assert(kSymbolsPerRefill * kLookupBits <= 56);
+constexpr int kWalksPerRefill = 4;
+static_assert(kWalksPerRefill * kWalkBits <= 56);
+// After as many MCUs of which not all is wanted, tables to walk over them: as long as they take.
+constexpr int kMcusBeforeWalk = 256;
 
 class EntropyMcus final : public JpegMcus {
  public:
-  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column)
+  // `always`: also where tables may take longer than they save.
+  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, bool always)
       : JpegMcus(*info, first_column),
         theirs_(McuDecoderOf(info)),
         bits_(info->src->next_input_byte, info->src->next_input_byte + info->src->bytes_in_buffer),
         restart_interval_(info->restart_interval),
-        to_restart_(info->restart_interval) {
+        to_restart_(info->restart_interval),
+        walked_(always ? kMcusBeforeWalk - 1 : 0) {
     for (int i = 0; i < info->comps_in_scan; ++i) FillTables(*info, i);
+    dc_alone_ = std::ranges::any_of(blocks_, &Block::dc_alone);
     decode_mcu = OnMcu;
     SetMcuDecoder(info, this);
   }
@@ -35,6 +43,7 @@ class EntropyMcus final : public JpegMcus {
   struct Tables {
     const HuffmanTable* dc;
     const HuffmanTable* ac;
+    const WalkTable* walk = nullptr;  // over those of `ac`, once there is reason to have it
   };
 
   static boolean OnMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
@@ -49,6 +58,17 @@ class EntropyMcus final : public JpegMcus {
     auto& ac = ac_tables_[component.ac_tbl_no];
     if (!ac) FillAcTable(*info.ac_huff_tbl_ptrs[component.ac_tbl_no], *(ac = NewTable()));
     tables_[static_cast<size_t>(number)] = {dc.get(), ac.get()};
+    ac_numbers_[static_cast<size_t>(number)] = static_cast<size_t>(component.ac_tbl_no);
+  }
+  void FillWalkTables() {
+    for (size_t i = 0; i < tables_.size() && tables_[i].ac; ++i) {
+      auto& walk = walk_tables_[ac_numbers_[i]];
+      if (!walk) {
+        walk = std::make_unique_for_overwrite<WalkTable>();
+        FillWalkTable(*tables_[i].ac, *walk);
+      }
+      tables_[i].walk = walk.get();
+    }
   }
   static std::unique_ptr<HuffmanTable> NewTable() {
     return std::make_unique_for_overwrite<HuffmanTable>();
@@ -60,13 +80,18 @@ class EntropyMcus final : public JpegMcus {
       --to_restart_;
     }
     const bool wanted = Wanted(blocks);
+    if ((!wanted || dc_alone_) && ++walked_ == kMcusBeforeWalk) FillWalkTables();
     JpegBits bits = bits_;
     bool sound = true;
     for (int i = 0; i < block_count_; ++i) {
       const Block& block = blocks_[static_cast<size_t>(i)];
       const auto component = static_cast<size_t>(block.component);
-      JCOEF* out = wanted && block.wanted ? *blocks[i] : unwanted_;
-      sound &= DecodeBlock(bits, tables_[component], out, dc_[component]);
+      const Tables& tables = tables_[component];
+      const bool kept = wanted && block.wanted;
+      JCOEF* out = kept ? *blocks[i] : unwanted_;
+      sound &= DecodeDc(bits, tables, out, dc_[component]) &&
+               (tables.walk && (!kept || block.dc_alone) ? WalkAc(bits, tables, unwanted_)
+                                                         : DecodeAc(bits, *tables.ac, out));
     }
     if (!sound || !bits.Sound()) return false;
     bits_ = bits;
@@ -84,7 +109,7 @@ class EntropyMcus final : public JpegMcus {
   }
 
   // False at what is no code, or no coefficient of a block.
-  static bool DecodeBlock(JpegBits& bits, const Tables& tables, JCOEF* out, int& last_dc) {
+  static bool DecodeDc(JpegBits& bits, const Tables& tables, JCOEF* out, int& last_dc) {
     bits.Refill();
     const HuffmanEntry entry = tables.dc->entries[bits.Peek(kLookupBits)];
     bits.Take(entry & kEntryLength);
@@ -96,11 +121,11 @@ class EntropyMcus final : public JpegMcus {
     }
     last_dc += difference;
     out[0] = static_cast<JCOEF>(last_dc);
-    return last_dc == out[0] && DecodeAc(bits, *tables.ac, out);
+    return last_dc == out[0];
   }
 
-  static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out) {
-    uint32_t k = 1;
+  // From coefficient `k` on.
+  static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, uint32_t k = 1) {
     do {
       bits.Refill();
       for (int i = 0; i < kSymbolsPerRefill; ++i) {
@@ -120,6 +145,31 @@ class EntropyMcus final : public JpegMcus {
           if (k == DCTSIZE2 + kLast) bits.PutBack(table.end_code, table.end_length);
           return true;
         }
+      }
+    } while (k < DCTSIZE2);
+    return true;
+  }
+
+  // The same, several coefficients at a look, none of which is wanted.
+  static bool WalkAc(JpegBits& bits, const Tables& tables, JCOEF* unwanted) {
+    uint32_t k = 1;
+    do {
+      bits.Refill();
+      for (int i = 0; i < kWalksPerRefill; ++i) {
+        const WalkEntry walk = tables.walk->entries[bits.Peek(kWalkBits)];
+        if ((walk & kWalkLength) == 0) [[unlikely]] {
+          const HuffmanEntry entry = tables.ac->entries[bits.Peek(kLookupBits)];
+          bits.Take(entry & kEntryLength);
+          if (!DecodeLonger(bits, *tables.ac, entry, unwanted, k)) return false;
+          break;
+        }
+        // Where the last coefficient of all is among them, codes after it are of the next block.
+        if (k + CoefficientsOf(walk) >= DCTSIZE2) [[unlikely]] {
+          return DecodeAc(bits, *tables.ac, unwanted, k);
+        }
+        bits.Take(walk & kWalkLength);
+        k += CoefficientsOf(walk);
+        if (walk & kWalkEnds) return true;
       }
     } while (k < DCTSIZE2);
     return true;
@@ -178,6 +228,10 @@ class EntropyMcus final : public JpegMcus {
   size_t finished_ = 0;  // MCUs
   std::array<Tables, MAX_COMPS_IN_SCAN> tables_{};
   std::array<std::unique_ptr<HuffmanTable>, NUM_HUFF_TBLS> dc_tables_, ac_tables_;
+  std::array<size_t, MAX_COMPS_IN_SCAN> ac_numbers_{};  // which of them a component has
+  std::array<std::unique_ptr<WalkTable>, NUM_HUFF_TBLS> walk_tables_;
+  bool dc_alone_ = false;  // some blocks become one pixel
+  int walked_;             // MCUs of which not all is wanted
 };
 
 #endif
@@ -190,7 +244,7 @@ std::unique_ptr<JpegMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr info,
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
   constexpr size_t kLeastBytes = 1024;  // where filling the tables takes as long as they save
   if (IsBaseline(info) && (always || info->src->bytes_in_buffer >= kLeastBytes)) {
-    return std::make_unique<EntropyMcus>(info, first_column);
+    return std::make_unique<EntropyMcus>(info, first_column, always);
   }
 #endif
   return nullptr;

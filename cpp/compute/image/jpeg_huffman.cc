@@ -69,6 +69,29 @@ ShortCode CodeOfEndOfBlock(const JHUFF_TBL& codes) {
   return {};
 }
 
+// The whole codes in `bits`, kWalkBits of them.
+WalkEntry WalkOf(const HuffmanTable& codes, uint32_t bits) {
+  int taken = 0;
+  uint32_t coefficients = 0;
+  for (;;) {
+    // What is after the bits that are known are zeros, which are no part of a whole code.
+    const uint32_t next = bits << taken & ((1u << kWalkBits) - 1);
+    const HuffmanEntry entry = codes.entries[next >> (kWalkBits - kLookupBits)];
+    const int length = static_cast<int>(entry & kEntryLength), left = kWalkBits - taken;
+    const uint32_t zeros = ZerosOf(entry);
+    const bool ends = zeros == kEndOfBlock || (entry & kLast);
+    const int alone = entry & kLast ? length - codes.end_length : length;  // without the end
+    const uint32_t after = zeros == kEndOfBlock ? coefficients : coefficients + zeros + 1;
+    if (zeros == kLonger || alone > left || after >= DCTSIZE2) break;
+    coefficients = after;
+    taken += length > left ? alone : length;
+    if (ends && length <= left) {
+      return static_cast<WalkEntry>(coefficients << 6 | kWalkEnds | static_cast<uint32_t>(taken));
+    }
+  }
+  return static_cast<WalkEntry>(coefficients << 6 | static_cast<uint32_t>(taken));
+}
+
 }  // namespace
 
 void FillDcTable(const JHUFF_TBL& codes, HuffmanTable& table) {
@@ -96,6 +119,10 @@ void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table) {
       FillPrefix(table, code.code, code.length, EntryOf(code.length, kLonger, symbol));
     }
   });
+}
+
+void FillWalkTable(const HuffmanTable& codes, WalkTable& table) {
+  for (uint32_t bits = 0; bits < 1u << kWalkBits; ++bits) table.entries[bits] = WalkOf(codes, bits);
 }
 
 }  // namespace penstock

@@ -222,7 +222,7 @@ class Resized final : public RegionOp {
     // `pixels` live as long as what makes the output of them.
     made.begin = [&resize, image = std::move(image), shape = made.spec.shape,
                   pixels = Tensor()](const Region& wanted) mutable {
-      const Box box = Make(image, RatioFor(image.spec.shape, shape), pixels);
+      const Box box = MakePixels(image, RatioFor(image.spec.shape, shape), pixels);
       return resize.FromBox(pixels, box, shape, wanted);
     };
     return made;
@@ -230,7 +230,7 @@ class Resized final : public RegionOp {
 
  private:
   // Makes the image, or one of a lower resolution, and says where in that it lies.
-  static Box Make(const Unmade& image, int64_t ratio, Tensor& pixels) {
+  static Box MakePixels(const Unmade& image, int64_t ratio, Tensor& pixels) {
     const Shape& shape = image.spec.shape;
     if (ratio == 1 || !image.reduce) {
       pixels = Tensor::Make(image.spec.dtype, shape);

@@ -83,7 +83,7 @@ def decode_image(
         "channels": wanted,
         "dtype": np.dtype(dtype).name,
         "max_pixels": max_pixels,
-        "ratio": "auto" if ratio == "auto" else index(ratio),
+        "ratio": ratio if isinstance(ratio, str) else index(ratio),
     }
     if current_trace() is not None or not isinstance(contents, bytes):
         return call("image.decode_image", [contents], attributes)

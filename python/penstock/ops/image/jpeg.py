@@ -192,7 +192,7 @@ def _jpeg_attributes(
 ) -> dict[str, Any]:
     return {
         "channels": index(channels),
-        "ratio": "auto" if ratio == "auto" else index(ratio),
+        "ratio": ratio if isinstance(ratio, str) else index(ratio),
         "fancy_upscaling": bool(fancy_upscaling),
         "try_recover_truncated": bool(try_recover_truncated),
         "acceptable_fraction": float(acceptable_fraction),

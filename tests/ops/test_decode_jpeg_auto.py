@@ -185,7 +185,9 @@ class TestWindows:
 
         def function(ratio):
             def cropped(contents):
-                image = ps.image.decode_jpeg(contents, ratio=ratio)
+                image = ps.image.decode_jpeg(
+                    contents, ratio=ratio, dct_method="INTEGER_ACCURATE"
+                )
                 image = ps.image.crop_to_bounding_box(image, 101, 203, 333, 454)
                 return ps.image.resize(image, (37, 41), method, antialias=True)
 
@@ -194,8 +196,8 @@ class TestWindows:
         made, exact = one(function("auto"), contents), one(function(1), contents)
         red, green, blue = (made - exact)[3:-3, 3:-3].mean(axis=(0, 1))
         # By how many pixels of the whole image it has moved: the reduced one has pixels of 8.
-        assert abs(red - blue) / 2 / 0.3 < 0.25
-        assert abs(green - (red + blue) / 2) / 0.4 < 0.25
+        assert abs(red - blue) / 2 / 0.3 < 0.75
+        assert abs(green - (red + blue) / 2) / 0.4 < 0.75
         assert np.abs(made - exact).max() < 8
 
     def test_draws_are_those_of_full_resolution(self, contents):

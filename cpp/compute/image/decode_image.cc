@@ -110,7 +110,7 @@ class DecodeImage final : public RegionOp {
       return std::make_unique<ConvertedRows>(begin(region), made);
     };
     Unmade converted{{dtype_, shape}, std::move(begin), nullptr, widest};
-    if (image.reduce && IsFloating(dtype_.code)) {
+    if (image.reduce) {
       converted.reduce = [this, made = decoder.dtype, reduce = std::move(image.reduce)](
                              const Region& region, int64_t ratio) {
         Reduced part = reduce(region, ratio);

@@ -18,8 +18,10 @@ namespace {
 
 constexpr int kSymbolsPerRefill = 4;  // of at most kLookupBits bits each
 static_assert(kSymbolsPerRefill * kLookupBits <= 56);
-constexpr int kWalksPerRefill = 4;
-static_assert(kWalksPerRefill * kWalkBits <= 56);
+constexpr int kWalksPerRefill = 3, kWalksAfterDc = 1;
+static_assert(kWalksPerRefill * kWalkMost <= 56);
+constexpr int kMostOfDc = 16 + 15;  // bits of a code, and of its value
+static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
 // After as many MCUs of which not all is wanted, tables to walk over them: as long as they take.
 constexpr int kMcusBeforeWalk = 256;
 
@@ -48,7 +50,7 @@ class EntropyMcus final : public JpegMcus {
 
   static boolean OnMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
     auto& self = *static_cast<EntropyMcus*>(McuDecoderOf(info));
-    return self.Decode(blocks) ? TRUE : self.LeaveTo(info, blocks);
+    return self.Decode(*info, blocks) ? TRUE : self.LeaveTo(info, blocks);
   }
 
   void FillTables(const jpeg_decompress_struct& info, int number) {
@@ -60,12 +62,12 @@ class EntropyMcus final : public JpegMcus {
     tables_[static_cast<size_t>(number)] = {dc.get(), ac.get()};
     ac_numbers_[static_cast<size_t>(number)] = static_cast<size_t>(component.ac_tbl_no);
   }
-  void FillWalkTables() {
+  void FillWalkTables(const jpeg_decompress_struct& info) {
     for (size_t i = 0; i < tables_.size() && tables_[i].ac; ++i) {
       auto& walk = walk_tables_[ac_numbers_[i]];
       if (!walk) {
         walk = std::make_unique_for_overwrite<WalkTable>();
-        FillWalkTable(*tables_[i].ac, *walk);
+        FillWalkTable(*info.ac_huff_tbl_ptrs[ac_numbers_[i]], *walk);
       }
       tables_[i].walk = walk.get();
     }
@@ -74,13 +76,31 @@ class EntropyMcus final : public JpegMcus {
     return std::make_unique_for_overwrite<HuffmanTable>();
   }
 
-  bool Decode(JBLOCKROW* blocks) {
+  bool Decode(const jpeg_decompress_struct& info, JBLOCKROW* blocks) {
     if (restart_interval_ > 0) {
       if (to_restart_ == 0 && !Restart()) return false;
       --to_restart_;
     }
-    const bool wanted = Wanted(blocks);
-    if ((!wanted || dc_alone_) && ++walked_ == kMcusBeforeWalk) FillWalkTables();
+    const bool wanted = Wanted(blocks), walk = !wanted || dc_alone_;
+    if (walk && ++walked_ == kMcusBeforeWalk) FillWalkTables(info);
+    const bool sound = walk && tables_[0].walk ? DecodeBlocks<Part::kSome>(blocks, wanted)
+                                               : DecodeBlocks<Part::kAll>(blocks, wanted);
+    if (!sound) return false;
+    if (++column_ == columns_) column_ = 0;
+    ++finished_;
+    return true;
+  }
+
+  // What is decoded: each has functions of its own, called at one place, so that they become part of
+  // their callers and the bits stay in registers.
+  enum class Part : uint8_t {
+    kAll,   // all coefficients of MCUs
+    kSome,  // those that are wanted; the others are walked over
+    kRest,  // of a block
+  };
+
+  template <Part kPart>
+  bool DecodeBlocks(JBLOCKROW* blocks, bool wanted) {
     JpegBits bits = bits_;
     bool sound = true;
     for (int i = 0; i < block_count_; ++i) {
@@ -89,14 +109,15 @@ class EntropyMcus final : public JpegMcus {
       const Tables& tables = tables_[component];
       const bool kept = wanted && block.wanted;
       JCOEF* out = kept ? *blocks[i] : unwanted_;
-      sound &= DecodeDc(bits, tables, out, dc_[component]) &&
-               (tables.walk && (!kept || block.dc_alone) ? WalkAc(bits, tables, unwanted_)
-                                                         : DecodeAc(bits, *tables.ac, out));
+      sound &= DecodeDc<kPart>(bits, tables, out, dc_[component]);
+      if (kPart == Part::kSome && (!kept || block.dc_alone)) {
+        sound = sound && WalkAc(bits, tables, unwanted_);
+      } else {
+        sound = sound && DecodeAc<kPart>(bits, *tables.ac, out, 1);
+      }
     }
     if (!sound || !bits.Sound()) return false;
     bits_ = bits;
-    if (++column_ == columns_) column_ = 0;
-    ++finished_;
     return true;
   }
 
@@ -109,6 +130,7 @@ class EntropyMcus final : public JpegMcus {
   }
 
   // False at what is no code, or no coefficient of a block.
+  template <Part kPart>
   static bool DecodeDc(JpegBits& bits, const Tables& tables, JCOEF* out, int& last_dc) {
     bits.Refill();
     const HuffmanEntry entry = tables.dc->entries[bits.Peek(kLookupBits)];
@@ -125,7 +147,8 @@ class EntropyMcus final : public JpegMcus {
   }
 
   // From coefficient `k` on.
-  static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, uint32_t k = 1) {
+  template <Part kPart>
+  static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
     do {
       bits.Refill();
       for (int i = 0; i < kSymbolsPerRefill; ++i) {
@@ -135,7 +158,7 @@ class EntropyMcus final : public JpegMcus {
         if (k >= DCTSIZE2) [[unlikely]] {
           if (ZerosOf(entry) != kLonger) return ZerosOf(entry) == kEndOfBlock;
           k -= kLonger;
-          if (!DecodeLonger(bits, table, entry, out, k)) return false;
+          if (!DecodeLonger<kPart>(bits, table, entry, out, k)) return false;
           break;
         }
         out[kNatural[k]] = static_cast<JCOEF>(ValueOf(entry));
@@ -150,33 +173,41 @@ class EntropyMcus final : public JpegMcus {
     return true;
   }
 
-  // The same, several coefficients at a look, none of which is wanted.
+  // The same, several coefficients at a look, none of which is wanted. What was ready for the DC
+  // coefficient before is enough for the first ones.
   static bool WalkAc(JpegBits& bits, const Tables& tables, JCOEF* unwanted) {
     uint32_t k = 1;
-    do {
-      bits.Refill();
-      for (int i = 0; i < kWalksPerRefill; ++i) {
+    for (int walks = kWalksAfterDc;; walks = kWalksPerRefill) {
+      for (; walks > 0; --walks) {
         const WalkEntry walk = tables.walk->entries[bits.Peek(kWalkBits)];
-        if ((walk & kWalkLength) == 0) [[unlikely]] {
-          const HuffmanEntry entry = tables.ac->entries[bits.Peek(kLookupBits)];
-          bits.Take(entry & kEntryLength);
-          if (!DecodeLonger(bits, *tables.ac, entry, unwanted, k)) return false;
-          break;
-        }
+        const uint32_t after = k + CoefficientsOf(walk);
         // Where the last coefficient of all is among them, codes after it are of the next block.
-        if (k + CoefficientsOf(walk) >= DCTSIZE2) [[unlikely]] {
-          return DecodeAc(bits, *tables.ac, unwanted, k);
+        if (after >= DCTSIZE2 || (walk & kWalkLength) == 0) [[unlikely]] {
+          const Rest rest = DecodeRest(bits, *tables.ac, unwanted, k);
+          bits = rest.bits;
+          return rest.sound;
         }
         bits.Take(walk & kWalkLength);
-        k += CoefficientsOf(walk);
         if (walk & kWalkEnds) return true;
+        k = after;
       }
-    } while (k < DCTSIZE2);
-    return true;
+      bits.Refill();
+    }
+  }
+
+  struct Rest {
+    JpegBits bits;
+    bool sound;
+  };
+  // Of a block, from coefficient `k` on. With bits of its own: those of the caller stay in registers.
+  static Rest DecodeRest(JpegBits bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
+    const bool sound = DecodeAc<Part::kRest>(bits, table, out, k);
+    return {bits, sound};
   }
 
   // The rest of an entry that is kLonger, for the coefficient at `k`, which becomes that of the
   // next.
+  template <Part kPart>
   static bool DecodeLonger(JpegBits& bits, const HuffmanTable& table, HuffmanEntry entry,
                            JCOEF* out, uint32_t& k) {
     bits.Refill();

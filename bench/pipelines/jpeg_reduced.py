@@ -1,11 +1,11 @@
 """Large photographs at 224 x 224: decoded at the resolution that the resize needs, or in full.
 
-A photograph of 12 megapixels (4000 x 3000), as a camera writes it: one of the demo's is enlarged, gets
-the noise of a sensor, and is written with colour at half the resolution, at two qualities. A native
-function decodes it, whole or in a random resized crop, resizes it and makes float32 of it, with
-``decode_jpeg(ratio="auto")`` and with ``ratio=1``. The difference is that of the pixels from those of
-the whole image resized with antialiasing, as a mean in units of 255; without it, decoding in full has
-one, too.
+A photograph of 12 megapixels (4000 x 3000): one of the demo's is enlarged, gets the noise of a
+sensor, and is written with colour at half the resolution, at two qualities. A native function
+decodes it, whole or in a random resized crop, resizes it and makes float32 of it, with
+``decode_jpeg(ratio="auto")`` and with ``ratio=1``. The difference is that of the pixels from those
+of the whole image resized with antialiasing, as a mean in units of 255; without antialiasing,
+decoding in full has one, too.
 """
 
 from __future__ import annotations

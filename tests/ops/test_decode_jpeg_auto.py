@@ -1,4 +1,4 @@
-"""decode_jpeg(ratio="auto"): a lower resolution for the resize that follows, in native functions."""
+"""decode_jpeg(ratio="auto"): a lower resolution for the resize after it, in native functions."""
 
 import io
 
@@ -158,9 +158,13 @@ class TestWindows:
         rng = np.random.default_rng(0)
         for _ in range(40):
             h, w = (int(rng.integers(20, side + 1)) for side in shape)
-            y, x = (int(rng.integers(0, side - s + 1)) for side, s in zip(shape, (h, w)))
+            y, x = (
+                int(rng.integers(0, side - s + 1)) for side, s in zip(shape, (h, w), strict=True)
+            )
             size = tuple(rng.integers(1, 90, 2).tolist())
-            ratio = max(k for k in (1, 2, 4, 8) if k == 1 or (k * size[0] <= h and k * size[1] <= w))
+            ratio = max(
+                k for k in (1, 2, 4, 8) if k == 1 or (k * size[0] <= h and k * size[1] <= w)
+            )
             scaled = ps.image.decode_jpeg(contents, ratio=ratio)
             wanted = bilinear(scaled, (y / ratio, x / ratio, h / ratio, w / ratio), size)
 
@@ -174,7 +178,11 @@ class TestWindows:
                 image = ps.image.decode_and_crop_jpeg(contents, box, ratio="auto")
                 return ps.image.resize(image, size)
 
-            for function in (resizing(size, between=boxed), resizing(size, between=sliced), decoded):
+            for function in (
+                resizing(size, between=boxed),
+                resizing(size, between=sliced),
+                decoded,
+            ):
                 np.testing.assert_allclose(one(function, contents), wanted, atol=2e-3)
 
     @pytest.mark.parametrize("method", METHODS)
@@ -185,9 +193,7 @@ class TestWindows:
 
         def function(ratio):
             def cropped(contents):
-                image = ps.image.decode_jpeg(
-                    contents, ratio=ratio, dct_method="INTEGER_ACCURATE"
-                )
+                image = ps.image.decode_jpeg(contents, ratio=ratio, dct_method="INTEGER_ACCURATE")
                 image = ps.image.crop_to_bounding_box(image, 101, 203, 333, 454)
                 return ps.image.resize(image, (37, 41), method, antialias=True)
 
@@ -213,7 +219,9 @@ class TestWindows:
 
         made = native(function("auto"), [contents] * 30)
         exact = native(function(1), [contents] * 30)
-        different = [np.abs(one[0] - other[0]).mean() * 255 for one, other in zip(made, exact)]
+        different = [
+            np.abs(one[0] - other[0]).mean() * 255 for one, other in zip(made, exact, strict=True)
+        ]
         assert max(different) < 6  # another window or side would be 40
         assert np.mean(different) > 0
         assert_same([each[1:] for each in made], [each[1:] for each in exact])
@@ -303,7 +311,9 @@ class TestFiles:
         "4:2:2": {"subsampling": "4:2:2"},
         "cmyk": {"mode": "CMYK"},
         "restarts": {"restart_marker_blocks": 7},
-        "orientation": {"exif": b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"},
+        "orientation": {
+            "exif": b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"
+        },
     }
 
     @pytest.mark.parametrize("kind", KINDS)

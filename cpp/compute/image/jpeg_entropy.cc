@@ -22,8 +22,8 @@ constexpr int kWalksPerRefill = 3, kWalksAfterDc = 1;
 static_assert(kWalksPerRefill * kWalkMost <= 56);
 constexpr int kMostOfDc = 16 + 15;  // bits of a code, and of its value
 static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
-// After as many MCUs of which not all is wanted, tables to walk over them: as long as they take.
-constexpr int kMcusBeforeWalk = 256;
+// Tables to walk over what is not wanted take as long to fill as they save in about as many MCUs.
+constexpr int kMcusBeforeWalk = 2048;
 
 class EntropyMcus final : public JpegMcus {
  public:
@@ -91,8 +91,8 @@ class EntropyMcus final : public JpegMcus {
     return true;
   }
 
-  // What is decoded: each has functions of its own, called at one place, so that they become part of
-  // their callers and the bits stay in registers.
+  // What is decoded: each has functions of its own, called at one place, so that they become part
+  // of their callers and the bits stay in registers.
   enum class Part : uint8_t {
     kAll,   // all coefficients of MCUs
     kSome,  // those that are wanted; the others are walked over
@@ -199,7 +199,8 @@ class EntropyMcus final : public JpegMcus {
     JpegBits bits;
     bool sound;
   };
-  // Of a block, from coefficient `k` on. With bits of its own: those of the caller stay in registers.
+  // Of a block, from coefficient `k` on. With bits of its own: those of the caller stay in
+  // registers.
   static Rest DecodeRest(JpegBits bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
     const bool sound = DecodeAc<Part::kRest>(bits, table, out, k);
     return {bits, sound};

@@ -51,7 +51,7 @@ class JpegMcus : public JpegMcuDecoder {
  protected:
   struct Block {
     int component;
-    bool wanted;   // by the colours that are asked for
+    bool wanted;    // by the colours that are asked for
     bool dc_alone;  // it becomes one pixel
   };
 

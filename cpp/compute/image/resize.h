@@ -39,8 +39,7 @@ struct Extents {
 // TensorFlow's ResizeBilinear with half-pixel centers, operation by operation. The images outlive
 // what is returned, here and below.
 std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
-                                   const Extents& part, const ImageBatch& to,
-                                   const Region& region);
+                                   const Extents& part, const ImageBatch& to, const Region& region);
 
 // For each output position, its inputs [first, first + count) and their weights.
 struct Filter {

@@ -189,8 +189,8 @@ class Mapped final : public RegionOp {
     std::vector<Tensor> inputs = own;
     inputs[pair_.image_input] = ShapeAlone(part.spec);
     LeafSpec spec = op.Output(inputs);
-    auto rows = std::make_unique<MappedRows>(std::move(part.rows), part.spec, op,
-                                             pair_.image_input, own, key);
+    auto rows = std::make_unique<MappedRows>(std::move(part.rows), part.spec, op, pair_.image_input,
+                                             own, key);
     return {std::move(spec), std::move(rows), part.box};
   }
 

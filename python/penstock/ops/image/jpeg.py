@@ -79,8 +79,9 @@ def decode_jpeg(
     same part of the picture from it. Pixels are therefore **not those of the plain function**, in
     which the ratio is 1. `resize`, `resize_with_pad` and `random_resized_crop` count, by every
     method but ``"nearest"``. Crops may come before the resize, and after them `cast`,
-    `convert_image_dtype` and ``+ - * /`` with numbers, where the results are floats. Sizes are those
-    of the whole image, for `shape` and for the windows of crops. In all other cases the ratio is 1.
+    `convert_image_dtype` and ``+ - * /`` with numbers, where the results are floats. Sizes are
+    those of the whole image, for `shape` and for the windows of crops. In all other cases the ratio
+    is 1.
     :doc:`/guides/native` says what it saves, and how far the pixels differ.
 
     Examples

@@ -112,7 +112,8 @@ def test_figures_are_json_for_programs(pictures, tmp_path, capsys):
     assert told["forms"][-1]["verdict"]
     assert told["skipped"] == []
     assert Path(told["picture"]) == out
-    assert out.exists() and Path(told["report"]).exists()
+    assert out.exists()
+    assert Path(told["report"]).exists()
 
 
 def test_picture_has_its_place_when_none_is_given(pictures, tmp_path):

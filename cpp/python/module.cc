@@ -116,9 +116,10 @@ void BindProcess(py::module_& module) {
       .def("enter", &KeyScope::Enter)
       .def("exit", &KeyScope::Exit);
   module.def("clear_seed", &ClearGlobalSeed);
-  module.def("build_info", &BuildInfo,
-             "Return version, compiler, C++ standard and codecs of this build, and the instructions "
-             "it uses.");
+  module.def(
+      "build_info", &BuildInfo,
+      "Return version, compiler, C++ standard and codecs of this build, and the instructions "
+      "it uses.");
   module.def("instruction_sets", &InstructionSets);
   module.def("use_instructions",
              [](const std::string& name) { SetInstructionSet(InstructionSetNamed(name)); });

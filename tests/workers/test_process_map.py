@@ -475,16 +475,6 @@ def test_what_a_predicate_keeps_is_not_written_to(predicate, calls, ahead):
     assert_same(sorted(NOTED, key=lambda x: x[0]), wanted)
 
 
-@pytest.mark.parametrize("passed", [1, 2, 5])
-def test_rows_after_those_that_were_passed_over_are_given_as_they_are(passed):
-    shared = np.zeros((ELEMENTS, 3))
-    ds = ps.Dataset.range(1).map(ones).concatenate(ps.Dataset.from_tensor_slices(shared))
-    it = iter(ds)
-    next(it)
-    it._pass_over(passed)
-    assert not any(x.flags.writeable for x in it)
-
-
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_function_that_is_called_again_may_write_to_the_same_values(executor, tmp_path):
     def adds_one_at_the_second_try(x):

@@ -233,7 +233,8 @@ def _draw(runs: list[Run], arguments: argparse.Namespace) -> dict[str, str]:
 
 def _skipped(runs: list[Run]) -> list[str]:
     """Return what could not be used, once each."""
-    return sorted(set(max((run.skipped for run in runs), key=len)))
+    skipped = max((run.skipped for run in runs), key=len)
+    return sorted(set(skipped))
 
 
 def _subtitle(arguments: argparse.Namespace) -> str:

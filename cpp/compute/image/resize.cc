@@ -20,7 +20,8 @@ class Resize final : public ResizeOp {
       : method_(args.Text("method")),
         preserve_aspect_ratio_(args.Bool("preserve_aspect_ratio")),
         antialias_(args.Bool("antialias")) {
-    if (method_ != "nearest" && FilterOf(method_, antialias_, Extent::Whole(1), 1).spans.empty()) {
+    if (method_ != "nearest" &&
+        FilterOf(method_, antialias_, AxisPart::Whole(1), 1).spans.empty()) {
       throw Error(ErrorKind::kInvalidArgument,
                   "resize: method must be 'bilinear', 'nearest', 'bicubic', 'area', 'lanczos3', "
                   "'lanczos5', 'gaussian' or 'mitchellcubic', got '{}'",
@@ -47,7 +48,7 @@ class Resize final : public ResizeOp {
     Unmade made{{nearest() ? images.dtype() : DType::Of(TypeCode::kFloat32),
                  ResizedShape(images.shape(), to.height, to.width)}};
     auto begin = [this, images, from, to](const Region& region) {
-      return Begin(images, from, Extents::Whole(from), to, region);
+      return Begin(images, from, AxisParts::Whole(from), to, region);
     };
     if (nearest()) {
       made.all = [images, from, to](Tensor& out) {
@@ -71,15 +72,15 @@ class Resize final : public ResizeOp {
   std::unique_ptr<Rows> FromBox(const Tensor& image, const Box& box, const Shape& made,
                                 const Region& region) const override {
     const ImageBatch from = kImages.Images(image);
-    const Extents part{{from.height, static_cast<float>(box.y), static_cast<float>(box.height)},
-                       {from.width, static_cast<float>(box.x), static_cast<float>(box.width)}};
+    const AxisParts part{{from.height, static_cast<float>(box.y), static_cast<float>(box.height)},
+                         {from.width, static_cast<float>(box.x), static_cast<float>(box.width)}};
     return Begin(image, from, part, {1, made[0], made[1], from.channels}, region);
   }
 
  private:
   bool nearest() const { return method_ == "nearest"; }
 
-  std::unique_ptr<Rows> Begin(const Tensor& images, const ImageBatch& from, const Extents& part,
+  std::unique_ptr<Rows> Begin(const Tensor& images, const ImageBatch& from, const AxisParts& part,
                               const ImageBatch& to, const Region& region) const {
     if (method_ == "bilinear" && !antialias_) return BilinearRows(images, from, part, to, region);
     return FilteredRows(images, from, FilterOf(method_, antialias_, part.rows, to.height),

@@ -19,19 +19,19 @@ void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, con
 
 // What is resized of an axis of so many pixels: `length` of them from `begin` on. Pixels of which
 // only a part lies within that count as its neighbours.
-struct Extent {
+struct AxisPart {
   int64_t pixels;
   float begin, length;
 
-  static Extent Whole(int64_t pixels) { return {pixels, 0, static_cast<float>(pixels)}; }
+  static AxisPart Whole(int64_t pixels) { return {pixels, 0, static_cast<float>(pixels)}; }
 };
 
 // Of both axes.
-struct Extents {
-  Extent rows, columns;
+struct AxisParts {
+  AxisPart rows, columns;
 
-  static Extents Whole(const ImageBatch& images) {
-    return {Extent::Whole(images.height), Extent::Whole(images.width)};
+  static AxisParts Whole(const ImageBatch& images) {
+    return {AxisPart::Whole(images.height), AxisPart::Whole(images.width)};
   }
 };
 
@@ -39,7 +39,8 @@ struct Extents {
 // TensorFlow's ResizeBilinear with half-pixel centers, operation by operation. The images outlive
 // what is returned, here and below.
 std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
-                                   const Extents& part, const ImageBatch& to, const Region& region);
+                                   const AxisParts& part, const ImageBatch& to,
+                                   const Region& region);
 
 // For each output position, its inputs [first, first + count) and their weights.
 struct Filter {
@@ -50,7 +51,7 @@ struct Filter {
 // How a part of an axis becomes one of `to` pixels by the method of that name: as TensorFlow's
 // ResizeBicubic and ResizeArea, or, for the other methods and for all with `antialias`, its
 // ScaleAndTranslate. Empty for an unknown name.
-Filter FilterOf(const std::string& method, bool antialias, const Extent& from, int64_t to);
+Filter FilterOf(const std::string& method, bool antialias, const AxisPart& from, int64_t to);
 
 // The same through two filters, rows first. Sums are made in the order of the inputs.
 std::unique_ptr<Rows> FilteredRows(const Tensor& images, const ImageBatch& from, Filter rows,

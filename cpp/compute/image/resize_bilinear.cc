@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-std::vector<Tap> Taps(const Extent& from, int64_t to, int64_t step) {
+std::vector<Tap> Taps(const AxisPart& from, int64_t to, int64_t step) {
   std::vector<Tap> taps(static_cast<size_t>(to));
   float scale = from.length / static_cast<float>(to);
   for (int64_t i = 0; i < to; ++i) {
@@ -31,7 +31,7 @@ std::vector<Tap> Taps(const Extent& from, int64_t to, int64_t step) {
 // One image after another, row by row.
 class Bilinear final : public Rows {
  public:
-  Bilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const Extents& part,
+  Bilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const AxisParts& part,
            const ImageBatch& to, const Region& region)
       : in_(in),
         in_row_(from.width * from.channels),
@@ -113,7 +113,7 @@ class Bilinear final : public Rows {
 }  // namespace
 
 std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
-                                   const Extents& part, const ImageBatch& to,
+                                   const AxisParts& part, const ImageBatch& to,
                                    const Region& region) {
   return std::make_unique<Bilinear>(images.data(), images.dtype().code, from, part, to, region);
 }

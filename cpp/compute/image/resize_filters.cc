@@ -61,7 +61,7 @@ void AddSpan(Filter& filter, int64_t first, const std::vector<float>& weights) {
 }
 
 // ScaleAndTranslate of TensorFlow.
-Filter Sampled(const FilterKernel& kernel, bool antialias, const Extent& from, int64_t to) {
+Filter Sampled(const FilterKernel& kernel, bool antialias, const AxisPart& from, int64_t to) {
   Filter filter;
   const float inverse = 1.0f / (static_cast<float>(to) / from.length);
   const float widening = antialias ? std::max(inverse, 1.0f) : 1.0f;
@@ -85,7 +85,7 @@ Filter Sampled(const FilterKernel& kernel, bool antialias, const Extent& from, i
 
 // ResizeBicubic of TensorFlow with half-pixel centers: four pixels around a position that is
 // rounded to 1/1024; pixels outside of the image count nothing.
-Filter Bicubic(const Extent& from, int64_t to) {
+Filter Bicubic(const AxisPart& from, int64_t to) {
   Filter filter;
   constexpr float kPlaces = 1024;
   const float scale = from.length / static_cast<float>(to);
@@ -109,7 +109,7 @@ Filter Bicubic(const Extent& from, int64_t to) {
 }
 
 // ResizeArea of TensorFlow: each input pixel weighs as much as lies within the output pixel.
-Filter Area(const Extent& from, int64_t to) {
+Filter Area(const AxisPart& from, int64_t to) {
   Filter filter;
   const float scale = from.length / static_cast<float>(to);
   for (int64_t i = 0; i < to; ++i) {
@@ -131,7 +131,7 @@ Filter Area(const Extent& from, int64_t to) {
 
 }  // namespace
 
-Filter FilterOf(const std::string& method, bool antialias, const Extent& from, int64_t to) {
+Filter FilterOf(const std::string& method, bool antialias, const AxisPart& from, int64_t to) {
   auto sampled = [&](FilterKernel kernel) { return Sampled(kernel, antialias, from, to); };
   if (method == "area") return Area(from, to);
   if (method == "bicubic") return antialias ? sampled({2, KeysCubic<float>}) : Bicubic(from, to);

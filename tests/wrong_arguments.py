@@ -429,7 +429,7 @@ def image_calls():
         "crop_to_bounding_box": {**image, **box},
         "decode_and_crop_jpeg": {**jpeg, "crop_window": [0, 0, 2, 2]},
         "decode_image": {"contents": JPEG, "channels": 3, "dtype": np.uint8, "max_pixels": 1000}
-        | {"expand_animations": True},
+        | {"expand_animations": True, "ratio": 1},
         "decode_jpeg": jpeg,
         "decode_png": {"contents": PNG, "channels": 3, "dtype": np.uint8, "max_pixels": 1000},
         "encode_jpeg": {**image, "format": "rgb", "quality": 90, "progressive": False}

@@ -222,6 +222,8 @@ class Op:
     def outputs(self) -> int: ...
     @property
     def random(self) -> bool: ...
+    @property
+    def reduces(self) -> bool: ...  # the resolution is chosen for the resize after it
 
 def flatten(nested: Any) -> list[Any]: ...
 def program(
@@ -231,12 +233,14 @@ def program(
     result: Any,
     results: Sequence[int],
     reader: NativeFunction | None,
+    exact: bool,
 ) -> NativeFunction: ...
 def checked(
     program: NativeFunction,
     plain: Callable[..., Any],
     count: int,
     compare: Callable[[int, Any, Any], None],
+    exact: NativeFunction | None,
 ) -> NativeFunction: ...
 def same_nesting(arg0: Any, arg1: Any, /) -> bool: ...
 def debugged(program: NativeFunction, plain: Callable[..., Any]) -> NativeFunction: ...

@@ -13,6 +13,7 @@ import pytest
 
 import penstock as ps
 from compare import assert_fits, assert_same, assert_same_unordered
+from spoiling import spoiled
 
 MOST_STATE = 4096  # bytes
 MOST_STEPS = 10_000  # an iterator that never ends must not hang the tests
@@ -64,6 +65,14 @@ def _keep_all_but(bad, fails, number, element):
 
 def _second(number, element):
     return element
+
+
+def _same(*parts):
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _came(*parts):
+    return spoiled(_same(*parts))[0]
 
 
 def without(bad, fails=False):
@@ -203,6 +212,18 @@ class DatasetContract:
             assert_same_unordered(second, first)
         else:
             self.check(second, first)
+
+    def test_what_is_written_to_an_element_is_seen_nowhere_else(self, variant):
+        ds = self.make(variant)
+        first = [spoiled(x) for x in ds]  # all of them are held
+        self.check([x for x, _ in first], self.wanted())
+        if not self.reshuffles:
+            self.check(list(ds), self.wanted())
+        read, written = (
+            list(self.make(variant).map(function, num_parallel_calls=variant.calls))
+            for function in (_same, _came)
+        )
+        self.check(written, read)
 
     def test_the_end_comes_again_and_again(self):
         it = iter(self.make(Variant()))

@@ -1,5 +1,6 @@
 """The demo: it measures, it draws, and it says clearly what is missing."""
 
+import json
 import os
 import re
 import subprocess
@@ -99,6 +100,20 @@ def test_picture_is_a_png(pictures, tmp_path, capsys):
     assert main([str(pictures), *QUICK, "--out", str(out)]) == 0
     assert out.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert str(out) in capsys.readouterr().out
+
+
+def test_figures_are_json_for_programs(pictures, tmp_path, capsys):
+    out = tmp_path / "picture.png"
+    assert main([str(pictures), *QUICK, "--json", "--out", str(out)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [form["form"].lstrip("+ ") for form in told["forms"]] == FORMS
+    assert all(form["images_per_s"] > 0 for form in told["forms"])
+    assert all(0 <= form["accelerator_idle"] <= 1 for form in told["forms"])
+    assert told["forms"][-1]["verdict"]
+    assert told["skipped"] == []
+    assert Path(told["picture"]) == out
+    assert out.exists()
+    assert Path(told["report"]).exists()
 
 
 def test_picture_has_its_place_when_none_is_given(pictures, tmp_path):

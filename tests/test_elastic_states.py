@@ -404,6 +404,27 @@ def test_a_stage_that_cannot_is_named_before_anything_runs(words):
     assert len(rest_of(process(2), state)) > 0
 
 
+@pytest.mark.parametrize("words", NOT_AFTER)
+def test_before_anything_was_delivered_every_stage_can(words):
+    def process(count):
+        return NOT_AFTER[words](ps.Dataset.range(40).shuffle(9).shard_evenly(count, 0))
+
+    def begun(count):
+        ps.set_seed(5)
+        try:
+            return iter(process(count))
+        finally:
+            ps.set_seed(None)
+
+    with begun(2) as it:
+        state = it.get_state()
+    assert ps.describe_state(state, process(3)).count("differs from the dataset") == 0
+    assert_same(rest_of(process(3), state), list(begun(3)))
+    again = iter(process(3))
+    again.set_state(state)
+    assert_same(rest_of(process(4), again.get_state()), list(begun(4)))
+
+
 def test_a_generator_that_cannot_begin_again_is_named():
     taken = iter(range(40))
 
@@ -520,6 +541,35 @@ def test_states_that_do_not_belong_together_are_refused():
         ps.merge_states([1.5])
     alone = state_after(numbers(), 1)
     assert ps.merge_states([alone]) == alone
+
+
+WHOLE = {
+    "penstock": 1,
+    "account": b"",
+    "shared": {"processes": 1, "batch_size": 1, "rows": 9},
+    "process": 0,
+    "batches": 2,
+    "order": {"samplers": []},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"shared": None}, "state 0 is damaged"),
+        ({"shared": {"processes": "2"}}, "state 0 is damaged"),
+        ({"shared": {"processes": 10**15, "batch_size": 1, "rows": 9}}, "states of all 10{15} pro"),
+        ({"process": [0]}, "state 0 is damaged"),
+        ({"batches": "2"}, "state 0 is damaged"),
+        ({"account": None}, "state 0 is damaged"),
+        ({"order": [1]}, "state 0 is damaged"),
+        ({"order": {"samplers": [3]}}, "state 0 is damaged"),
+    ],
+)
+def test_forged_states_of_loaders_are_refused(change, words):
+    assert ps.merge_states([WHOLE]) == WHOLE
+    with pytest.raises(ps.StateError, match=words):
+        ps.merge_states([WHOLE | change])
 
 
 # --- what a state says ---

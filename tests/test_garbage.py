@@ -1,6 +1,7 @@
 """What nobody refers to any more is freed, in reference cycles too."""
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -317,3 +318,18 @@ def test_collector_beside_a_run_leaves_what_is_in_use_alone():
         finished.set()
         asked.set()
         collecting.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
+def test_the_collector_closes_iterators_on_a_thread_that_calls_a_function():
+    def collects(x):
+        it = iter(Dataset.from_generator(range, args=(9,), executor="process"))
+        next(it)
+        circle = [it]
+        circle.append(circle)
+        del it, circle
+        gc.collect()
+        return x
+
+    gc.collect()
+    assert list(Dataset.range(4).map(collects, num_parallel_calls=2)) == [0, 1, 2, 3]

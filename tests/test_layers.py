@@ -65,7 +65,7 @@ PYTHON_LAYERS = [
     {"digest"},
     {"fingerprint", "state_digest"},
     {"account"},
-    {"plan"},
+    {"plan", "loader_states"},
     {"stages"},
     {"forms"},
     {"dataset"},

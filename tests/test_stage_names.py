@@ -160,6 +160,7 @@ ARGS = {
     "key_func": lambda x: 0,
     "length": 4,
     "num_shards": 1,
+    "num_workers": 1,
     "predicate": lambda x: True,
     "reduce_func": lambda key, window: window,
     "scan_func": lambda s, x: (s, x),
@@ -180,9 +181,11 @@ def named_methods():
 
 @pytest.mark.parametrize("method", list(named_methods()))
 def test_every_transformation_shows_its_name(method, tmp_path):
-    args = {"path": tmp_path / "rows"} if method == "snapshot" else {}
+    given = {"snapshot": {"path": tmp_path / "rows"}, "distribute": {"engine": "local"}}
+    args = given.get(method, {})
     for parameter in inspect.signature(getattr(Dataset, method)).parameters.values():
         required = parameter.default is parameter.empty and parameter.name != "self"
+        required = required and parameter.kind is not parameter.VAR_KEYWORD
         if parameter.name == "map_func":
             args["map_func"] = (
                 Dataset.from_tensors if method in ("flat_map", "interleave") else lambda x: x

@@ -132,7 +132,7 @@ def test_equal_keys_are_one_structure_from_all_threads():
             return 1
 
         def __eq__(self, other):
-            return self.name == other.name
+            return isinstance(other, Key) and self.name == other.name
 
     pairs = [({Key(f"{i}"): 0}, {Key(f"{i}"): 0}) for i in range(40)]
     wrong = []

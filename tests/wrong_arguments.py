@@ -215,7 +215,8 @@ def dataset_calls(folder):
         "sample_from_datasets": {"datasets": [RANGE, RANGE], "weights": [0.5, 0.5], "seed": 1}
         | {"stop_on_empty_dataset": True, "rerandomize_each_iteration": True},
         "distribute": {"engine": "local", "num_workers": 1, "split": 2}
-        | {"deterministic": False, "lease_timeout": 9.0},
+        | {"deterministic": True, "lease_timeout": 9.0}
+        | {"shared": True, "name": "job", "num_consumers": 1, "consumer_index": 0},
         "save": {
             "path": folder / "written",
             "compression": None,
@@ -428,7 +429,7 @@ def image_calls():
         "crop_to_bounding_box": {**image, **box},
         "decode_and_crop_jpeg": {**jpeg, "crop_window": [0, 0, 2, 2]},
         "decode_image": {"contents": JPEG, "channels": 3, "dtype": np.uint8, "max_pixels": 1000}
-        | {"expand_animations": True},
+        | {"expand_animations": True, "ratio": 1},
         "decode_jpeg": jpeg,
         "decode_png": {"contents": PNG, "channels": 3, "dtype": np.uint8, "max_pixels": 1000},
         "encode_jpeg": {**image, "format": "rgb", "quality": 90, "progressive": False}

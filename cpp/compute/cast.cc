@@ -81,6 +81,7 @@ class Cast final : public FillOp {
 
   bool by_rows(const std::vector<Tensor>&) const override { return true; }
   bool row_local() const override { return true; }
+  bool keeps_means() const override { return true; }
 
  private:
   DType dtype_;

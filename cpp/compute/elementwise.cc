@@ -52,6 +52,8 @@ constexpr std::array<std::string_view, 10> kExactOps{
 
 // These have shorter ways for one exponent, or one limit, of many items, which give other bits.
 constexpr std::array<std::string_view, 2> kShorter{"power", "clip"};
+// A mean of their results is that of the mean of the first operand.
+constexpr std::array<std::string_view, 4> kLinear{"add", "subtract", "multiply", "divide"};
 // Which of two zeros they give depends on the position among the items.
 constexpr std::array<std::string_view, 2> kByPlace{"fmin", "fmax"};
 
@@ -91,6 +93,7 @@ class Calls {
         exact_(std::ranges::count(kExactOps, table_->name()) > 0) {}
 
   size_t outputs() const { return static_cast<size_t>(table_->outputs()); }
+  bool keeps_means() const { return std::ranges::count(kLinear, table_->name()) > 0; }
 
   bool by_rows(const std::vector<Tensor>& inputs) const {
     // NumPy squares a lone complex number in another way than many.
@@ -356,6 +359,7 @@ class Elementwise final : public FillOp {
   explicit Elementwise(Calls calls) : calls_(std::move(calls)) {}
   bool by_rows(const std::vector<Tensor>& inputs) const override { return calls_.by_rows(inputs); }
   bool row_local() const override { return true; }
+  bool keeps_means() const override { return calls_.keeps_means(); }
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     return calls_.Output(inputs, 0);
   }

@@ -30,6 +30,7 @@ class InPlace final : public FillOp {
     return shape[1] != 1 || inputs[1].shape().rank() < shape.rank();
   }
   bool row_local() const override { return op_->row_local(); }
+  bool keeps_means() const override { return op_->keeps_means(); }
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
     LeafSpec made = op_->fill()->Output(inputs);

@@ -17,6 +17,7 @@ namespace penstock {
 class FillOp;
 class CropOp;
 class RegionOp;
+class ResizeOp;
 
 // What an operation may be used for besides being called is said by the other methods. const: one
 // object is called by many threads at a time.
@@ -52,10 +53,15 @@ class Op {
   // inputs that are the same for all rows (with fewer axes, or one row). For an image: (height,
   // width, channels).
   virtual bool row_local() const { return false; }
+  // Whether a mean of its output is what it makes, but for rounding, of the mean of its first input
+  // there, where the output is of floats and the other inputs are the same for all. It may then be
+  // called on an image of lower resolution.
+  virtual bool keeps_means() const { return false; }
   // The operation as one of the special forms below; null when it is none.
   virtual const FillOp* fill() const { return nullptr; }
   virtual const CropOp* crop() const { return nullptr; }
   virtual const RegionOp* regions() const { return nullptr; }
+  virtual const ResizeOp* resize() const { return nullptr; }
 };
 
 // Declares its one output, then fills it: the output may be a row of a batch.
@@ -93,6 +99,11 @@ struct Region {
   int64_t y, x, height, width;
 };
 
+// Part of a region, in pixels of the image.
+inline Region Within(const Region& region, const Region& part) {
+  return {region.y + part.y, region.x + part.x, part.height, part.width};
+}
+
 // Its output is a region of its first input, or may be.
 class CropOp : public FillOp {
  public:
@@ -111,6 +122,19 @@ class Rows {
   virtual void Next(Tensor& out) = 0;
 };
 
+// A rectangle whose edges may lie within pixels.
+struct Box {
+  double y, x, height, width;
+};
+
+// A region of an image at a lower resolution: pixel i of an axis shows the pixels of the image from
+// ratio * i on, up to ratio * (i + 1).
+struct Reduced {
+  LeafSpec spec;               // of all pixels that show something of the region
+  std::unique_ptr<Rows> rows;  // of them
+  Box box;                     // where the region lies among them
+};
+
 // What one call of a RegionOp will make, and what was read of its inputs, which outlive this.
 struct Unmade {
   LeafSpec spec;
@@ -120,6 +144,9 @@ struct Unmade {
   // The most bytes of a row that is made on the way to the output; 0: there are no such rows. If
   // there are, the output is made in strips, which stay in the CPU's cache until they are done.
   int64_t widest = 0;
+  // Begins with a region of the image at 1 / ratio of its size (2, 4 or 8); null: it has that size
+  // only. The size that it says it has stays that of the whole image.
+  std::function<Reduced(const Region& region, int64_t ratio)> reduce = nullptr;
 
   void Make(Tensor& out) const;
 };
@@ -128,6 +155,8 @@ struct Unmade {
 class RegionOp : public FillOp {
  public:
   virtual Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const = 0;
+  // Whether what it opens may have a lower resolution, if a resize follows.
+  virtual bool reduces() const { return false; }
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const final { return Open(inputs, {}).spec; }
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const final {
@@ -145,6 +174,19 @@ class RegionOp : public FillOp {
                  [](const LeafSpec& spec) { return Tensor::Make(spec.dtype, spec.shape); })};
   }
   const RegionOp* regions() const final { return this; }
+};
+
+// Its output is an image of another size.
+class ResizeOp : public RegionOp {
+ public:
+  // Whether it weighs pixels: then its input may have a lower resolution that is not below that of
+  // the output.
+  virtual bool interpolates() const = 0;
+  // A region of the output, which has the shape `made`, from the part `box` of an image. The image
+  // outlives what is returned.
+  virtual std::unique_ptr<Rows> FromBox(const Tensor& image, const Box& box, const Shape& made,
+                                        const Region& region) const = 0;
+  const ResizeOp* resize() const final { return this; }
 };
 
 using OpMaker = std::unique_ptr<const Op> (*)(const Args& args);

@@ -48,6 +48,24 @@ bool Block::CanBeAlone() const {
   return std::ranges::none_of(elements.front().leaves, boxed);
 }
 
+std::vector<bool> Block::own_columns() const {
+  std::vector<bool> own;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].own()) continue;
+    own.resize(columns.size());
+    own[i] = true;
+  }
+  return own;
+}
+
+Block Block::Divide(int64_t first, int64_t count, const std::vector<bool>& own) const {
+  Block part = Slice(first, count);
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i]) part.columns[i] = columns[i].Divide(first, count);
+  }
+  return part;
+}
+
 Element Block::Row(int64_t row) const {
   if (!elements.empty()) return elements[static_cast<size_t>(row)];
   Element element;
@@ -74,7 +92,8 @@ Block Block::Slice(int64_t begin, int64_t count) const {
 }
 
 Block Block::SliceApart(int64_t first, int64_t count) const {
-  std::vector<std::vector<bool>> lone;  // before Slice refers to all of them
+  const std::vector<bool> own = own_columns();  // before Slice refers to all of them
+  std::vector<std::vector<bool>> lone;
   if (!stacked()) {
     for (int64_t row = first; row < first + count; ++row) {
       std::vector<bool>& leaves = lone.emplace_back();
@@ -85,6 +104,9 @@ Block Block::SliceApart(int64_t first, int64_t count) const {
     }
   }
   Block slice = Slice(first, count);
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i]) slice.columns[i].items = slice.columns[i].items.Alone();
+  }
   for (size_t row = 0; row < lone.size(); ++row) {
     std::vector<Tensor>& leaves = slice.elements[row].leaves;
     for (size_t i = 0; i < leaves.size(); ++i) {
@@ -95,6 +117,16 @@ Block Block::SliceApart(int64_t first, int64_t count) const {
     }
   }
   return slice;
+}
+
+void Block::BecomeConstant() {
+  slab = {};  // a batch would be of this memory
+  for (Column& column : columns) {
+    if (column.rank() > 0) column.items.BecomeConstant();
+  }
+  for (Element& element : elements) {
+    for (Tensor& leaf : element.leaves) leaf.BecomeConstant();
+  }
 }
 
 Block Block::Take(const std::vector<int64_t>& chosen) {
@@ -122,9 +154,15 @@ Block Block::Take(const std::vector<int64_t>& chosen) {
 
 void Block::Separate() {
   if (!stacked()) return;
+  const std::vector<bool> own = rows > 1 ? own_columns() : std::vector<bool>();
   std::vector<Element> separate;
   separate.reserve(static_cast<size_t>(rows));
-  for (int64_t row = 0; row < rows; ++row) separate.push_back(Row(row));
+  for (int64_t row = 0; row < rows; ++row) {
+    Element& element = separate.emplace_back(Row(row));
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (own[i]) element.leaves[i] = columns[i].Divide(row, 1).Row(0);
+    }
+  }
   elements = std::move(separate);
   columns.clear();
   slab = {};

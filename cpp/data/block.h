@@ -49,15 +49,23 @@ struct Block {
   // pulls them one by one.
   bool CanBeAlone() const;
 
+  // Which columns are own; none if the vector is empty.
+  std::vector<bool> own_columns() const;
+  // Rows of a block whose rows go to different users, each to one: arrays of the columns that are
+  // `own` stay so. That is what own_columns said before the first row went.
+  Block Divide(int64_t first, int64_t count, const std::vector<bool>& own) const;
+
   // Without error and end:
   Element Row(int64_t row) const;
   Block Slice(int64_t first, int64_t count) const;
   // The same for someone who may write to arrays that no one else has: those are copied. Only where
   // no other thread takes references to the rows meanwhile.
   Block SliceApart(int64_t first, int64_t count) const;
+  // Whoever gets the rows may only read their arrays, however soon others let go of them.
+  void BecomeConstant();
   // Moves out the rows of these numbers, which ascend. All stay where they are when this throws.
   Block Take(const std::vector<int64_t>& chosen);
-  // Brings the rows of columns into element form.
+  // Brings the rows of columns into element form; those of own columns are own.
   void Separate();
   // Joins `next`, which comes after these rows, if that copies nothing: elements of one structure
   // and the same dtypes, or the next rows of a slab. False, with nothing changed, otherwise.

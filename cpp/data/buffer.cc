@@ -166,6 +166,7 @@ BufferRef Buffer::Borrow(void* data, size_t size, Releaser release, void* contex
   auto* buffer = new Buffer;
   buffer->data_ = static_cast<uint8_t*>(data);
   buffer->size_ = size;
+  buffer->foreign_ = true;
   buffer->release_ = release;
   buffer->context_ = context;
   return BufferRef(buffer);
@@ -177,6 +178,19 @@ BufferRef Buffer::BorrowConstant(const void* data, size_t size, Releaser release
   return ref;
 }
 
+BufferRef Buffer::Part(BufferRef whole) {
+  BufferRef part = Borrow(whole->data(), whole->size(), [](void*, void*, size_t) {}, nullptr);
+  part->foreign_ = whole->foreign();
+  part->whole_ = std::exchange(whole.buffer_, nullptr);
+  return part;
+}
+
+BufferRef Buffer::Constant(BufferRef whole) {
+  BufferRef constant = Part(std::move(whole));
+  constant->constant_ = true;
+  return constant;
+}
+
 BufferRef Buffer::Allocate(size_t size, std::vector<BufferRef> owners) {
   BufferRef ref = Allocate(size);
   ref->owners_ = new std::vector<BufferRef>(std::move(owners));
@@ -185,6 +199,7 @@ BufferRef Buffer::Allocate(size_t size, std::vector<BufferRef> owners) {
 
 void Buffer::Destroy() {
   delete std::exchange(owners_, nullptr);
+  BufferRef(std::exchange(whole_, nullptr));
   if (release_) {
     release_(context_, data_, size_);
     delete this;

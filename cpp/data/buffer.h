@@ -24,15 +24,22 @@ class Buffer {
   static BufferRef Borrow(void* data, size_t size, Releaser release, void* context);
   // The same for memory that others may read too, or that no one may write: it counts as shared.
   static BufferRef BorrowConstant(const void* data, size_t size, Releaser release, void* context);
+  // The memory of `whole` once more, for whoever alone uses a part of it: counts by itself. The
+  // caller makes sure that no one else refers to those bytes, now or later.
+  static BufferRef Part(BufferRef whole);
+  // The same for whoever may only read it: counts as shared.
+  static BufferRef Constant(BufferRef whole);
   // Memory that other buffers own: keeps them all alive (rows of references stacked without a
   // copy).
   static BufferRef Allocate(size_t size, std::vector<BufferRef> owners);
 
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
-  bool foreign() const { return release_ != nullptr; }
+  bool foreign() const { return foreign_; }
   Releaser releaser() const { return release_; }
   void* context() const { return context_; }
+  // Whether no one may write, or others may read too.
+  bool constant() const { return constant_; }
   // Whether the holder of this reference may write. acquire: pairs with the release in Unref, so
   // that the last owner sees all writes.
   bool unique() const { return refs_.load(std::memory_order_acquire) == 1 && !constant_; }
@@ -49,9 +56,11 @@ class Buffer {
   size_t size_ = 0;
   size_t capacity_ = 0;  // of pool memory
   bool constant_ = false;
+  bool foreign_ = false;
   Releaser release_ = nullptr;
   void* context_ = nullptr;
   std::vector<BufferRef>* owners_ = nullptr;
+  Buffer* whole_ = nullptr;  // a reference, of a part
   Buffer* next_free_ = nullptr;
   uint64_t generation_ = 0;  // fork generation of the pool it came from
 };

@@ -75,6 +75,13 @@ Column Column::Slice(int64_t begin, int64_t count) const {
   return {items, std::vector<int64_t>(first, first + count + 1)};
 }
 
+Column Column::Divide(int64_t begin, int64_t count) const {
+  Tensor rows = items.Rows(begin, count);
+  const DType dtype = rows.dtype();
+  const size_t offset = rows.offset();
+  return Tensor::View(dtype, rows.shape(), Buffer::Part(rows.take_buffer()), offset);
+}
+
 Column Column::Take(const std::vector<int64_t>& rows) const {
   if (stacked()) return items.Take(rows);
   if (constant) return *this;

@@ -55,7 +55,16 @@ struct Column {
   // The shape of stacked rows into which the first `rows` of these fit.
   Shape Cover(int64_t rows) const;
 
+  // Whether its rows are arrays to whose memory no one else refers: who gives out each row once may
+  // let its user write to it. Asked before the first row is given out.
+  bool own() const {
+    return stacked() && items.storage() == Storage::kDense && items.shape().rank() > 1 &&
+           items.buffer() && items.buffer()->unique();
+  }
+
   Column Slice(int64_t begin, int64_t count) const;
+  // The same rows of an own column, as a column that is own too: other rows of it go elsewhere.
+  Column Divide(int64_t begin, int64_t count) const;
   // The rows of these numbers, which ascend; a copy of them.
   Column Take(const std::vector<int64_t>& rows) const;
   // The same rows of a ragged column, without the items before the first row and after the last

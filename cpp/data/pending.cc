@@ -26,7 +26,8 @@ Block PendingBlocks::Take(int64_t max_rows) {
   } else {
     int64_t rows = std::min(left, max_rows);
     if (front.elements.empty()) {
-      block = front.Slice(taken_, rows);
+      if (taken_ == 0) own_ = front.own_columns();
+      block = front.Divide(taken_, rows, own_);
     } else {
       block.structure = front.structure;
       block.rows = rows;

@@ -20,7 +20,8 @@ class PendingBlocks {
 
  private:
   std::deque<Block> blocks_;
-  int64_t taken_ = 0;  // rows of the first block
+  int64_t taken_ = 0;      // rows of the first block
+  std::vector<bool> own_;  // of its columns, before the first row was taken
   int64_t steps_ = 0;
 };
 

@@ -8,9 +8,15 @@ namespace penstock {
 Tensor Slab::Rows(size_t leaf, DType dtype, const Shape& row, int64_t first, int64_t count) {
   if (dtype.is_reference() || row.rank() == kMaxRank) return {};
   std::lock_guard lock(mutex_);
-  if (columns_.size() <= leaf) columns_.resize(leaf + 1);
-  Tensor& column = columns_[leaf];
-  if (!column.buffer()) column = Tensor::Make(dtype, row.Prepend(rows_), memory_);
+  if (memory_) {
+    if (columns_.size() <= leaf) columns_.resize(leaf + 1);
+    if (!columns_[leaf].buffer()) {
+      columns_[leaf] = Tensor::Make(dtype, row.Prepend(rows_), memory_);
+    }
+  } else if (columns_.size() <= leaf || !columns_[leaf].buffer()) {
+    return {};
+  }
+  const Tensor& column = columns_[leaf];
   if (column.dtype() != dtype || !(column.shape().WithoutFirst() == row)) return {};
   return column.Rows(first, count);
 }

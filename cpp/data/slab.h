@@ -18,8 +18,9 @@ class Slab {
  public:
   explicit Slab(int64_t rows, Tensor::Memory memory = &Buffer::Allocate)
       : rows_(rows), memory_(memory) {}
-  // Of columns that there are already.
-  Slab(int64_t rows, std::vector<Tensor> columns) : Slab(rows) { columns_ = std::move(columns); }
+  // Of columns that there are already, and of no others: who gave them would not know of those.
+  Slab(int64_t rows, std::vector<Tensor> columns)
+      : rows_(rows), memory_(nullptr), columns_(std::move(columns)) {}
   int64_t rows() const { return rows_; }
   // `count` rows of a leaf from row `first` on, stacked. The first call for a leaf says what its
   // rows are; the tensor is empty for rows of another dtype or shape, and for references.
@@ -27,8 +28,8 @@ class Slab {
 
  private:
   const int64_t rows_;
-  const Tensor::Memory memory_;
-  std::mutex mutex_;  // a leaf lock
+  const Tensor::Memory memory_;  // of columns to come; null: none comes
+  std::mutex mutex_;             // a leaf lock
   std::vector<Tensor> columns_;
 };
 

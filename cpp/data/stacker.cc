@@ -74,8 +74,10 @@ Tensor Stacker::Join(size_t leaf) {
   Tensor& first = columns(stretches().front())[leaf].items;
   if (!dtype(leaf).is_reference()) {
     if (FillSlab()) return first.Rows(0, rows());
-    // Alone, whole, and held here only: the batch is there already.
-    if (stretches().size() == 1 && first.buffer() && first.buffer()->unique())
+    // Alone, aligned as memory for a batch is, and held here only: the batch is there already.
+    constexpr size_t kAlign = 64;
+    const bool aligned = first.offset() % kAlign == 0;
+    if (stretches().size() == 1 && aligned && first.buffer() && first.buffer()->unique())
       return std::move(first);
   }
   Shape shape = first.shape();

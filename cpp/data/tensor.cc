@@ -174,6 +174,11 @@ Tensor Tensor::Alone() const {
   return Strings(dtype_.code, shape_, items);
 }
 
+void Tensor::BecomeConstant() {
+  if (!buffer_ || storage_ != Storage::kDense) return;
+  buffer_ = Buffer::Constant(std::move(buffer_));
+}
+
 Tensor Tensor::Reshaped(const Shape& shape) const {
   Tensor t = *this;
   t.shape_ = shape;

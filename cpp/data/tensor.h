@@ -124,6 +124,8 @@ class Tensor {
   static Tensor Concat(DType dtype, const Shape& shape, const std::vector<const Tensor*>& parts);
   // A copy in memory that holds nothing else; not of foreign objects.
   Tensor Alone() const;
+  // Whoever gets it may only read it, however soon others let go of its memory.
+  void BecomeConstant();
   // The same memory under another shape of as many elements.
   Tensor Reshaped(const Shape& shape) const;
 

@@ -115,8 +115,10 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   bool calls_inline() const { return calls_inline_; }
   // Whether pulling more rows than are needed yet has no effect that a user could see.
   bool quiet() const { return quiet_; }
-  // Whether it changes nothing but the timing (prefetch), so that randomness does not depend on it.
+  // Whether randomness does not depend on it.
   virtual bool transparent() const { return false; }
+  // Whether it changes nothing but the timing (prefetch), so that states do not show it.
+  bool timing() const { return timing_; }
 
   // The kind that makes it, and the name that users know it by (map, however it is run).
   const std::string& kind() const { return kind_; }
@@ -184,6 +186,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   bool calls_inline_ = false;
   bool quiet_ = true;
   bool holds_cache_ = false;
+  bool timing_ = false;
   uint64_t chain_ = 0;
   const char* trace_name_ = nullptr;
   mutable std::atomic<int64_t> runs_{0};  // counts runs; the plan itself never changes

@@ -169,7 +169,7 @@ std::optional<std::map<const Dataset*, int64_t>> ElasticPlan::Former(
   return numbers;
 }
 
-std::string ElasticPlan::Refusal(const std::string& saved) const {
+std::string ElasticPlan::Refusal(const std::string& saved, bool begun) const {
   if (saved == text_) return "";
   const auto former = Former(saved);
   if (!former) {  // the first difference that is no number
@@ -184,7 +184,7 @@ std::string ElasticPlan::Refusal(const std::string& saved) const {
     for (const std::string& line : theirs) text += line + "\n";
     return PlanDifference(text == text_ ? saved : text, text_);
   }
-  if (problem_.empty()) return "";
+  if (problem_.empty() || !begun) return "";
   int64_t theirs = 0, ours = 0;
   for (auto& [stage, number] : *former) {
     theirs = number;

@@ -73,8 +73,10 @@ class ElasticPlan {
   // The numbers in the text of another plan that differs from this one's in nothing else.
   std::optional<std::map<const Dataset*, int64_t>> Former(const std::string& saved) const;
   const std::string& text() const { return text_; }
-  // Why a state with this plan's text cannot be taken up; empty when it can.
-  std::string Refusal(const std::string& saved) const;
+  // Why a state with this plan's text cannot be taken up; empty when it can. `begun`: elements were
+  // delivered before it was saved. Before that no stage holds anything that belongs to a number of
+  // shards.
+  std::string Refusal(const std::string& saved, bool begun) const;
 
  private:
   std::vector<const Dataset*> shards_;
@@ -93,6 +95,7 @@ struct SharedPosition {
   int64_t epoch = -1;
   int64_t more = 0;
 
+  bool begun() const { return delivered > 0 || more > 0; }
   std::string Text() const;
   static SharedPosition Of(std::string_view text);
 

@@ -12,7 +12,10 @@ namespace {
 class HeldRows final : public Dataset {
  public:
   void Fill(std::vector<Block> blocks) {
-    for (Block& block : blocks) kept_.Add(std::move(block));
+    for (Block& block : blocks) {
+      block.BecomeConstant();  // as long as the dataset lives its rows come again
+      kept_.Add(std::move(block));
+    }
   }
   int64_t cardinality() const override { return kept_.rows(); }
   MaybeSpec spec() const override {

@@ -44,6 +44,9 @@ class Iterator {
 
   // As users know the stage (map, however it is run).
   const std::string& name() const { return label_->kind; }
+  // As states know it: stages that change nothing but the timing have one name, so that each takes
+  // up what another one has saved.
+  virtual std::string state_name() const { return name(); }
   const StageLabel& label() const { return *label_; }
   StageStats& stats() { return *stats_; }
   // `run_ends`: passing over steps ends when it is cancelled.

@@ -48,7 +48,7 @@ std::string PlanText(const Dataset& root,
     }
     if (open.size() > before) continue;
     open.pop_back();
-    if (!done.insert(node).second || node->kind() == "prefetch") continue;
+    if (!done.insert(node).second || node->timing()) continue;
     text += node->name();
     if (inputs > 1) text += " of " + std::to_string(inputs);
     if (auto* stage = dynamic_cast<const PlanDetail*>(node)) text += " " + stage->plan_detail();

@@ -80,6 +80,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
   dataset->needs_lock_ = needs_lock;
   dataset->suspends_ = suspends;
   dataset->calls_inline_ = calls_inline && !dataset->apart();
+  dataset->timing_ = found->second.traits.timing;
   dataset->quiet_ = quiet || dataset->asynchronous();
   dataset->holds_cache_ = dataset->cache_store() != nullptr;
   for (auto& input : inputs) dataset->holds_cache_ = dataset->holds_cache_ || input->holds_cache();

@@ -20,9 +20,20 @@ Element RowCursor::Take() {
   return std::move(block_.elements[static_cast<size_t>(row)]);
 }
 
+Element RowCursor::TakeOwn() {
+  if (block_.rows > 1) block_.Separate();
+  Element row = Take();
+  block_.columns.clear();  // they refer to its arrays
+  return row;
+}
+
 void RowCursor::Return(Element taken) {
   --next_;
-  if (!block_.elements.empty()) block_.elements[static_cast<size_t>(next_)] = std::move(taken);
+  if (!block_.elements.empty()) {
+    block_.elements[static_cast<size_t>(next_)] = std::move(taken);
+  } else if (block_.columns.empty() && block_.rows == 1) {  // of TakeOwn
+    block_.elements.push_back(std::move(taken));
+  }
 }
 
 Block RowCursor::TakeRows(const std::vector<int64_t>& chosen) {

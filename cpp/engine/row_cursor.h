@@ -28,12 +28,15 @@ class RowCursor {
   int64_t next() const { return next_; }
   // Moves the next row out.
   Element Take();
+  // The same for someone who shows it to a function before it goes on: arrays that no one else has
+  // are its own, unless the function keeps them. For all rows of a block, and none was shown
+  // before.
+  Element TakeOwn();
   // Moves these rows out of a block of which none was taken, and passes over the others. All stay
   // where they are when this throws.
   Block TakeRows(const std::vector<int64_t>& chosen);
   void Pass() { ++next_; }
-  // The row that was passed or taken last comes again, because the work on it was interrupted.
-  void Return() { --next_; }
+  // The row that was taken last comes again, because the work on it was interrupted.
   void Return(Element taken);
 
   // Whether an error comes after the last row.

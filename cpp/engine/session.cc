@@ -65,7 +65,7 @@ Session::~Session() { Close(); }
 
 void Session::MakeRoot() {
   if (input_) return;
-  RunContext context{this, cancel_, RandomKey{}, "0"};
+  RunContext context{this, cancel_, options_.place, "0"};
   context.identity = std::make_shared<const RunIdentity>(identity_);
   if (!fills_at_start_) fills_at_start_ = fills_.AtStart();
   context.fills = fills_at_start_;
@@ -116,7 +116,15 @@ Block Session::NextBlock(int64_t max_rows) {
   return input_->NextBlock(max_rows);
 }
 
-std::optional<Error> Session::PassOver(int64_t& steps) {
+SavedPosition Session::Position() {
+  std::string text;
+  StateVisitor saving(&text);
+  input_->VisitState(saving);
+  StateVisitor reading{std::string_view(text)};
+  return SavedPosition::Read(reading);
+}
+
+std::optional<Error> Session::PassOver(int64_t& steps, bool sound) {
   if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
   MindStack();
   MakeRoot();
@@ -124,7 +132,7 @@ std::optional<Error> Session::PassOver(int64_t& steps) {
   Reading reading = ReadingFor::current();
   reading.cancel = &cancel_;
   const ReadingFor reading_for(reading);
-  auto error = input_->PassSound(steps);
+  auto error = sound ? input_->PassSound(steps) : input_->Pass(steps);
   input_->Keep(input_->position());
   return error;
 }
@@ -187,10 +195,10 @@ std::string Session::GetState(std::string account) {
 void Session::SetState(std::string_view state) {
   if (started_) throw Error(ErrorKind::kRuntime, "set_state: the run has begun");
   StateFrame frame = StateFrame::Open(state);
-  if (std::string text = Plan().Refusal(frame.plan); !text.empty()) {
+  const SharedPosition shared = SharedPosition::Of(frame.shared);
+  if (std::string text = Plan().Refusal(frame.plan, shared.begun()); !text.empty()) {
     throw Error(ErrorKind::kInvalidArgument, "{}", text);
   }
-  const SharedPosition shared = SharedPosition::Of(frame.shared);
   StateVisitor visitor{std::string_view(frame.body)};
   try {
     identity_.VisitState(visitor, *root_);
@@ -200,6 +208,8 @@ void Session::SetState(std::string_view state) {
     MakeRoot();
     if (frame.plan == Plan().text() && shared.more == 0) {
       input_->VisitState(visitor);
+    } else if (!shared.begun()) {
+      SavedPosition::Read(visitor);  // the beginning, whatever the numbers are
     } else {
       std::string carried = Carried(visitor, frame.plan, shared.more);
       StateVisitor place{std::string_view(carried)};

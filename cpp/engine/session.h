@@ -37,6 +37,7 @@ struct RunOptions {
   Executor executor = Executor::kThread;  // of functions whose stage does not say
   int64_t slow_ns = 0;                    // a call or a read that takes longer is noted; 0: none is
   int64_t stall_ns = 0;  // of a wait for an element, after which it is reported; 0: never
+  RandomKey place;  // of a run whose pipeline is a part of another one: RunContext::place there
 };
 
 // Why AUTOTUNE moved a knob.
@@ -91,8 +92,11 @@ class Session {
   bool warming() const { return warming_.load(std::memory_order_relaxed); }
   // The next block of the root; rows are delivered one by one through Delivered.
   Block NextBlock(int64_t max_rows);
-  // Passes over steps of the root that others make: see Iterator::PassSound. Counts `steps` down.
-  std::optional<Error> PassOver(int64_t& steps);
+  // Passes over steps of the root that others make. Counts `steps` down. `sound`: none of them is
+  // an error, see Iterator::PassSound.
+  std::optional<Error> PassOver(int64_t& steps, bool sound);
+  // The position after the last step of the root that was pulled.
+  SavedPosition Position();
   // How many rows (or the error) of the last block have reached the user.
   void SetUndelivered(int64_t steps) { undelivered_ = steps; }
   // Steps of the root since the beginning, or since SetState. For the thread that pulls.

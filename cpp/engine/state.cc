@@ -13,7 +13,8 @@ namespace {
 
 // The stage that may be put in or left out between saving and restoring: it changes nothing but the
 // timing, and batch(num_parallel_calls=n) is a batch with a prefetch after it. Its state is a
-// StateTrail's: how many steps to pass over, and the state of its input.
+// StateTrail's: how many steps to pass over, and the state of its input. That of distribute is the
+// same, and more only where elements have overtaken others.
 constexpr std::string_view kPrefetch = "prefetch";
 
 void RestoreBehindPrefetch(std::string_view input, Iterator& prefetch) {
@@ -38,7 +39,7 @@ void RestoreChild(std::string_view saved, Iterator& iterator) {
   for (;;) {
     StateVisitor inner(saved, iterator.name());
     std::string_view kind = inner.TextView();
-    if (kind == iterator.name()) {
+    if (kind == iterator.name() || kind == iterator.state_name()) {
       iterator.VisitState(inner);
       inner.ExpectEnd();
     } else if (kind == kPrefetch) {
@@ -55,7 +56,7 @@ void RestoreChild(std::string_view saved, Iterator& iterator) {
         continue;
       }
       inner.ExpectEnd();
-    } else if (iterator.name() == kPrefetch) {
+    } else if (iterator.state_name() == kPrefetch) {
       RestoreBehindPrefetch(saved, iterator);
     } else {
       throw Error(
@@ -74,7 +75,7 @@ void RestoreChild(std::string_view saved, Iterator& iterator) {
 std::string ChildState(Iterator& iterator) {
   std::string own;
   StateVisitor inner(&own);
-  std::string kind = iterator.name();
+  std::string kind = iterator.state_name();
   inner.Text(kind);
   iterator.VisitState(inner);
   return own;

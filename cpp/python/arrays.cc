@@ -173,7 +173,10 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor) {
       if (untouched) {
         size_t offset =
             static_cast<size_t>(static_cast<uint8_t*>(PyArray_DATA(array)) - buffer->data());
-        *tensor = Tensor::View(dtype, shape, buffer, offset);
+        // A row of an own column stays own.
+        const bool part =
+            sharing != Sharing::kBorrow && PyArray_ISWRITEABLE(array) && !buffer->unique();
+        *tensor = Tensor::View(dtype, shape, part ? Buffer::Part(buffer) : buffer, offset);
         return true;
       }
     }
@@ -358,11 +361,11 @@ PyObject* StringToPython(DType dtype, std::string_view text) {
   return PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape");
 }
 
-PyObject* RowToPython(const Tensor& column, int64_t row) {
+PyObject* RowToPython(const Tensor& column, int64_t row, bool own) {
   if (column.storage() == Storage::kPacked && column.shape().rank() == 1) {
     return StringToPython(column.dtype(), column.string(row));
   }
-  return ToPython(column.Row(row));
+  return ToPython(column.Row(row), own);
 }
 
 namespace {
@@ -392,7 +395,7 @@ PyObject* ReferencesToPython(const Tensor& tensor) {
 
 }  // namespace
 
-PyObject* ToPython(Tensor tensor) {
+PyObject* ToPython(Tensor tensor, bool own) {
   if (tensor.dtype().is_reference()) return ReferencesToPython(tensor);
   if (tensor.shape().rank() == 0) return MakeScalar(tensor.dtype(), tensor.data());
   BufferRef buffer = tensor.take_buffer();
@@ -405,7 +408,7 @@ PyObject* ToPython(Tensor tensor) {
     buffer = copy.take_buffer();
     offset = 0;
   }
-  bool writeable = buffer->unique();
+  const bool writeable = own || buffer->unique();
   uint8_t* data = buffer->data() + offset;
   PyRef owner = PyRef::Steal(NewOwner(std::move(buffer)));
   if (!owner) return nullptr;

@@ -133,6 +133,7 @@ Value MakeValue(const py::object& object, bool borrow) {
     if (!ToTensor(leaf, borrow ? Sharing::kBorrow : Sharing::kCopy, &tensor)) {
       throw py::error_already_set();
     }
+    if (borrow && tensor.shape().rank() > 0) tensor.BecomeConstant();  // the user sees it
     element->leaves.push_back(WithShortTextsPacked(std::move(tensor)));
   }
   return {std::move(element)};

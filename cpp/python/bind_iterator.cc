@@ -18,6 +18,7 @@
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/iter.h"
+#include "python/made_rows.h"
 #include "python/pytree.h"
 #include "python/shown_refs.h"
 #include "python/types.h"
@@ -216,6 +217,7 @@ RunOptions OptionsOf(const py::dict& dict) {
   options.executor = ExecutorOf(dict["executor"].cast<std::string>());
   options.slow_ns = NsOf(dict["slow_element_seconds"]);
   options.stall_ns = NsOf(dict["stall_seconds"]);
+  if (dict.contains("place")) options.place = {dict["place"].cast<uint64_t>()};
   return options;
 }
 
@@ -327,48 +329,37 @@ PyObject* SetState(PyObject* self, PyObject* state) {
   });
 }
 
-// Passes over what is ready; then, of what others make, `left` steps more.
-void PassReady(Iter* it, int64_t& left) {
-  Run& run = *it->run;
-  if (it->scalars_left > 0) {
-    const int64_t ready = std::min(left, it->scalars_left);
-    it->scalars_left -= ready;
-    if (!it->strings) it->scalar += ready * it->dtype.itemsize;
-    left -= ready;
-    return;
-  }
-  const int64_t ready = std::min(left, run.block.rows - run.row);
-  run.row += ready;
-  left -= ready;
-  if (left == 0 || !run.block.error || run.block.error->transient()) return;
-  run.block.error.reset();
-  --left;
-}
-
-// How many of the steps are missing, where the end is known to come before them.
-PyObject* PassOver(PyObject* self, PyObject* steps) {
+// Passes over `pass` steps and makes `count` more: rows for another process or thread. `who`: what
+// the notes of errors call this one.
+PyObject* Make(PyObject* self, PyObject* args) {
   return Guarded(self, [&](ObjectLock& lock) -> py::object {
     Run& run = RunOf(self);
-    CheckUsable(run, "pass_over");
-    int64_t left = py::handle(steps).cast<int64_t>();
-    const Entered entered(run, "pass_over");
-    if (run.closed) throw Error(ErrorKind::kInvalidArgument, "pass_over: the iterator is closed");
+    CheckUsable(run, "make");
+    long long pass, count;
+    int sound;
+    const char* who;
+    if (!PyArg_ParseTuple(args, "LpLs:_make", &pass, &sound, &count, &who))
+      throw py::error_already_set();
+    const Entered entered(run, "make");
+    if (run.closed) throw Error(ErrorKind::kInvalidArgument, "make: the iterator is closed");
     Begin(run);
-    auto* it = reinterpret_cast<Iter*>(self);
-    PassReady(it, left);
-    if (left == 0 || run.block.end) return py::int_(left);
-    Block passed = std::exchange(run.block, Block());
-    run.row = 0;
     Attachment attachment(Attachment::Role::kConsumer);
-    std::optional<Error> error;
+    auto made = std::make_shared<MadeRows>();
     {
       const ObjectLock::Released released(lock, attachment);
-      error = run.session->PassOver(left);
+      *made = MakeRows(*run.session, pass, sound != 0, count);
     }
-    if (!error) return py::int_(left);
-    if (error->kind() != ErrorKind::kInterrupted) throw *std::move(error);
-    attachment.RestoreInterrupt();
-    throw py::error_already_set();
+    if (attachment.interrupted()) {
+      attachment.RestoreInterrupt();
+      throw py::error_already_set();
+    }
+    if (made->failed()) {
+      Error& error = *made->blocks.back().error;
+      if (error.transient())
+        throw Error(ErrorKind::kInvalidArgument, "make: the iterator is closed");
+      error.Note(std::string("distribute: ") + who);
+    }
+    return py::cast(made);
   });
 }
 
@@ -448,7 +439,8 @@ PyObject* CompareState(PyObject* self, PyObject* state) {
     Run& run = RunOf(self);
     StateFrame frame = StateFrame::Open(BytesOf(state));
     const ElasticPlan plan(*run.plan);
-    const std::string difference = plan.Refusal(frame.plan);
+    const bool begun = SharedPosition::Of(frame.shared).begun();
+    const std::string difference = plan.Refusal(frame.plan, begun);
     py::list sized;  // stages whose numbers may have changed, by the lines of the plan
     if (difference.empty() && frame.plan != plan.text()) {
       for (auto& [stage, line] : plan.sized()) sized.append(line);
@@ -485,7 +477,7 @@ PyMethodDef g_methods[] = {
     {"_observe", Observe, METH_NOARGS, "Begins to watch the run."},
     {"_ready", Ready, METH_NOARGS, "Whether next() would not wait."},
     {"_fetch", FetchNext, METH_NOARGS, "Waits until next() would not."},
-    {"_pass_over", PassOver, METH_O, "Passes over elements that others make."},
+    {"_make", Make, METH_VARARGS, "Passes over elements that others make, and makes the next."},
     {"_position", Position, METH_NOARGS, "How far it is, for repr."},
     {"_on_end", OnEnd, METH_O, "Has something called at the end, once."},
     {"_fetching_seconds", FetchingSeconds, METH_NOARGS, "What the consumer was inside for."},

@@ -171,8 +171,9 @@ using StepOfPython = std::tuple<SharedOp, std::vector<int>, std::optional<int64_
 // `element` and `result` only show their nesting; numbers are those of ProgramPlan.
 NativeFunction ProgramOf(const py::object& element, const py::list& constants,
                          const std::vector<StepOfPython>& steps, const py::object& result,
-                         std::vector<int> results, FunctionPtr reader) {
+                         std::vector<int> results, FunctionPtr reader, bool exact) {
   ProgramPlan plan;
+  plan.exact = exact;
   plan.element = StructureOf(element);
   for (auto constant : constants) {
     // Arrays are copies already, of which the caller takes care that they do not change.
@@ -191,10 +192,10 @@ NativeFunction ProgramOf(const py::object& element, const py::list& constants,
 }
 
 NativeFunction CheckedOf(const NativeFunction& program, const py::object& plain, int64_t count,
-                         const py::object& compare) {
+                         const py::object& compare, const std::optional<NativeFunction>& exact) {
   FunctionPtr function = MakePyFunction(PyRef::Borrow(plain.ptr()), nullptr, {});
-  return {{MakeChecked(program.function.usual, std::move(function), count,
-                       PyRef::Borrow(compare.ptr()))}};
+  return {{MakeChecked(program.function.usual, exact ? exact->function.usual : nullptr,
+                       std::move(function), count, PyRef::Borrow(compare.ptr()))}};
 }
 
 uint32_t MaskedCrcOf(const py::buffer& buffer) {
@@ -229,7 +230,10 @@ void BindOp(py::module_& module) {
       .def_property_readonly("key", [](const SharedOp& op) { return op.key; })
       .def_property_readonly("fills", [](const SharedOp& op) { return op.op->fill() != nullptr; })
       .def_property_readonly("outputs", [](const SharedOp& op) { return op.op->outputs(); })
-      .def_property_readonly("random", [](const SharedOp& op) { return op.op->random(); });
+      .def_property_readonly("random", [](const SharedOp& op) { return op.op->random(); })
+      .def_property_readonly("reduces", [](const SharedOp& op) {
+        return op.op->regions() && op.op->regions()->reduces();
+      });
   module.def("call_op", &CallOp, py::arg("name"), py::arg("inputs"), py::arg("attributes"));
   module.def("op_names", &OpNames);
   module.def("flatten", &LeavesOf, py::arg("nested"));
@@ -237,12 +241,12 @@ void BindOp(py::module_& module) {
       "program",
       [](const py::object& element, const py::list& constants,
          const std::vector<StepOfPython>& steps, const py::object& result, std::vector<int> results,
-         const std::optional<NativeFunction>& reader) {
+         const std::optional<NativeFunction>& reader, bool exact) {
         return ProgramOf(element, constants, steps, result, std::move(results),
-                         reader ? reader->function.usual : nullptr);
+                         reader ? reader->function.usual : nullptr, exact);
       },
       py::arg("element"), py::arg("constants"), py::arg("steps"), py::arg("result"),
-      py::arg("results"), py::arg("reader"));
+      py::arg("results"), py::arg("reader"), py::arg("exact"));
   module.def(
       "debugged",
       [](const NativeFunction& program, const py::object& plain) {
@@ -251,7 +255,7 @@ void BindOp(py::module_& module) {
       },
       py::arg("program"), py::arg("plain"));
   module.def("checked", &CheckedOf, py::arg("program"), py::arg("plain"), py::arg("count"),
-             py::arg("compare"));
+             py::arg("compare"), py::arg("exact"));
   module.def("same_nesting", [](const py::object& a, const py::object& b) {
     return StructureOf(a) == StructureOf(b);
   });

@@ -69,8 +69,9 @@ PyRef ToObject(const Error& error) {
 
 class Checked final : public Function {
  public:
-  Checked(FunctionPtr program, FunctionPtr plain, int64_t count, PyRef compare)
+  Checked(FunctionPtr program, FunctionPtr exact, FunctionPtr plain, int64_t count, PyRef compare)
       : program_(std::move(program)),
+        exact_(std::move(exact)),
         plain_(std::move(plain)),
         count_(count),
         compare_(std::move(compare)) {}
@@ -85,9 +86,11 @@ class Checked final : public Function {
     plain.slabs = nullptr;
     plain.ragged = false;
     try {
-      std::vector<Block> wanted;
+      std::vector<Block> wanted, exact;
       plain_->Map(CopiesOf(whole, checked), plain, wanted);
-      Compare(FirstResults(wanted, 0, checked), whole, info, before, out);
+      if (exact_) exact_->Map(whole.Slice(0, checked), plain, exact);
+      Compare(exact_ ? FirstResults(exact, 0, checked) : FirstResults(out, before, checked),
+              FirstResults(wanted, 0, checked), whole, info, before, out);
     } catch (const Error&) {  // interrupted: all of it again
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(before), out.end());
       rows = whole;
@@ -98,7 +101,8 @@ class Checked final : public Function {
   bool Test(const Element& element, const CallInfo& info) override {
     if (info.index >= count_) return program_->Test(element, info);
     Result made = Tested(*program_, element, info);
-    if (auto error = Difference(made, Tested(*plain_, element, info), info.index)) throw *error;
+    const Result exact = exact_ ? Tested(*exact_, element, info) : made;
+    if (auto error = Difference(exact, Tested(*plain_, element, info), info.index)) throw *error;
     if (auto* error = std::get_if<Error>(&made)) throw *error;
     return std::get<Element>(made).leaves[0].value<bool>();
   }
@@ -137,11 +141,10 @@ class Checked final : public Function {
     return CurrentPythonError();
   }
 
-  // Results that differ become errors.
-  void Compare(const std::vector<Result>& wanted, const Block& rows, const CallInfo& info,
-               size_t before, std::vector<Block>& out) const {
-    const auto count = static_cast<int64_t>(wanted.size());
-    std::vector<Result> made = FirstResults(out, before, count);
+  // Results of which `made` differ from what is wanted become errors.
+  void Compare(const std::vector<Result>& made, const std::vector<Result>& wanted,
+               const Block& rows, const CallInfo& info, size_t before,
+               std::vector<Block>& out) const {
     for (size_t i = 0; i < std::min(made.size(), wanted.size()); ++i) {
       const auto row = static_cast<int64_t>(i);
       std::optional<Error> error = Difference(made[i], wanted[i], info.index + row);
@@ -167,6 +170,7 @@ class Checked final : public Function {
   }
 
   const FunctionPtr program_;
+  const FunctionPtr exact_;  // null: the program
   const FunctionPtr plain_;
   const int64_t count_;
   const PyRef compare_;
@@ -174,8 +178,10 @@ class Checked final : public Function {
 
 }  // namespace
 
-FunctionPtr MakeChecked(FunctionPtr program, FunctionPtr plain, int64_t count, PyRef compare) {
-  return std::make_shared<Checked>(std::move(program), std::move(plain), count, std::move(compare));
+FunctionPtr MakeChecked(FunctionPtr program, FunctionPtr exact, FunctionPtr plain, int64_t count,
+                        PyRef compare) {
+  return std::make_shared<Checked>(std::move(program), std::move(exact), std::move(plain), count,
+                                   std::move(compare));
 }
 
 }  // namespace penstock

@@ -8,6 +8,9 @@ namespace penstock {
 
 // For the first `count` elements of each iteration, `compare(index, made, wanted)` is called with
 // both results; it raises where they differ. A result that is an error is given as an exception.
-FunctionPtr MakeChecked(FunctionPtr program, FunctionPtr plain, int64_t count, PyRef compare);
+// `exact`: what is compared in the place of a program whose results are not those of the plain
+// function bit by bit; null: the program itself.
+FunctionPtr MakeChecked(FunctionPtr program, FunctionPtr exact, FunctionPtr plain, int64_t count,
+                        PyRef compare);
 
 }  // namespace penstock

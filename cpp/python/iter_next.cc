@@ -33,7 +33,7 @@ PyObject* EmitRow(Run& run) {
   std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
   PyObject** leaves = count > kFewLeaves ? many.data() : few;
   for (size_t i = 0; i < count; ++i) {
-    leaves[i] = stacked ? RowToPython(block.columns[i].items, row)
+    leaves[i] = stacked ? RowToPython(block.columns[i].items, row, i < run.own.size() && run.own[i])
                         : ToPython(std::move(block.elements[row].leaves[i]));
     if (!leaves[i]) {
       for (size_t j = 0; j < i; ++j) Py_DECREF(leaves[j]);
@@ -67,6 +67,12 @@ bool WriteLog(Session& session, bool end) {
   return static_cast<bool>(module);
 }
 
+void TakeBlock(Run& run, Block block) {
+  run.block = std::move(block);
+  run.row = 0;
+  run.own = run.block.own_columns();
+}
+
 // The next block; attached again afterwards. False with a Python error set.
 bool Fetch(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
@@ -91,14 +97,12 @@ bool Fetch(Iter* it, ObjectLock& lock) {
   run.fetching_ns += took;
   run.fetch_began_ns = 0;
   if (attachment.interrupted()) {  // what came with it is kept for the next call
-    run.block = std::move(block);
-    run.row = 0;
+    TakeBlock(run, std::move(block));
     attachment.RestoreInterrupt();
     return false;
   }
   if (quiet) run.ask.Learn(block.rows, took);
-  run.block = std::move(block);
-  run.row = 0;
+  TakeBlock(run, std::move(block));
   if (run.session->has_warnings() && !ShowWarnings(*run.session)) return false;
   const bool counts = run.session->slow().limit_ns() > 0 && run.block.end;
   if ((counts || run.session->has_log()) && !WriteLog(*run.session, run.block.end)) return false;

@@ -9,6 +9,7 @@
 #include "python/errors.h"
 #include "python/foreign_runtime.h"
 #include "python/gil.h"
+#include "python/made_rows.h"
 #include "python/pytree.h"
 #include "python/running_call.h"
 #include "python/types.h"
@@ -169,6 +170,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     }
   });
   BindDataset(m);
+  BindMadeRows(m);
   BindIterator(m);
   BindModel(m);
   BindOp(m);

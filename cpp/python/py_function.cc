@@ -45,9 +45,11 @@ Block Rest(Block rows, int64_t done) {
 // The arguments of one call: leaves as NumPy values; a tuple at the top is spread out.
 class Arguments {
  public:
+  // Of the rows of a block, before the first one.
+  explicit Arguments(const Block& rows) : own_(rows.own_columns()) {}
   // New references in values(), to be released after the call.
-  // With `consume` the leaves are moved out of the row: memory without other owners is then
-  // writeable.
+  // With `consume` the leaves are moved out of the row, which is given out once: memory without
+  // other owners is then writeable.
   bool FromRow(Block& rows, int64_t row, bool consume, const RunningCall& running) {
     Clear();
     const StructureRef structure = rows.structure;
@@ -99,7 +101,6 @@ class Arguments {
       rows.elements[row].leaves = std::move(leaves);
   }
   ~Arguments() { Clear(); }
-  Arguments() = default;
   Arguments(const Arguments&) = delete;
 
   // One scalar of a dense column; it reuses the object of the last one when it can.
@@ -140,9 +141,10 @@ class Arguments {
     if (column.shape().rank() == 1 && !dtype.is_reference()) {
       return Scalar(column, row, i);
     }
-    return ToPython(column.Row(row));
+    return ToPython(column.Row(row), consume && i < own_.size() && own_[i]);
   }
 
+  const std::vector<bool> own_;  // columns
   std::vector<PyObject*> values_;
   std::vector<PyRef> reuse_;  // scalars of the last call, used again when the function kept none
 };
@@ -168,7 +170,7 @@ class PyFunction final : public Function {
     RowCollector collector(policy, rows.rows, info.slabs, info.first_row, &last_structure_);
     {
       ScopedRandom random(info.random);
-      Arguments arguments;
+      Arguments arguments(rows);
       std::optional<ElementRngs::Lease> rng;
       if (rng_name_) rng.emplace(rngs_);
       const bool scalars = IsScalarColumn(rows) && !rng;
@@ -348,7 +350,7 @@ class PyFunction final : public Function {
     random.For(row.key(0));
     constexpr int64_t kRow = 0;
     const RunningCall running(info, row, kRow, callable_.get());
-    Arguments arguments;
+    Arguments arguments(row);
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
     return running.Timed([&] {
@@ -430,11 +432,12 @@ class OngoingCoroutines final : public OngoingCalls {
     Attachment& gil = EnsureAttached();
     auto begun = std::make_shared<BegunRows>(BegunRows{std::move(rows), info, {}});
     if (retries_ > 0) begun->kept = begun->rows.SliceApart(0, begun->rows.rows);
+    if (info.tests) begun->rows.Separate();  // what one test keeps is not shared with other rows
     std::vector<Ended> failed;
     int64_t added = 0;
     {
       ScopedRandom random(info.random);
-      Arguments arguments;
+      Arguments arguments(begun->rows);
       int64_t row = 0;
       const RunningCall running(info, begun->rows, row, function_.callable_.get());
       for (; row < begun->rows.rows; ++row) {
@@ -490,11 +493,11 @@ class OngoingCoroutines final : public OngoingCalls {
       CallInfo info = begun_->info;
       info.index += row_;
       ScopedRandom random(info.random);
-      Arguments arguments;
       while (left_ > 0 && MayRetry(error)) {
         --left_;
         CountRetry(info);
         Block row = begun_->kept.SliceApart(row_, 1);
+        Arguments arguments(row);
         constexpr int64_t kRow = 0;
         const RunningCall running(info, row, kRow, function_.callable_.get());
         random.For(row.key(0));
@@ -540,7 +543,7 @@ class OngoingCoroutines final : public OngoingCalls {
         const std::optional<bool> answer = PyFunction::Answer(result, info);
         if (!answer) return false;
         call.results.push_back(Bools({*answer}));
-        call.tested = begun_->rows.Slice(row_, 1);
+        call.tested = Block::Of(std::move(begun_->rows.elements[static_cast<size_t>(row_)]));
         return true;
       }
       const RowPolicy policy = function_.Policy(info);

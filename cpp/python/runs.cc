@@ -95,6 +95,9 @@ void Retire(std::shared_ptr<Session> session, PyRef dataset) {
     return;
   }
   if (!session->has_threads()) {
+    // The collector may have come here on a thread that calls a function of the user: what lets go
+    // of the GIL meanwhile has it again before the collector goes on.
+    const Attachment attachment(Attachment::Role::kConsumer);
     session->Close();
     return;
   }

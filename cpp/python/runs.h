@@ -26,6 +26,7 @@ struct Run {
   std::shared_ptr<Session> session;
   Block block;
   int64_t row = 0;                 // of the block, next to be handed out
+  std::vector<bool> own;           // its columns to whose rows the consumer may write
   Grain ask = Grain::AsWanted();   // how many rows to ask for
   bool busy = false;               // a thread is inside the engine
   unsigned long owner = 0;         // that thread

@@ -35,14 +35,16 @@ PyObject* MakeScalar(DType dtype, const void* value, PyRef* reuse = nullptr);
 // that `object` comes from; else copies, unless `kBorrow`.
 enum class Sharing { kCopy, kIfUnique, kBorrow };
 bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor);
-// New reference. Moves out of the tensor, so that unshared memory becomes a writeable array.
-PyObject* ToPython(Tensor tensor);
+// New reference. Moves out of the tensor, so that unshared memory becomes a writeable array. `own`:
+// it is one although other rows of its memory are referred to.
+PyObject* ToPython(Tensor tensor, bool own = false);
 // The bytes of a text, also of one that os.fsdecode made of the name of a file that is no UTF-8.
 // False with an error set for one that has none.
 bool TextToBytes(PyObject* text, std::string* bytes);
 // One string, or one row of a column of strings, without first taking that row out of its block.
 PyObject* StringToPython(DType dtype, std::string_view text);
-PyObject* RowToPython(const Tensor& column, int64_t row);
+// `own`: the row of an own column, given out once.
+PyObject* RowToPython(const Tensor& column, int64_t row, bool own = false);
 
 // What a str or bytes object of a tensor holds. Needs no GIL: it is a plain read.
 std::string_view StringOf(PyObject* object);

@@ -74,8 +74,8 @@ class Parking final {
 
   // The caller could not start another one: Replace will be true again.
   void Restore() { parked_.store(true, std::memory_order_relaxed); }  // for the same thread
-  // For the other.
-  bool parked() const { return parked_.load(std::memory_order_relaxed); }
+  // For the other, which then sees what the worker has published: acquire pairs with Leave.
+  bool parked() const { return parked_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<bool> parked_{false};

@@ -88,18 +88,17 @@ class FilterIterator final : public BlockIterator {
 
   // The next row, if it passes; an interrupted test is done again.
   std::optional<Element> TestNext() {
+    Element element = rows_.TakeOwn();
     CallInfo info{&stage_, random_, index_++};
     info.retries = &stats().retries;
     info.session = &session_;
     info.slow = &session_.slow();
-    Element element = rows_.block().Row(rows_.next());
-    rows_.Pass();
     try {
       if (predicate_->Test(element, info)) return element;
     } catch (const Error& error) {
       if (error.transient()) {
         --index_;
-        rows_.Return();
+        rows_.Return(std::move(element));
       }
       throw;
     }

@@ -1,5 +1,5 @@
 // prefetch: the input runs ahead on a thread of its own.
-#include "engine/input.h"
+#include "engine/pass_iterator.h"
 #include "engine/producer.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
@@ -53,23 +53,6 @@ class PrefetchIterator final : public BlockIterator {
   }
 
   Producer producer_;
-};
-
-// prefetch(0), or debugging: nothing runs ahead; the state is that of any other prefetch.
-class PassIterator final : public BlockIterator {
- public:
-  explicit PassIterator(IteratorPtr input) : input_(std::move(input)) {}
-  void VisitState(StateVisitor& visitor) override { input_.VisitState(visitor); }
-  std::optional<Error> Discard(int64_t& steps) override { return input_.Discard(steps); }
-
- protected:
-  Block DoNextBlock(int64_t max_rows) override {
-    input_.Keep(input_.position());
-    return input_.NextBlock(max_rows);
-  }
-
- private:
-  Input input_;
 };
 
 IteratorPtr PrefetchDataset::MakeIterator(const RunContext& context) const {

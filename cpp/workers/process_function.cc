@@ -74,8 +74,7 @@ class ProcessFunction final : public Function {
     if (begin == end) return;
     const Does answers(Doing::kWorker);
     const bool all = begin == 0 && end == rows.rows;
-    // Those after an end are called as if they came first, with arrays that they may write to.
-    const Block some = all ? Block() : rows.SliceApart(begin, end - begin);
+    const Block some = all ? Block() : rows.Slice(begin, end - begin);
     // A row that travels alone is written where its batch wants it.
     Target target;
     if (info.slabs && rows.rows == 1) target = TargetOf(info);

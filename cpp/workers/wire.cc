@@ -1,7 +1,9 @@
 // Writing and reading messages.
 #include "workers/wire.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "data/foreign.h"
 #include "data/foreign_names.h"
@@ -15,9 +17,11 @@ namespace {
 constexpr uint64_t kBulkAlign = 64;
 // So few bytes go through the socket: shared memory would cost as much.
 constexpr uint64_t kFewBytes = 2048;
+// From so many bytes on an array is a part of its own in FinishApart.
+constexpr uint64_t kApartBytes = 16 << 10;
 
 enum ColumnKind : uint64_t { kStacked, kRagged, kConstant, kInSlab };
-enum class BulkPlace : uint64_t { kNone, kHere, kShared };
+enum class BulkPlace : uint64_t { kNone, kHere, kShared, kApart };
 
 uint64_t Padded(uint64_t size) { return (size + kBulkAlign - 1) / kBulkAlign * kBulkAlign; }
 
@@ -110,12 +114,6 @@ void MessageWriter::Put(const Tensor& tensor) {
   head_.UInt(at);
 }
 
-void MessageWriter::PutLeaf(const Tensor& leaf) {
-  bool alone = leaf.buffer() && leaf.storage() == Storage::kDense && leaf.buffer()->unique();
-  head_.Bool(alone);
-  Put(leaf);
-}
-
 void MessageWriter::PutSpec(ElementSpec spec) {
   std::string classes;
   std::string names = ClassNames(*spec.structure);
@@ -177,7 +175,7 @@ void MessageWriter::Put(const Block& block) {
   std::shared_ptr<const std::string> last;
   for (const Element& element : block.elements) {
     PutSpec(ElementSpec::Of(element));
-    for (const Tensor& leaf : element.leaves) PutLeaf(leaf);
+    for (const Tensor& leaf : element.leaves) Put(leaf);
     Origin origin = element.origin;
     VisitOrigin(head_, origin, last);
   }
@@ -239,6 +237,58 @@ std::string MessageWriter::Finish(SharedHeap& heap, std::vector<Stretch>& lent) 
   return message += small_;
 }
 
+MessageWriter::Parts MessageWriter::FinishApart() {
+  Parts parts;
+  bool open = false;  // whether the last part is a small one, to which more may be added
+  for (auto [data, size] : bulk_) {
+    const std::string_view bytes(static_cast<const char*>(data), size);
+    if (size >= kApartBytes) {
+      parts.bulk.push_back(bytes);
+      open = false;
+      continue;
+    }
+    if (!open) {
+      parts.small.emplace_back();
+      parts.bulk.emplace_back();
+      open = true;
+    }
+    std::string& part = parts.small.back();
+    part += bytes;
+    part.resize(Padded(part.size()));
+    parts.bulk.back() = part;
+  }
+  parts.head.assign(1, static_cast<char>(kind_));
+  StateVisitor visitor(&parts.head);
+  auto code = static_cast<uint64_t>(BulkPlace::kApart);
+  visitor.UInt(code);
+  fresh_.clear();
+  parts.head += small_;
+  return parts;
+}
+
+MessageReader::MessageReader(std::string_view head, std::vector<BufferRef> bulk)
+    : kind_(static_cast<MessageKind>(head.at(0))), head_(head.substr(1), "distribute") {
+  uint64_t place = 0;
+  head_.UInt(place);
+  head_.Demand(place == static_cast<uint64_t>(BulkPlace::kApart), "it is in parts");
+  uint64_t at = 0;
+  for (BufferRef& part : bulk) {
+    const uint64_t size = Padded(part->size());
+    bulk_.emplace_back(at, std::move(part));
+    at += size;
+  }
+}
+
+MessageReader::Found MessageReader::Find(uint64_t at, uint64_t size) const {
+  auto after = std::upper_bound(bulk_.begin(), bulk_.end(), at,
+                                [](uint64_t wanted, auto& part) { return wanted < part.first; });
+  head_.Demand(after != bulk_.begin(), "its arrays are there");
+  const auto& [begin, buffer] = *std::prev(after);
+  head_.Demand(at - begin <= buffer->size() && size <= buffer->size() - (at - begin),
+               "its arrays are whole");
+  return {buffer, static_cast<size_t>(at - begin)};
+}
+
 MessageReader::MessageReader(std::string_view message, PeerHeap& heap) {
   kind_ = static_cast<MessageKind>(message.at(0));
   head_ = StateVisitor(message.substr(1), "worker processes");
@@ -249,11 +299,11 @@ MessageReader::MessageReader(std::string_view message, PeerHeap& heap) {
     head_.UInt(stretch.offset);
     head_.UInt(stretch.size);
     head_.UInt(stretch.slot);
-    bulk_ = heap.View(stretch);
+    bulk_.emplace_back(0, heap.View(stretch));
   } else if (place == static_cast<uint64_t>(BulkPlace::kHere)) {
     const std::string_view here = head_.TextView();
-    bulk_ = Buffer::Allocate(here.size());
-    std::memcpy(bulk_->data(), here.data(), here.size());
+    bulk_.emplace_back(0, Buffer::Allocate(here.size()));
+    std::memcpy(bulk_[0].second->data(), here.data(), here.size());
   }
 }
 
@@ -265,13 +315,13 @@ ElementSpec MessageReader::TakeSpec() {
   return spec;
 }
 
-Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
+Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape, size_t few) {
   uint64_t at = 0;
   if (dtype.code == TypeCode::kObject) {
     uint64_t size = 0;
     head_.UInt(size);
     head_.UInt(at);
-    const auto* bytes = reinterpret_cast<const char*>(bulk_->data() + at);
+    const auto* bytes = reinterpret_cast<const char*>(Find(at, size).data());
     return TheForeignRuntime().Unpickle({bytes, size}, shape);
   }
   if (dtype.is_reference()) {
@@ -283,27 +333,21 @@ Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape) {
     // Spans count from the beginning of their buffer.
     BufferRef spans = Buffer::Allocate(2 * sizeof(int64_t) * count);
     auto* ends = reinterpret_cast<int64_t*>(spans->data());
-    std::memcpy(ends, bulk_->data() + at, spans->size());
-    for (size_t i = 0; i < 2 * count; ++i) ends[i] += static_cast<int64_t>(text);
-    return Tensor::Packed(dtype.code, shape, std::move(spans), bulk_);
+    std::memcpy(ends, Find(at, spans->size()).data(), spans->size());
+    const auto most = static_cast<uint64_t>(ends[2 * count - 1]);  // spans follow one another
+    const Found texts = Find(text, most);
+    for (size_t i = 0; i < 2 * count; ++i) ends[i] += static_cast<int64_t>(texts.offset);
+    return Tensor::Packed(dtype.code, shape, std::move(spans), texts.buffer);
   }
   head_.UInt(at);
-  if (shape.rank() == 0) return Tensor::ScalarBytes(dtype, bulk_->data() + at);
+  if (shape.rank() == 0) return Tensor::ScalarBytes(dtype, Find(at, dtype.itemsize).data());
   if (shape.elements() == 0) return Tensor::Make(dtype, shape);
-  return Tensor::View(dtype, shape, bulk_, at);
-}
-
-Tensor MessageReader::TakeLeaf(DType dtype, const Shape& shape) {
-  bool alone = false;
-  head_.Bool(alone);
-  Tensor leaf = TakeTensor(dtype, shape);
-  if (!alone || !(leaf.buffer() == bulk_)) return leaf;
-  if (leaf.nbytes() <= kFewBytes) return leaf.Alone();
-  // No one else reads these bytes: the sender has copied them for this message.
-  auto* whole = new BufferRef(bulk_);
-  auto release = [](void* context, void*, size_t) { delete static_cast<BufferRef*>(context); };
-  return Tensor::View(dtype, shape, Buffer::Borrow(bulk_->data(), bulk_->size(), release, whole),
-                      leaf.offset());
+  const Found found =
+      Find(at, static_cast<uint64_t>(shape.elements()) * static_cast<uint64_t>(dtype.itemsize));
+  const Tensor here = Tensor::View(dtype, shape, found.buffer, found.offset);
+  if (here.nbytes() <= few) return here.Alone();
+  if (found.buffer->constant()) return here;
+  return Tensor::View(dtype, shape, Buffer::Part(found.buffer), found.offset);
 }
 
 std::shared_ptr<Slab> MessageReader::TakeSlab(PeerHeap& heap) {
@@ -382,7 +426,7 @@ Block MessageReader::TakeBlock(const SlabRows& at) {
     const ElementSpec spec = TakeSpec();
     element.structure = spec.structure;
     for (const LeafSpec& leaf : spec.leaves) {
-      element.leaves.push_back(TakeLeaf(leaf.dtype, leaf.shape));
+      element.leaves.push_back(TakeTensor(leaf.dtype, leaf.shape, kFewBytes));
     }
     VisitOrigin(head_, element.origin, last);
     block.structure = element.structure;

@@ -37,6 +37,8 @@ class MessageWriter {
  public:
   // `to`: the end that it will be sent from.
   MessageWriter(MessageKind kind, Channel& to) : kind_(kind), announced_(to.announced()) {}
+  // For a reader that knows no more than what is in the message.
+  explicit MessageWriter(MessageKind kind) : kind_(kind), announced_(own_) {}
   // What was not sent has announced nothing.
   ~MessageWriter() {
     for (const std::string& names : fresh_) announced_.erase(names);
@@ -55,17 +57,24 @@ class MessageWriter {
 
   // The message. What it lends is added to `lent`.
   std::string Finish(SharedHeap& heap, std::vector<Stretch>& lent);
+  // The message for those who share no memory: its beginning, and the arrays and strings after it.
+  // What is large stays where it is.
+  struct Parts {
+    std::string head;
+    std::deque<std::string> small;
+    std::vector<std::string_view> bulk;  // in order: those of `small`, and the large ones
+  };
+  Parts FinishApart();
 
  private:
   void Put(const Tensor& tensor);
-  // The same for the leaf of an element, with whether it is all that refers to its memory.
-  void PutLeaf(const Tensor& leaf);
   void PutSpec(ElementSpec spec);
   void PutOrigins(const RowOrigins& origins);
   uint64_t Bulk(const void* data, size_t size);
   uint64_t OwnBulk(std::string bytes);
 
   const MessageKind kind_;
+  std::set<std::string> own_;
   std::set<std::string>& announced_;
   std::vector<std::string> fresh_;  // what this message announces, until it is finished
   std::string small_;
@@ -80,6 +89,8 @@ class MessageReader {
  public:
   // `heap`: of the sender.
   MessageReader(std::string_view message, PeerHeap& heap);
+  // `bulk`: what FinishApart has given after the beginning, as constant memory where it is large.
+  MessageReader(std::string_view head, std::vector<BufferRef> bulk);
 
   MessageKind kind() const { return kind_; }
   StateVisitor& head() { return head_; }
@@ -91,13 +102,22 @@ class MessageReader {
 
  private:
   ElementSpec TakeSpec();
-  Tensor TakeTensor(DType dtype, const Shape& shape);
-  // A leaf that was all that referred to its memory is so here too: who gets it may write to it.
-  Tensor TakeLeaf(DType dtype, const Shape& shape);
+  // Whoever gets an array may write to it: its bytes were copied for this message, which no one
+  // else reads. Up to `few` of them are copied once more, so that who keeps them keeps no more.
+  Tensor TakeTensor(DType dtype, const Shape& shape, size_t few = 0);
   RowOrigins TakeOrigins();
 
+  // Where `size` bytes lie that the writer had at `at`.
+  struct Found {
+    const BufferRef& buffer;
+    size_t offset;
+    const uint8_t* data() const { return buffer->data() + offset; }
+  };
+  Found Find(uint64_t at, uint64_t size) const;
+
   MessageKind kind_;
-  BufferRef bulk_;
+  // By where each begins; one alone but for a message of several.
+  std::vector<std::pair<uint64_t, BufferRef>> bulk_;
   StateVisitor head_{std::string_view()};
 };
 

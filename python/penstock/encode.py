@@ -219,7 +219,8 @@ def _native(
         traced.append(found)
     program = found.program
     if function._check:
-        program = _core.checked(program, plain, function._check, comparison(repr(function)))
+        compare = comparison(repr(function))
+        program = _core.checked(program, plain, function._check, compare, found.exact)
     return {name: _core.debugged(program, plain)}
 
 

@@ -19,7 +19,6 @@ from penstock.stages.shard import Shard
 if TYPE_CHECKING:
     from penstock.adapters.batches import Batches
     from penstock.adapters.jax import JaxBatches
-    from penstock.distribution.distributed import Distributed
     from penstock.lint import Finding
     from penstock.profiling import Profile
 
@@ -167,8 +166,12 @@ class Forms(Shard):
         split: int | Literal["auto"] = "auto",
         deterministic: bool = True,
         lease_timeout: float = 60.0,
+        shared: bool = False,
+        name: str | None = None,
+        num_consumers: int | None = None,
+        consumer_index: int | None = None,
         **options: Any,
-    ) -> Distributed:
+    ) -> Self:
         """Have the elements made by workers: Ray actors on any number of hosts, or threads.
 
         Parameters
@@ -185,24 +188,34 @@ class Forms(Shard):
             Whether elements come in the order of one process. False gives those first that are
             there first, a lease at a time.
         lease_timeout : float
-            Seconds after which a lease that a worker has is given to another one, too.
+            Seconds after which a lease that a worker has is given to another one, too. With
+            `shared`, also those after which a consumer of which nothing is heard counts as dead.
+        shared : bool
+            Whether consumers with the same `name` share one job: what workers make is made once for
+            all of them.
+        name : str, optional
+            Of the shared job. Without `shared` it names the stage, as everywhere.
+        num_consumers : int, optional
+            How many consumers share the job, >= 1; needed with `shared`. Nothing that has been made
+            is let go of before they have all come.
+        consumer_index : int, optional
+            Which of the consumers this one is, from 0 on; needed with `shared`.
         **options
             For the actors: `num_cpus`, `num_gpus`, `resources`, `scheduling_strategy`,
             `runtime_env` and others of Ray's ``Actor.options``.
 
         Returns
         -------
-        Distributed
-            It can be looped over like the dataset, and its iterators have `get_state`, `set_state`,
-            `stats` and `close`. Everything that is to run in the workers comes before it, batches
-            included.
+        Dataset
+            The same elements. Stages before it run in the workers, those after it in this process.
 
         Raises
         ------
         ModuleNotFoundError
             If Ray is not installed.
         ValueError, TypeError
-            If an argument is wrong; "local" has no options.
+            If an argument is wrong; "local" has no options. While iterating, if consumers of one
+            name have other pipelines or another number, or begin elsewhere the first time.
         WorkerError
             While iterating, if a lease was lost with five workers, or workers cannot be started.
 
@@ -213,7 +226,8 @@ class Forms(Shard):
         results for one lease the first is taken. So functions may be *called* more than once for an
         element; random operations of penstock draw the same numbers each time.
 
-        Order and randomness: those of ``iter(ds)`` in one process, however many workers there are.
+        Order and randomness: those of the pipeline without this stage, however many workers there
+        are.
 
         Cost: every worker goes through the whole order, and passes over what others make: the
         functions of `map`, and `batch`, cost nothing there. So does everything before them that can
@@ -221,26 +235,40 @@ class Forms(Shard):
         `take`, `skip`, `repeat`, `enumerate`, `zip`). Files that are read in order are read by
         all. What comes from a `filter`, `flat_map`, `interleave`, `unbatch`, `scan` or generator
         is computed by all workers: put what is expensive into a `map` after it. A `cache` in memory
-        is filled in every worker.
+        is filled in every worker, and lasts as long as the iterator.
 
-        Errors: an exception of a function is raised at the element's position as itself, with a
-        note that has the trace of the worker. If you go on, what workers had made after it is made
-        again.
+        Errors: an exception of a function is raised at the element's position as itself; its cause
+        is the trace in the worker. If you go on, what workers had made after it is made again.
 
-        States: `get_state` gives the state of the pipeline without `distribute`, and takes no time.
+        States: they are those of the pipeline without this stage, and serve any number of workers.
+        With ``deterministic=False`` a state also has the ranges that came before their turn; then
+        it serves pipelines with this stage only. Stages after this one that must pull elements
+        again to restore a state (`shuffle`, for example) get them in order in spite of it.
+
+        Shared: every consumer gets *all* elements, in order. With ``shard_evenly(n, i)`` (or
+        `shard_for_torch`, `shard_for_jax`) after this stage each has its own share, as many
+        elements as the others, and a state of any of them serves any number of processes. Consumers
+        are processes that are connected to one Ray, or, with "local", iterators of one process,
+        each of a pipeline that was built for it. They begin at one position, which means with the
+        same seed or a `shard_evenly` after this stage, and with one state. A fast one waits once it
+        is 16 leases before the slowest; one that stops early or dies holds up no one, and its share
+        is not given to others. One that comes late, or was cut off or started again, makes what it
+        needs by a job of its own.
 
         Examples
         --------
         >>> ds = ps.Dataset.range(10).map(lambda x: x * x).batch(4)
-        >>> for batch in ds.distribute(engine="local", num_workers=2):
+        >>> for batch in ds.distribute(engine="local", num_workers=2).map(lambda x: x + 1):
         ...     print(batch)
-        [0 1 4 9]
-        [16 25 36 49]
-        [64 81]
+        [ 1  2  5 10]
+        [17 26 37 50]
+        [65 82]
         """
-        from penstock.distribution.engines import distributed
+        from penstock.distribution.work import distributed
 
-        return distributed(self, engine, num_workers, split, deterministic, lease_timeout, options)
+        how = (deterministic, lease_timeout, shared, name, num_consumers, consumer_index)
+        made: Self = distributed(self, engine, num_workers, split, *how, options)
+        return made
 
     def __iter__(self) -> Iterator:
         if self._options.warn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock import _core
@@ -11,25 +11,28 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.errors import StateError
 from penstock.iterator import Iterator, bytes_of
+from penstock.loader_states import merged_loaders
 
 _MOST_SHOWN = 8  # processes in a message
 
 
 @checked
-def merge_states(states: Iterable[Any]) -> bytes:
+def merge_states(states: Iterable[Any]) -> Any:
     """Return the state of processes that each had a share of one order.
 
     Parameters
     ----------
-    states : iterable of bytes, or of arrays of uint8
+    states : iterable of bytes, of arrays of uint8, or of dicts
         What `Iterator.get_state` returned in every process, in any order. Their pipelines differ in
         nothing but the `index` of `Dataset.shard_evenly`, or the process of
-        `Dataset.shard_for_torch` and `Dataset.shard_for_jax`.
+        `Dataset.shard_for_torch` and `Dataset.shard_for_jax`. Or what `DataLoader.state_dict`
+        returned in every process, of loaders whose sampler is PyTorch's DistributedSampler.
 
     Returns
     -------
-    bytes
-        The position of all together, for `Iterator.set_state` with any number of processes.
+    bytes or dict
+        The position of all together, for `Iterator.set_state` with any number of processes; of
+        dicts one for `DataLoader.load_state_dict`.
 
     Raises
     ------
@@ -42,7 +45,8 @@ def merge_states(states: Iterable[Any]) -> bytes:
     Notes
     -----
     Processes that take their steps together need it not: the state of each serves all. Of
-    processes that do not, the first ones may be one element ahead of the others.
+    processes that do not, the first ones may be one element ahead of the others; those of a loader
+    by one batch only if batches have one element, because else it is no beginning of the order.
 
     Examples
     --------
@@ -56,10 +60,13 @@ def merge_states(states: Iterable[Any]) -> bytes:
     >>> next(it)
     np.int64(6)
     """
-    if isinstance(states, (bytes, str)) or not isinstance(states, Iterable):
+    if isinstance(states, (bytes, str, Mapping)) or not isinstance(states, Iterable):
         raise TypeError(
             f"merge_states: states must be several states, as a list of bytes, got {states!r:.200}"
         )
+    states = list(states)
+    if states and all(isinstance(state, Mapping) for state in states):
+        return merged_loaders(states)
     saved = [bytes_of(state, "merge_states") for state in states]
     if not saved:
         raise ValueError("merge_states: at least one state was expected, got none")
@@ -160,7 +167,8 @@ def _order(opened: dict[str, Any]) -> str:
         return "elements were delivered out of order, so only as many processes go on there"
     had = opened["position"] + opened["more"]
     epoch = f" in epoch {opened['epoch']}" if opened["epoch"] >= 0 else ""
-    by = f"saved by process {opened['index']} of {opened['shards']}"
+    of = f"process {opened['index']} of {opened['shards']}"
+    by = f"merged from {opened['shards']} processes" if opened["more"] else f"saved by {of}"
     return f"after {had} elements of all{epoch}, {by}; any number of processes goes on there"
 
 

@@ -60,6 +60,10 @@ def test_the_command_lists_what_is_missing(tmp_path, capsys):
     assert "not methods of values, nor arguments" in lines[-1]
     cli.main(["port", "--all", str(program)])
     assert f"{program}:6: tf.cast: there" in capsys.readouterr().out.splitlines()
+    assert cli.main(["port", "--json", str(program)]) == 1
+    uses = json.loads(capsys.readouterr().out)
+    assert {use["name"] for use in uses if use["missing"]} >= {"image.frob"}
+    assert {use["name"] for use in uses if use["there"]} >= {"cast"}
 
 
 def test_folders_and_notebooks_are_read(tmp_path, capsys):

@@ -135,8 +135,9 @@ void Deliver(int every, MonoTime patience, int values) {
     if (!ring.try_pop(x)) {
       recall(true);
       if (here) {
+        // The last one may have published between the look and the recall.
         const std::lock_guard lock(mutex);
-        x = next++;
+        if (!ring.try_pop(x)) x = next++;
       } else {
         WaitUntil(ready, never, [&] { return ring.try_pop(x); });
       }

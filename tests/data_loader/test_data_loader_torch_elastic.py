@@ -77,3 +77,51 @@ def test_the_beginning_and_other_data():
     with pytest.raises(ps.StateError, match="batches were given out of order"):
         loader(3, 0, 8).load_state_dict(state | {"ahead": [3]})
     assert len(list(itertools.chain(*rest(loader(4, 0, 6), state)))) == 20
+
+
+def states_of(count, rows, steps, **how):
+    """Return the states of processes of which each has taken so many batches."""
+    return [after(loader(count, i, rows, **how), taken) for i, taken in enumerate(steps)]
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2])
+def test_states_of_several_processes_are_merged(ahead):
+    whole = [x for batch in loader(1, 0, N) for x in batch.tolist()]
+    steps = [6] * ahead + [5] * (3 - ahead)
+    state = ps.merge_states(states_of(3, 1, steps)[::-1])
+    begin = 15 + ahead
+    for count in (1, 2, 3, 5):
+        left = whole[begin:]
+        left += whole[: -len(left) % count]
+        for index in range(count):
+            came = rest(loader(count, index, 1), state)
+            assert [x for (x,) in came] == left[index::count]
+
+
+def test_processes_in_step_may_have_larger_batches():
+    whole = [x for batch in loader(1, 0, N) for x in batch.tolist()]
+    state = ps.merge_states(states_of(4, 6, [2] * 4))
+    assert rest(loader(2, 1, 4), state)[0] == whole[49:56:2]
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        (lambda: states_of(3, 2, [2, 1, 1]), "process 0 is at batch 2, process 1 is at batch 1"),
+        (lambda: states_of(3, 1, [1, 2, 1]), "not the beginning of the order"),
+        (lambda: states_of(3, 1, [1, 1, 1])[:2], "all 3 processes were expected, each once"),
+        (lambda: states_of(2, 1, [1, 1])[:1] * 2, "each once, got those of 0, 0"),
+        (
+            lambda: states_of(2, 1, [1, 1])[:1] + states_of(2, 1, [1, 1], epoch=3)[1:],
+            r"another pass \(epochs \[3\]",
+        ),
+        (
+            lambda: [after(ps.DataLoader(range(N), 2), 1)] * 2,
+            "with a DistributedSampler, whose order does not depend",
+        ),
+        (lambda: [{"a": 1}], "with a DistributedSampler"),
+    ],
+)
+def test_states_that_are_no_position_are_refused(states, said):
+    with pytest.raises(ps.StateError, match=said):
+        ps.merge_states(states())

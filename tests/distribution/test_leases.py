@@ -180,6 +180,20 @@ def test_a_lease_that_is_lost_too_often_is_an_error():
     assert error.value.args == (Lease(0, 0, 3), 3, "killed by signal 9")
 
 
+def test_a_lease_that_waited_for_its_turn_was_not_lost():
+    leases = Leases(2, TIMEOUT, most_lost=1)
+    for now, worker in enumerate("ab"):
+        assert [leases.deal(worker, 3, float(now)).number for _ in range(2)] == [0, 1]
+        if worker == "a":
+            leases.lost(worker, "killed")
+    leases.done(Result(Lease(0, 0, 3), 3, False, None))
+    leases.lost("b", "killed")
+    assert leases.deal("c", 3, 2.0).number == 1
+    with pytest.raises(LostTooOften) as error:
+        leases.lost("c", "killed")
+    assert error.value.args == (Lease(1, 3, 6), 2, "killed")
+
+
 def test_ranges_that_were_delivered_before_are_not_dealt():
     leases = Leases(9, TIMEOUT, done=[(6, 9), (2, 4), (4, 5)])
     dealt = [leases.deal("a", 4, 0.0) for _ in range(4)]

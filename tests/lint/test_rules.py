@@ -226,6 +226,7 @@ GOOD = {
         lambda: numbers().map(opaque).prefetch(END),
         lambda: numbers().map(opaque).batch(8).prefetch(2).repeat(2),
         lambda: numbers().map(opaque, num_parallel_calls=4).batch(8),
+        lambda: numbers().map(opaque).distribute(engine="local", num_workers=2).batch(8),
         lambda: numbers().shuffle(100_000).batch(8),
     ],
     "PS016": [lambda: numbers().map(opaque).prefetch(8).map(halved, num_parallel_calls=4)],

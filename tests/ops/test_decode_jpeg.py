@@ -184,6 +184,40 @@ class TestEntropyDecoder:
             contents = encode(photo, quality=quality, optimize=optimize, subsampling=sampling)
             close(accurate(contents), pillow(contents))
 
+    # Of blocks that become one pixel, and outside of windows, coefficients are not wanted. In large
+    # images they are walked over with tables of their own.
+
+    @staticmethod
+    def walked(contents):
+        """Compare the image at 1/8 of its size with Pillow's, and a window of it with all of it."""
+        reduced = Image.open(io.BytesIO(contents))
+        reduced.draft(None, tuple(side // 8 for side in reduced.size))
+        height, width = reduced.size[::-1]
+        close(accurate(contents, ratio=8), np.asarray(reduced).reshape(height, width, -1))
+        whole = accurate(contents)
+        y, x = whole.shape[0] - 9, whole.shape[1] // 2
+        window = ps.image.decode_and_crop_jpeg(
+            contents, [y, x, 9, 5], dct_method="INTEGER_ACCURATE"
+        )
+        np.testing.assert_array_equal(window, whole[y:, x : x + 5])
+
+    @pytest.mark.parametrize("density", [0, 0.02, 0.2, 0.6])
+    def test_any_coefficients_that_are_not_wanted(self, density):
+        self.walked(self.made("gray", 5, density, mcus=(52, 56)))
+
+    @pytest.mark.parametrize("short", [1, 3, 7])
+    def test_codes_of_any_length_that_are_not_wanted(self, short):
+        rng = np.random.default_rng(short)
+        dc = jpeg_writer.skewed(rng.permutation(jpeg_writer.DC_SYMBOLS).tolist(), short)
+        ac = jpeg_writer.skewed(rng.permutation(jpeg_writer.AC_SYMBOLS).tolist(), short)
+        self.walked(self.made("gray", short, 0.1, mcus=(52, 56), dc=dc, ac=ac))
+
+    @pytest.mark.parametrize("quality", [5, 75, 98])
+    @pytest.mark.parametrize("sampling", ["4:4:4", "4:2:2", "4:2:0"])
+    def test_photographs_that_are_not_wanted(self, photo, encode, sampling, quality):
+        large = np.tile(photo, (8, 5, 1))
+        self.walked(encode(large, quality=quality, subsampling=sampling))
+
     def test_every_small_size(self, photo, encode):
         for height in range(1, 19):
             for width in (*range(1, 19), 33):

@@ -153,6 +153,8 @@ def test_what_if_names_its_stages():
         profile.what_if(num_parallel_calls={"g": 4})
     with pytest.raises(ValueError, match="cpus must be above 0, got 0"):
         profile.what_if(cpus=0)
+    with pytest.raises(ValueError, match="cpus must be finite, got an int that no float can be"):
+        profile.what_if(cpus=10**400)
     for bad, error, said in [
         ({"f": 0}, ValueError, r"num_parallel_calls of 'f' must be >= 1, got 0"),
         ({"f": 10**30}, ValueError, "'f': an int of 64 bits was expected"),

@@ -1,5 +1,6 @@
 """ps.index and its command: indexes beside files, or in a folder."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,9 @@ def test_the_command_makes_indexes(files, tmp_path, capsys):
     assert main([files["a.tfrecord"], files["b.txt"], "--index-dir", str(tmp_path / "i")]) == 0
     assert capsys.readouterr().out == "5 records in 2 files\n"
     assert main([files["c.csv"], "--header", "--no-quotes", "--field-delim", ";"]) == 0
+    capsys.readouterr()
+    assert main([files["b.txt"], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {files["b.txt"]: 3}
     assert main([str(tmp_path / "missing.txt")]) == 1
     assert "missing.txt" in capsys.readouterr().err
     command = [sys.executable, "-m", "penstock", "index", files["b.txt"], "--parallel", "1"]

@@ -85,6 +85,7 @@ class TestPaddedBatchOfElementsThatDoNotFit(DatasetContract):
     apply = None
     test_elements_are_as_expected = None
     test_a_second_iteration_gives_the_same = None
+    test_what_is_written_to_an_element_is_seen_nowhere_else = None
     test_two_iterators_do_not_disturb_each_other = None
     test_cardinality_is_the_count_when_it_is_known = None
     test_element_spec_accepts_every_element = None

@@ -19,6 +19,7 @@ import penstock as ps
 from compare import assert_same
 from contract import Boom, DatasetContract, Failure, steps
 from penstock import _core
+from spoiling import spoiled
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 
@@ -293,6 +294,37 @@ def test_workers_that_end_while_they_are_idle_are_replaced():
     assert len(list(ds)) == 12
 
 
+def of_other_length(x):
+    return np.full(3 + (x >= 6), x)
+
+
+def text_or_number(x):
+    return np.full(3, x), np.array(["a", "bc"]) if x < 6 else np.full(2, -x)
+
+
+def one_or_two(x):
+    row = np.full(3, x)
+    return (row, row + 1) if x < 6 else (row, row + 1, row + 2)
+
+
+@pytest.mark.parametrize("function", [of_other_length, text_or_number, one_or_two])
+@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("numbers_", [range(12), range(11, -1, -1), [0, 6, 1, 7] * 3])
+def test_batches_of_rows_of_other_forms_are_those_of_threads(function, calls, numbers_):
+    def batches(executor):
+        ds = ps.Dataset.from_tensor_slices(np.array(numbers_))
+        ds = ds.map(function, num_parallel_calls=calls, executor=executor).batch(3)
+        # The places that rows are written to are learnt from those before, also of passes before.
+        return [step for _ in range(3) for step in steps(iter(ds))]
+
+    for made, wanted in zip(batches("process"), batches("thread"), strict=True):
+        if isinstance(wanted, Failure):
+            assert made.kind == wanted.kind
+            assert made.text.splitlines()[0] == wanted.text.splitlines()[0]
+        else:
+            assert_same(made, wanted)
+
+
 def hangs(x):
     if x == 2:
         time.sleep(60)
@@ -374,28 +406,119 @@ def test_arguments_that_a_function_keeps_keep_their_values():
 
 
 def flags(x):
-    return str([leaf.flags.writeable for leaf in (x.values() if isinstance(x, dict) else [x])])
+    return all(leaf.flags.writeable for leaf in (x.values() if isinstance(x, dict) else [x]))
 
 
 def of_some_sizes(x):
     return {"a": np.full(3, x), "b": np.full((20, 30), x), "c": np.full((0, 2), x)}
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        lambda: ps.Dataset.range(12).batch(3),
-        lambda: ps.Dataset.range(4).map(of_some_sizes),
-        lambda: ps.Dataset.range(4).map(of_some_sizes, executor="process"),
-        lambda: ps.Dataset.from_generator(lambda: (np.arange(5) + i for i in range(4))),
-        lambda: ps.Dataset.from_tensor_slices(np.zeros((4, 3))),
-        lambda: ps.Dataset.range(12).batch(3).shuffle(2, seed=1),
-    ],
-)
-def test_a_function_may_write_to_the_arguments_that_it_may_write_to_in_a_thread(made):
-    ds = made()
-    wanted = list(ds.map(flags))
-    assert list(ds.map(flags, executor="process")) == wanted
+def of_one_size(x):
+    return np.full((20, 30), x)
+
+
+async def passes(x):
+    return True
+
+
+# Enough elements for quick ones to travel together, several in a block.
+ELEMENTS = 40
+OWN = {
+    "batch": lambda: ps.Dataset.range(3 * ELEMENTS).batch(3),
+    "map": lambda: ps.Dataset.range(ELEMENTS).map(of_some_sizes),
+    "one size": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size),
+    "parallel map": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size, num_parallel_calls=2),
+    "process": lambda: ps.Dataset.range(ELEMENTS).map(of_some_sizes, executor="process"),
+    "prefetch": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).prefetch(3),
+    "generator": lambda: ps.Dataset.from_generator(lambda: (np.arange(5) + i for i in range(40))),
+    "shuffle": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).shuffle(4, seed=1),
+    "filter": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).filter(lambda x: x[0, 0] % 3 > 0),
+    "async filter": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).filter(passes),
+    "same": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).prefetch(3).map(lambda x: x),
+    "rows of batches": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).batch(8).unbatch(),
+    "interleave": lambda: ps.Dataset.range(5).interleave(
+        lambda _: ps.Dataset.range(8).map(of_one_size), cycle_length=2
+    ),
+    "take": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).prefetch(2).skip(1).take(21),
+}
+SHARED = {
+    "slices": lambda: ps.Dataset.from_tensor_slices(np.zeros((ELEMENTS, 3))),
+    "window": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).window(4).flat_map(lambda w: w),
+    "slices in each": lambda: ps.Dataset.range(5).flat_map(
+        lambda _: ps.Dataset.from_tensor_slices(np.zeros((8, 3)))
+    ),
+    "cache": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).cache(),
+    "large cache": lambda: ps.Dataset.range(4).map(lambda x: np.zeros(20_000) + x).cache(),
+}
+EXECUTORS = ["thread", "process"]
+
+
+@pytest.mark.parametrize("calls", [None, 1, 2, 4])
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("name", OWN)
+def test_a_function_may_write_to_arrays_that_no_one_else_has(name, executor, calls):
+    assert all(OWN[name]().map(flags, calls, executor=executor))
+
+
+@pytest.mark.parametrize("calls", [None, 1, 2, 4])
+@pytest.mark.parametrize("name", SHARED)
+def test_a_function_may_write_to_shared_arrays_in_a_worker_alone(name, calls):
+    ds = SHARED[name]()
+    for _ in range(2):
+        assert not any(ds.map(flags, calls))
+        assert all(ds.map(flags, calls, executor="process"))
+
+
+@pytest.mark.parametrize("name", OWN | SHARED)
+def test_whether_elements_are_writeable_does_not_depend_on_how_many_travel_together(name):
+    ds = (OWN | SHARED)[name]()
+    for _ in range(2):
+        assert {flags(x) for x in ds} == {flags(x) for x in ds.prefetch(2)} == {name in OWN}
+
+
+def ones(x):
+    return np.full(3, x)
+
+
+async def notes_later(x):
+    NOTED.append(x)
+    return True
+
+
+def notes(x):
+    NOTED.append(x)
+    return True
+
+
+NOTED = []
+
+
+@pytest.mark.parametrize("predicate", [notes, notes_later])
+@pytest.mark.parametrize("calls", [None, 2])
+@pytest.mark.parametrize("ahead", [None, 3])
+def test_what_a_predicate_keeps_is_not_written_to(predicate, calls, ahead):
+    NOTED.clear()
+    ds = ps.Dataset.range(ELEMENTS).map(ones)
+    ds = ds if ahead is None else ds.prefetch(ahead)
+    came = [spoiled(x)[0] for x in ds.filter(predicate, num_parallel_calls=calls)]
+    wanted = [ones(x) for x in range(ELEMENTS)]
+    assert_same(came, wanted)
+    assert_same(sorted(NOTED, key=lambda x: x[0]), wanted)
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_function_that_is_called_again_may_write_to_the_same_values(executor, tmp_path):
+    def adds_one_at_the_second_try(x):
+        first = tmp_path / str(int(x[0, 0]))
+        x += 1
+        if not first.exists():
+            first.touch()
+            raise OSError
+        return x
+
+    ds = ps.Dataset.range(ELEMENTS).map(of_one_size).prefetch(3)
+    ds = ds.map(adds_one_at_the_second_try, 1, executor=executor, on_error="retry")
+    assert_same(list(ds), [of_one_size(x + 1) for x in range(ELEMENTS)])
 
 
 def adds_one(x):
@@ -409,14 +532,15 @@ def adds_one_or_ends(x):
     return adds_one(x)
 
 
+@pytest.mark.parametrize("calls", CALLS)
 @pytest.mark.parametrize("size", [3, 3000])
-def test_what_a_function_writes_to_its_argument_is_its_own(size):
+def test_what_a_function_writes_to_its_argument_is_its_own(size, calls):
     parts = [np.full(size, x) for x in range(12)]
     ds = ps.Dataset.from_generator(lambda: (part.copy() for part in parts))
     for source in (ds, ds.map(adds_one, executor="process")):
         wanted = list(source.map(adds_one))
-        assert_same(list(source.map(adds_one, executor="process")), wanted)
-    found = steps(iter(ds.map(adds_one_or_ends, executor="process", on_error="retry")))
+        assert_same(list(source.map(adds_one, calls, executor="process")), wanted)
+    found = steps(iter(ds.map(adds_one_or_ends, calls, executor="process", on_error="retry")))
     assert isinstance(found[6], Failure)
     assert_same(found[:6] + found[7:], [part + 1 for part in parts if part[0] != 6])
 

@@ -31,6 +31,7 @@ class ConvertImageDtype final : public FillOp {
 
   bool by_rows(const std::vector<Tensor>&) const override { return true; }
   bool row_local() const override { return true; }
+  bool keeps_means() const override { return true; }
 
  private:
   static void Check(DType type, const char* argument) {

@@ -42,7 +42,6 @@ DType DtypeOf(const Args& args) {
 
 // uint8, and uint16 of a PNG for any type but uint8.
 Args WithDefaults(Args args, const char* png_dtype) {
-  args.Set("ratio", int64_t{1});
   args.Set("fancy_upscaling", true);
   args.Set("try_recover_truncated", false);
   args.Set("acceptable_fraction", 1.0);
@@ -98,6 +97,8 @@ class DecodeImage final : public RegionOp {
     }
   }
 
+  bool reduces() const override { return jpeg_.op && jpeg_.op->regions()->reduces(); }
+
   Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const override {
     CheckInputs("decode_image", inputs, 1);
     const Decoder& decoder = DecoderOf(kImageContents.String(inputs[0]));
@@ -108,7 +109,17 @@ class DecodeImage final : public RegionOp {
     auto begin = [made = decoder.dtype, begin = std::move(image.begin)](const Region& region) {
       return std::make_unique<ConvertedRows>(begin(region), made);
     };
-    return {{dtype_, shape}, std::move(begin), nullptr, widest};
+    Unmade converted{{dtype_, shape}, std::move(begin), nullptr, widest};
+    if (image.reduce) {
+      converted.reduce = [this, made = decoder.dtype, reduce = std::move(image.reduce)](
+                             const Region& region, int64_t ratio) {
+        Reduced part = reduce(region, ratio);
+        part.spec.dtype = dtype_;
+        part.rows = std::make_unique<ConvertedRows>(std::move(part.rows), made);
+        return part;
+      };
+    }
+    return converted;
   }
 
  private:

@@ -14,19 +14,27 @@ constexpr Operand kJpegContents{"decode_jpeg", "contents"};
 constexpr Operand kCropWindow{"decode_jpeg", "crop_window"};
 constexpr int64_t kBlock = 8;  // a side of the blocks that are coded together, pixels
 
+// Whether the ratio is chosen for the resize that follows.
+bool IsAutomatic(const Args& args) {
+  const auto found = args.values().find("ratio");
+  const auto* text =
+      found == args.values().end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text && *text == "auto";
+}
+
 JpegOptions OptionsOf(const Args& args) {
   JpegOptions options;
   options.fancy_upscaling = args.Bool("fancy_upscaling");
   options.recover_truncated = args.Bool("try_recover_truncated");
   options.acceptable_fraction = args.Float("acceptable_fraction");
-  int64_t channels = args.Int("channels"), ratio = args.Int("ratio");
+  int64_t channels = args.Int("channels"), ratio = IsAutomatic(args) ? 1 : args.Int("ratio");
   if (channels != 0 && channels != 1 && channels != 3) {
     throw Error(ErrorKind::kInvalidArgument, "decode_jpeg: channels must be 0, 1 or 3, got {}",
                 channels);
   }
   if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) {
-    throw Error(ErrorKind::kInvalidArgument, "decode_jpeg: ratio must be 1, 2, 4 or 8, got {}",
-                ratio);
+    throw Error(ErrorKind::kInvalidArgument,
+                "decode_jpeg: ratio must be 1, 2, 4, 8 or 'auto', got {}", ratio);
   }
   options.channels = static_cast<int>(channels);
   options.ratio = static_cast<int>(ratio);
@@ -45,24 +53,51 @@ JpegOptions OptionsOf(const Args& args) {
 class DecodeJpegOp final : public RegionOp {
  public:
   explicit DecodeJpegOp(const Args& args)
-      : options_(OptionsOf(args)), max_pixels_(args.IntAtLeast("max_pixels", 1, kMaxPixels)) {}
+      : options_(OptionsOf(args)),
+        automatic_(IsAutomatic(args)),
+        max_pixels_(args.IntAtLeast("max_pixels", 1, kMaxPixels)) {}
+
+  bool reduces() const override { return automatic_; }
 
   Unmade Open(const std::vector<Tensor>& inputs, RandomKey) const override {
     CheckInputs("decode_jpeg", inputs, 1, 2);
     std::string_view contents = kJpegContents.String(inputs[0]);
     JpegHeader header = ReadJpegHeader("decode_jpeg", contents);
     CheckSize(header, contents.size());
-    const Region whole = WholeOf(header), image = RegionOf(whole, inputs);
+    const Region whole = WholeOf(header, options_.ratio), image = RegionOf(whole, inputs);
     JpegOptions options = options_;
     options.channels = ChannelsOf(header);
-    auto begin = [=](const Region& region) {
-      return DecodeJpeg(contents, options, whole,
-                        {image.y + region.y, image.x + region.x, region.height, region.width});
+    Unmade made{{DType::Of(TypeCode::kUInt8), {image.height, image.width, options.channels}}};
+    made.begin = [=](const Region& region) {
+      return DecodeJpeg(contents, options, whole, Within(image, region));
     };
-    return {{DType::Of(TypeCode::kUInt8), {image.height, image.width, options.channels}}, begin};
+    if (automatic_) {
+      made.reduce = [=](const Region& region, int64_t ratio) {
+        return Reduce(contents, options, header, Within(image, region), ratio);
+      };
+    }
+    return made;
   }
 
  private:
+  // What shows `part` of the image at 1 / ratio of its size.
+  static Reduced Reduce(std::string_view contents, JpegOptions options, const JpegHeader& header,
+                        const Region& part, int64_t ratio) {
+    options.ratio = static_cast<int>(ratio);
+    const Region whole = WholeOf(header, ratio);
+    Region touched{part.y / ratio, part.x / ratio, 0, 0};
+    touched.height = (part.y + part.height + ratio - 1) / ratio - touched.y;
+    touched.width = (part.x + part.width + ratio - 1) / ratio - touched.x;
+    auto pixels = [ratio](int64_t count) {
+      return static_cast<double>(count) / static_cast<double>(ratio);
+    };
+    const Box box{pixels(part.y - ratio * touched.y), pixels(part.x - ratio * touched.x),
+                  pixels(part.height), pixels(part.width)};
+    return {{DType::Of(TypeCode::kUInt8), {touched.height, touched.width, options.channels}},
+            DecodeJpeg(contents, options, whole, touched),
+            box};
+  }
+
   // Refuses what cannot be the size of this image before any memory is taken for it.
   void CheckSize(const JpegHeader& header, size_t bytes) const {
     CheckPixels("decode_jpeg", header.height, header.width, max_pixels_);
@@ -92,9 +127,8 @@ class DecodeJpegOp final : public RegionOp {
     return header.components == 1 ? 1 : 3;
   }
 
-  Region WholeOf(const JpegHeader& header) const {
-    return {0, 0, (header.height + options_.ratio - 1) / options_.ratio,
-            (header.width + options_.ratio - 1) / options_.ratio};
+  static Region WholeOf(const JpegHeader& header, int64_t ratio) {
+    return {0, 0, (header.height + ratio - 1) / ratio, (header.width + ratio - 1) / ratio};
   }
 
   static Region RegionOf(const Region& whole, const std::vector<Tensor>& inputs) {
@@ -114,6 +148,7 @@ class DecodeJpegOp final : public RegionOp {
   }
 
   JpegOptions options_;
+  bool automatic_;
   int64_t max_pixels_;
 };
 const RegisterOp image_decode_jpeg_op("image.decode_jpeg", NewOp<DecodeJpegOp>);

@@ -4,6 +4,7 @@
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_entropy.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -17,16 +18,25 @@ namespace {
 
 constexpr int kSymbolsPerRefill = 4;  // of at most kLookupBits bits each
 static_assert(kSymbolsPerRefill * kLookupBits <= 56);
+constexpr int kWalksPerRefill = 3, kWalksAfterDc = 1;
+static_assert(kWalksPerRefill * kWalkMost <= 56);
+constexpr int kMostOfDc = 16 + 15;  // bits of a code, and of its value
+static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
+// Tables to walk over what is not wanted take as long to fill as they save in about as many MCUs.
+constexpr int kMcusBeforeWalk = 2048;
 
 class EntropyMcus final : public JpegMcus {
  public:
-  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column)
+  // `always`: also where tables may take longer than they save.
+  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, bool always)
       : JpegMcus(*info, first_column),
         theirs_(McuDecoderOf(info)),
         bits_(info->src->next_input_byte, info->src->next_input_byte + info->src->bytes_in_buffer),
         restart_interval_(info->restart_interval),
-        to_restart_(info->restart_interval) {
+        to_restart_(info->restart_interval),
+        walked_(always ? kMcusBeforeWalk - 1 : 0) {
     for (int i = 0; i < info->comps_in_scan; ++i) FillTables(*info, i);
+    dc_alone_ = std::ranges::any_of(blocks_, &Block::dc_alone);
     decode_mcu = OnMcu;
     SetMcuDecoder(info, this);
   }
@@ -35,11 +45,12 @@ class EntropyMcus final : public JpegMcus {
   struct Tables {
     const HuffmanTable* dc;
     const HuffmanTable* ac;
+    const WalkTable* walk = nullptr;  // over those of `ac`, once there is reason to have it
   };
 
   static boolean OnMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
     auto& self = *static_cast<EntropyMcus*>(McuDecoderOf(info));
-    return self.Decode(blocks) ? TRUE : self.LeaveTo(info, blocks);
+    return self.Decode(*info, blocks) ? TRUE : self.LeaveTo(info, blocks);
   }
 
   void FillTables(const jpeg_decompress_struct& info, int number) {
@@ -49,29 +60,64 @@ class EntropyMcus final : public JpegMcus {
     auto& ac = ac_tables_[component.ac_tbl_no];
     if (!ac) FillAcTable(*info.ac_huff_tbl_ptrs[component.ac_tbl_no], *(ac = NewTable()));
     tables_[static_cast<size_t>(number)] = {dc.get(), ac.get()};
+    ac_numbers_[static_cast<size_t>(number)] = static_cast<size_t>(component.ac_tbl_no);
+  }
+  void FillWalkTables(const jpeg_decompress_struct& info) {
+    for (size_t i = 0; i < tables_.size() && tables_[i].ac; ++i) {
+      auto& walk = walk_tables_[ac_numbers_[i]];
+      if (!walk) {
+        walk = std::make_unique_for_overwrite<WalkTable>();
+        FillWalkTable(*info.ac_huff_tbl_ptrs[ac_numbers_[i]], *walk);
+      }
+      tables_[i].walk = walk.get();
+    }
   }
   static std::unique_ptr<HuffmanTable> NewTable() {
     return std::make_unique_for_overwrite<HuffmanTable>();
   }
 
-  bool Decode(JBLOCKROW* blocks) {
+  bool Decode(const jpeg_decompress_struct& info, JBLOCKROW* blocks) {
     if (restart_interval_ > 0) {
       if (to_restart_ == 0 && !Restart()) return false;
       --to_restart_;
     }
-    const bool wanted = Wanted(blocks);
+    const bool wanted = Wanted(blocks), walk = !wanted || dc_alone_;
+    if (walk && ++walked_ == kMcusBeforeWalk) FillWalkTables(info);
+    const bool sound = walk && tables_[0].walk ? DecodeBlocks<Part::kSome>(blocks, wanted)
+                                               : DecodeBlocks<Part::kAll>(blocks, wanted);
+    if (!sound) return false;
+    if (++column_ == columns_) column_ = 0;
+    ++finished_;
+    return true;
+  }
+
+  // What is decoded: each has functions of its own, called at one place, so that they become part
+  // of their callers and the bits stay in registers.
+  enum class Part : uint8_t {
+    kAll,   // all coefficients of MCUs
+    kSome,  // those that are wanted; the others are walked over
+    kRest,  // of a block
+  };
+
+  template <Part kPart>
+  bool DecodeBlocks(JBLOCKROW* blocks, bool wanted) {
     JpegBits bits = bits_;
     bool sound = true;
     for (int i = 0; i < block_count_; ++i) {
       const Block& block = blocks_[static_cast<size_t>(i)];
       const auto component = static_cast<size_t>(block.component);
-      JCOEF* out = wanted && block.wanted ? *blocks[i] : unwanted_;
-      sound &= DecodeBlock(bits, tables_[component], out, dc_[component]);
+      const Tables& tables = tables_[component];
+      const bool kept = wanted && block.wanted;
+      JCOEF* out = kept ? *blocks[i] : unwanted_;
+      sound &= DecodeDc<kPart>(bits, tables, out, dc_[component]);
+      if (kPart == Part::kSome && (!kept || block.dc_alone)) {
+        sound = sound && WalkAc(bits, tables, unwanted_);
+      } else {
+        sound = sound && DecodeAc<kPart>(bits, *tables.ac, out, 1);
+      }
     }
     if (!sound || !bits.Sound()) return false;
     bits_ = bits;
-    if (++column_ == columns_) column_ = 0;
-    ++finished_;
     return true;
   }
 
@@ -84,7 +130,8 @@ class EntropyMcus final : public JpegMcus {
   }
 
   // False at what is no code, or no coefficient of a block.
-  static bool DecodeBlock(JpegBits& bits, const Tables& tables, JCOEF* out, int& last_dc) {
+  template <Part kPart>
+  static bool DecodeDc(JpegBits& bits, const Tables& tables, JCOEF* out, int& last_dc) {
     bits.Refill();
     const HuffmanEntry entry = tables.dc->entries[bits.Peek(kLookupBits)];
     bits.Take(entry & kEntryLength);
@@ -96,11 +143,12 @@ class EntropyMcus final : public JpegMcus {
     }
     last_dc += difference;
     out[0] = static_cast<JCOEF>(last_dc);
-    return last_dc == out[0] && DecodeAc(bits, *tables.ac, out);
+    return last_dc == out[0];
   }
 
-  static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out) {
-    uint32_t k = 1;
+  // From coefficient `k` on.
+  template <Part kPart>
+  static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
     do {
       bits.Refill();
       for (int i = 0; i < kSymbolsPerRefill; ++i) {
@@ -110,7 +158,7 @@ class EntropyMcus final : public JpegMcus {
         if (k >= DCTSIZE2) [[unlikely]] {
           if (ZerosOf(entry) != kLonger) return ZerosOf(entry) == kEndOfBlock;
           k -= kLonger;
-          if (!DecodeLonger(bits, table, entry, out, k)) return false;
+          if (!DecodeLonger<kPart>(bits, table, entry, out, k)) return false;
           break;
         }
         out[kNatural[k]] = static_cast<JCOEF>(ValueOf(entry));
@@ -125,8 +173,42 @@ class EntropyMcus final : public JpegMcus {
     return true;
   }
 
+  // The same, several coefficients at a look, none of which is wanted. What was ready for the DC
+  // coefficient before is enough for the first ones.
+  static bool WalkAc(JpegBits& bits, const Tables& tables, JCOEF* unwanted) {
+    uint32_t k = 1;
+    for (int walks = kWalksAfterDc;; walks = kWalksPerRefill) {
+      for (; walks > 0; --walks) {
+        const WalkEntry walk = tables.walk->entries[bits.Peek(kWalkBits)];
+        const uint32_t after = k + CoefficientsOf(walk);
+        // Where the last coefficient of all is among them, codes after it are of the next block.
+        if (after >= DCTSIZE2 || (walk & kWalkLength) == 0) [[unlikely]] {
+          const Rest rest = DecodeRest(bits, *tables.ac, unwanted, k);
+          bits = rest.bits;
+          return rest.sound;
+        }
+        bits.Take(walk & kWalkLength);
+        if (walk & kWalkEnds) return true;
+        k = after;
+      }
+      bits.Refill();
+    }
+  }
+
+  struct Rest {
+    JpegBits bits;
+    bool sound;
+  };
+  // Of a block, from coefficient `k` on. With bits of its own: those of the caller stay in
+  // registers.
+  static Rest DecodeRest(JpegBits bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
+    const bool sound = DecodeAc<Part::kRest>(bits, table, out, k);
+    return {bits, sound};
+  }
+
   // The rest of an entry that is kLonger, for the coefficient at `k`, which becomes that of the
   // next.
+  template <Part kPart>
   static bool DecodeLonger(JpegBits& bits, const HuffmanTable& table, HuffmanEntry entry,
                            JCOEF* out, uint32_t& k) {
     bits.Refill();
@@ -178,6 +260,10 @@ class EntropyMcus final : public JpegMcus {
   size_t finished_ = 0;  // MCUs
   std::array<Tables, MAX_COMPS_IN_SCAN> tables_{};
   std::array<std::unique_ptr<HuffmanTable>, NUM_HUFF_TBLS> dc_tables_, ac_tables_;
+  std::array<size_t, MAX_COMPS_IN_SCAN> ac_numbers_{};  // which of them a component has
+  std::array<std::unique_ptr<WalkTable>, NUM_HUFF_TBLS> walk_tables_;
+  bool dc_alone_ = false;  // some blocks become one pixel
+  int walked_;             // MCUs of which not all is wanted
 };
 
 #endif
@@ -190,7 +276,7 @@ std::unique_ptr<JpegMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr info,
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
   constexpr size_t kLeastBytes = 1024;  // where filling the tables takes as long as they save
   if (IsBaseline(info) && (always || info->src->bytes_in_buffer >= kLeastBytes)) {
-    return std::make_unique<EntropyMcus>(info, first_column);
+    return std::make_unique<EntropyMcus>(info, first_column, always);
   }
 #endif
   return nullptr;

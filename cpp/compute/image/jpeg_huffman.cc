@@ -3,6 +3,7 @@
 #include "compute/image/jpeg_huffman.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace penstock {
@@ -58,15 +59,50 @@ void WalkCodes(const JHUFF_TBL& codes, HuffmanTable& table, Fill fill) {
   }
 }
 
-ShortCode CodeOfEndOfBlock(const JHUFF_TBL& codes) {
+// Calls visit(code, symbol) for every code of at most so many bits.
+template <typename Visit>
+void ForEachCode(const JHUFF_TBL& codes, int longest, Visit visit) {
   uint32_t code = 0;
   int place = 0;
-  for (int length = 1; length <= kLookupBits; ++length, code <<= 1) {
+  for (int length = 1; length <= longest; ++length, code <<= 1) {
     for (int i = 0; i < codes.bits[length]; ++i, ++code, ++place) {
-      if (codes.huffval[place] == 0) return {code, length};
+      visit(ShortCode{code, length}, codes.huffval[place]);
     }
   }
-  return {};
+}
+
+ShortCode CodeOfEndOfBlock(const JHUFF_TBL& codes) {
+  ShortCode end;
+  ForEachCode(codes, kLookupBits, [&](const ShortCode& code, uint8_t symbol) {
+    if (symbol == 0) end = code;
+  });
+  return end;
+}
+
+struct WalkCode {
+  uint8_t length = 0;  // 0: it is longer than what is looked at
+  uint8_t symbol = 0;
+};
+using FirstCodes = std::array<WalkCode, 1 << kWalkBits>;
+
+// What the codes in `bits`, kWalkBits of them, lead over.
+WalkEntry WalkOf(const FirstCodes& codes, uint32_t bits) {
+  uint32_t taken = 0, coefficients = 0, end = 0;
+  while (taken < kWalkBits) {
+    // After the bits that are known come zeros, which no whole code is of.
+    const WalkCode code = codes[bits << taken & ((1u << kWalkBits) - 1)];
+    if (code.length == 0 || taken + code.length > kWalkBits) break;
+    const uint32_t zeros = code.symbol >> 4, size = code.symbol & 15;
+    if (size == 0 && zeros < 15) {
+      end = kWalkEnds;
+      taken += code.length;
+      break;
+    }
+    if (taken + code.length + size > kWalkMost || coefficients + zeros + 1 >= DCTSIZE2) break;
+    taken += code.length + size;
+    coefficients += zeros + 1;
+  }
+  return static_cast<WalkEntry>(coefficients << 7 | end | taken);
 }
 
 }  // namespace
@@ -96,6 +132,16 @@ void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table) {
       FillPrefix(table, code.code, code.length, EntryOf(code.length, kLonger, symbol));
     }
   });
+}
+
+void FillWalkTable(const JHUFF_TBL& codes, WalkTable& table) {
+  FirstCodes first{};
+  ForEachCode(codes, kWalkBits, [&](const ShortCode& code, uint8_t symbol) {
+    const int rest = kWalkBits - code.length;
+    std::fill_n(first.begin() + (code.code << rest), size_t{1} << rest,
+                WalkCode{static_cast<uint8_t>(code.length), symbol});
+  });
+  for (uint32_t bits = 0; bits < 1u << kWalkBits; ++bits) table.entries[bits] = WalkOf(first, bits);
 }
 
 }  // namespace penstock

@@ -37,12 +37,27 @@ struct HuffmanTable {
   int end_length;
 };
 
+// How far the AC codes that lie within the next kWalkBits bits lead, where no coefficient is
+// wanted: bits of the last one's value may come after those. From the lowest bit:
+//   6 bits  length, of the codes and of the bits of their values; 0: there is none, or a long value
+//   1 bit   kWalkEnds: the last one is the code of the end of the block
+//   9 bits  how many coefficients they are, below 64
+constexpr uint32_t kWalkBits = 12, kWalkMost = 18;  // of a length
+using WalkEntry = uint16_t;
+constexpr WalkEntry kWalkLength = 63, kWalkEnds = 64;
+inline uint32_t CoefficientsOf(WalkEntry entry) { return entry >> 7; }
+
+struct WalkTable {
+  WalkEntry entries[1 << kWalkBits];
+};
+
 inline uint32_t ZerosOf(HuffmanEntry entry) { return entry >> 8 & 0xFF; }
 inline int ValueOf(HuffmanEntry entry) { return static_cast<int32_t>(entry) >> 16; }
 
 // `codes` have passed libjpeg's checks: lengths that make a prefix code, and DC symbols below 16.
 void FillDcTable(const JHUFF_TBL& codes, HuffmanTable& table);
 void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table);
+void FillWalkTable(const JHUFF_TBL& codes, WalkTable& table);
 
 // The value of `size` bits (ITU-T T.81, F.2.2.1: EXTEND); size is 1 or more.
 inline int ExtendedValue(uint32_t bits, int size) {

@@ -13,6 +13,15 @@ int SideOf(const jpeg_decompress_struct& info) {
 #endif
 }
 
+// Whether each block of a component becomes one pixel.
+bool IsDcAlone(const jpeg_component_info& component) {
+#if JPEG_LIB_VERSION >= 70
+  return component.DCT_h_scaled_size == 1 && component.DCT_v_scaled_size == 1;
+#else
+  return component.DCT_scaled_size == 1;
+#endif
+}
+
 }  // namespace
 
 JpegMcus::JpegMcus(const jpeg_decompress_struct& info, JDIMENSION first_column)
@@ -26,8 +35,8 @@ JpegMcus::JpegMcus(const jpeg_decompress_struct& info, JDIMENSION first_column)
   end_wanted_ = (first_column + info.output_width + side - 1) / side;
   for (int i = 0; i < block_count_; ++i) {
     const int component = info.MCU_membership[i];
-    const bool wanted = info.cur_comp_info[component]->component_needed;
-    blocks_[static_cast<size_t>(i)] = {component, wanted};
+    const jpeg_component_info& of = *info.cur_comp_info[component];
+    blocks_[static_cast<size_t>(i)] = {component, of.component_needed != FALSE, IsDcAlone(of)};
   }
 }
 

@@ -51,7 +51,8 @@ class JpegMcus : public JpegMcuDecoder {
  protected:
   struct Block {
     int component;
-    bool wanted;  // by the colours that are asked for
+    bool wanted;    // by the colours that are asked for
+    bool dc_alone;  // it becomes one pixel
   };
 
   // `info` has started to decompress its only scan, and read no line; it reads the columns of the

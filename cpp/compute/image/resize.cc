@@ -14,13 +14,14 @@ namespace {
 constexpr Operand kImages{"resize", "images"};
 constexpr Operand kResizeSize{"resize", "size"};
 
-class Resize final : public RegionOp {
+class Resize final : public ResizeOp {
  public:
   explicit Resize(const Args& args)
       : method_(args.Text("method")),
         preserve_aspect_ratio_(args.Bool("preserve_aspect_ratio")),
         antialias_(args.Bool("antialias")) {
-    if (method_ != "nearest" && FilterOf(method_, antialias_, 1, 1).spans.empty()) {
+    if (method_ != "nearest" &&
+        FilterOf(method_, antialias_, AxisPart::Whole(1), 1).spans.empty()) {
       throw Error(ErrorKind::kInvalidArgument,
                   "resize: method must be 'bilinear', 'nearest', 'bicubic', 'area', 'lanczos3', "
                   "'lanczos5', 'gaussian' or 'mitchellcubic', got '{}'",
@@ -47,9 +48,7 @@ class Resize final : public RegionOp {
     Unmade made{{nearest() ? images.dtype() : DType::Of(TypeCode::kFloat32),
                  ResizedShape(images.shape(), to.height, to.width)}};
     auto begin = [this, images, from, to](const Region& region) {
-      if (bilinear()) return BilinearRows(images, from, to, region);
-      return FilteredRows(images, from, FilterOf(method_, antialias_, from.height, to.height),
-                          FilterOf(method_, antialias_, from.width, to.width), region);
+      return Begin(images, from, AxisParts::Whole(from), to, region);
     };
     if (nearest()) {
       made.all = [images, from, to](Tensor& out) {
@@ -69,9 +68,24 @@ class Resize final : public RegionOp {
     return made;
   }
 
+  bool interpolates() const override { return !nearest(); }
+  std::unique_ptr<Rows> FromBox(const Tensor& image, const Box& box, const Shape& made,
+                                const Region& region) const override {
+    const ImageBatch from = kImages.Images(image);
+    const AxisParts part{{from.height, static_cast<float>(box.y), static_cast<float>(box.height)},
+                         {from.width, static_cast<float>(box.x), static_cast<float>(box.width)}};
+    return Begin(image, from, part, {1, made[0], made[1], from.channels}, region);
+  }
+
  private:
   bool nearest() const { return method_ == "nearest"; }
-  bool bilinear() const { return method_ == "bilinear" && !antialias_; }
+
+  std::unique_ptr<Rows> Begin(const Tensor& images, const ImageBatch& from, const AxisParts& part,
+                              const ImageBatch& to, const Region& region) const {
+    if (method_ == "bilinear" && !antialias_) return BilinearRows(images, from, part, to, region);
+    return FilteredRows(images, from, FilterOf(method_, antialias_, part.rows, to.height),
+                        FilterOf(method_, antialias_, part.columns, to.width), region);
+  }
 
   ImageBatch SizeOf(const ImageBatch& from, const Tensor& wanted) const {
     std::vector<int64_t> size = kResizeSize.Integers(wanted, 2);

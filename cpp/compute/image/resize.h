@@ -17,11 +17,30 @@ namespace penstock {
 void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, const ImageBatch& to,
                    uint8_t* out);
 
+// What is resized of an axis of so many pixels: `length` of them from `begin` on. Pixels of which
+// only a part lies within that count as its neighbours.
+struct AxisPart {
+  int64_t pixels;
+  float begin, length;
+
+  static AxisPart Whole(int64_t pixels) { return {pixels, 0, static_cast<float>(pixels)}; }
+};
+
+// Of both axes.
+struct AxisParts {
+  AxisPart rows, columns;
+
+  static AxisParts Whole(const ImageBatch& images) {
+    return {AxisPart::Whole(images.height), AxisPart::Whole(images.width)};
+  }
+};
+
 // A region of images (of several, which follow one another: whole ones) by the formula of
 // TensorFlow's ResizeBilinear with half-pixel centers, operation by operation. The images outlive
 // what is returned, here and below.
 std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
-                                   const ImageBatch& to, const Region& region);
+                                   const AxisParts& part, const ImageBatch& to,
+                                   const Region& region);
 
 // For each output position, its inputs [first, first + count) and their weights.
 struct Filter {
@@ -29,10 +48,10 @@ struct Filter {
   std::vector<float> weights;
 };
 
-// How an axis of `from` pixels becomes one of `to` by the method of that name: as TensorFlow's
+// How a part of an axis becomes one of `to` pixels by the method of that name: as TensorFlow's
 // ResizeBicubic and ResizeArea, or, for the other methods and for all with `antialias`, its
 // ScaleAndTranslate. Empty for an unknown name.
-Filter FilterOf(const std::string& method, bool antialias, int64_t from, int64_t to);
+Filter FilterOf(const std::string& method, bool antialias, const AxisPart& from, int64_t to);
 
 // The same through two filters, rows first. Sums are made in the order of the inputs.
 std::unique_ptr<Rows> FilteredRows(const Tensor& images, const ImageBatch& from, Filter rows,

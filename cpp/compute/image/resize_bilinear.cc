@@ -15,13 +15,13 @@
 namespace penstock {
 namespace {
 
-std::vector<Tap> Taps(int64_t from, int64_t to, int64_t step) {
+std::vector<Tap> Taps(const AxisPart& from, int64_t to, int64_t step) {
   std::vector<Tap> taps(static_cast<size_t>(to));
-  float scale = static_cast<float>(from) / static_cast<float>(to);
+  float scale = from.length / static_cast<float>(to);
   for (int64_t i = 0; i < to; ++i) {
-    float at = (static_cast<float>(i) + 0.5f) * scale - 0.5f;
+    float at = (static_cast<float>(i) + 0.5f) * scale - 0.5f + from.begin;
     float floor = std::floor(at);
-    int64_t upper = std::min(static_cast<int64_t>(std::ceil(at)), from - 1);
+    int64_t upper = std::min(static_cast<int64_t>(std::ceil(at)), from.pixels - 1);
     int64_t lower = std::min(std::max(static_cast<int64_t>(floor), int64_t{0}), upper);
     taps[i] = {lower * step, upper * step, at - floor};
   }
@@ -31,8 +31,8 @@ std::vector<Tap> Taps(int64_t from, int64_t to, int64_t step) {
 // One image after another, row by row.
 class Bilinear final : public Rows {
  public:
-  Bilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const ImageBatch& to,
-           const Region& region)
+  Bilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const AxisParts& part,
+           const ImageBatch& to, const Region& region)
       : in_(in),
         in_row_(from.width * from.channels),
         in_bytes_(in_row_ * DType::Of(type).itemsize),
@@ -40,8 +40,8 @@ class Bilinear final : public Rows {
         end_(in + from.count * image_),
         out_row_(region.width * to.channels),
         channels_(from.channels),
-        columns_(Stretch(Taps(from.width, to.width, from.channels), region.x, region.width)),
-        rows_(Stretch(Taps(from.height, to.height, 1), region.y, region.height)),
+        columns_(Stretch(Taps(part.columns, to.width, from.channels), region.x, region.width)),
+        rows_(Stretch(Taps(part.rows, to.height, 1), region.y, region.height)),
         scratch_(static_cast<size_t>(in_row_ + 2 * out_row_ + 3 * kSpareFloats)),
         loops_(ResizeLoopsOf(ChosenInstructionSet())),
         convert_(FindCast(type, TypeCode::kFloat32)),
@@ -113,8 +113,9 @@ class Bilinear final : public Rows {
 }  // namespace
 
 std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
-                                   const ImageBatch& to, const Region& region) {
-  return std::make_unique<Bilinear>(images.data(), images.dtype().code, from, to, region);
+                                   const AxisParts& part, const ImageBatch& to,
+                                   const Region& region) {
+  return std::make_unique<Bilinear>(images.data(), images.dtype().code, from, part, to, region);
 }
 
 }  // namespace penstock

@@ -60,19 +60,19 @@ void AddSpan(Filter& filter, int64_t first, const std::vector<float>& weights) {
   }
 }
 
-// ScaleAndTranslate of TensorFlow, without translation.
-Filter Sampled(const FilterKernel& kernel, bool antialias, int64_t from, int64_t to) {
+// ScaleAndTranslate of TensorFlow.
+Filter Sampled(const FilterKernel& kernel, bool antialias, const AxisPart& from, int64_t to) {
   Filter filter;
-  const float inverse = 1.0f / (static_cast<float>(to) / static_cast<float>(from));
+  const float inverse = 1.0f / (static_cast<float>(to) / from.length);
   const float widening = antialias ? std::max(inverse, 1.0f) : 1.0f;
   const float reach = kernel.radius * widening;  // pixels of the input
   std::vector<float> weights;
   for (int64_t i = 0; i < to; ++i) {
-    const float center = (static_cast<float>(i) + 0.5f) * inverse;
+    const float center = (static_cast<float>(i) + 0.5f) * inverse + from.begin;
     auto first = static_cast<int64_t>(std::ceil(center - reach - 0.5f));
     auto last = static_cast<int64_t>(std::floor(center + reach - 0.5f));
-    first = std::clamp<int64_t>(first, 0, from - 1);
-    last = std::clamp<int64_t>(last, 0, from - 1);
+    first = std::clamp<int64_t>(first, 0, from.pixels - 1);
+    last = std::clamp<int64_t>(last, 0, from.pixels - 1);
     weights.clear();
     for (int64_t source = first; source <= last; ++source) {
       float distance = static_cast<float>(source) + 0.5f - center;
@@ -85,22 +85,22 @@ Filter Sampled(const FilterKernel& kernel, bool antialias, int64_t from, int64_t
 
 // ResizeBicubic of TensorFlow with half-pixel centers: four pixels around a position that is
 // rounded to 1/1024; pixels outside of the image count nothing.
-Filter Bicubic(int64_t from, int64_t to) {
+Filter Bicubic(const AxisPart& from, int64_t to) {
   Filter filter;
   constexpr float kPlaces = 1024;
-  const float scale = static_cast<float>(from) / static_cast<float>(to);
+  const float scale = from.length / static_cast<float>(to);
   std::vector<float> weights;
   for (int64_t i = 0; i < to; ++i) {
-    const float at = (static_cast<float>(i) + 0.5f) * scale - 0.5f;
+    const float at = (static_cast<float>(i) + 0.5f) * scale - 0.5f + from.begin;
     const float floor = std::floor(at);
     const float place = std::nearbyint((at - floor) * kPlaces) / kPlaces;
     const auto left = static_cast<int64_t>(floor);
     const float distances[] = {1.0f + place, place, 1.0f - place, 2.0f - place};
-    const int64_t first = std::clamp<int64_t>(left - 1, 0, from - 1);
+    const int64_t first = std::clamp<int64_t>(left - 1, 0, from.pixels - 1);
     weights.clear();
     for (int64_t k = 0; k < 4; ++k) {
       const int64_t source = left - 1 + k;
-      if (source < 0 || source >= from) continue;
+      if (source < 0 || source >= from.pixels) continue;
       weights.push_back(static_cast<float>(KeysCubic<double>(distances[k])));
     }
     AddSpan(filter, first, weights);
@@ -109,13 +109,15 @@ Filter Bicubic(int64_t from, int64_t to) {
 }
 
 // ResizeArea of TensorFlow: each input pixel weighs as much as lies within the output pixel.
-Filter Area(int64_t from, int64_t to) {
+Filter Area(const AxisPart& from, int64_t to) {
   Filter filter;
-  const float scale = static_cast<float>(from) / static_cast<float>(to);
+  const float scale = from.length / static_cast<float>(to);
   for (int64_t i = 0; i < to; ++i) {
-    const float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;
-    const auto first = std::min(static_cast<int64_t>(std::floor(begin)), from - 1);
-    const auto last = std::max(std::min(static_cast<int64_t>(std::ceil(end)), from) - 1, first);
+    const float begin = static_cast<float>(i) * scale + from.begin;
+    const float end = static_cast<float>(i + 1) * scale + from.begin;
+    const auto first = std::min(static_cast<int64_t>(std::floor(begin)), from.pixels - 1);
+    const auto last =
+        std::max(std::min(static_cast<int64_t>(std::ceil(end)), from.pixels) - 1, first);
     filter.spans.push_back({first, last - first + 1, filter.weights.size()});
     for (int64_t source = first; source <= last; ++source) {
       const auto pixel = static_cast<float>(source);
@@ -129,7 +131,7 @@ Filter Area(int64_t from, int64_t to) {
 
 }  // namespace
 
-Filter FilterOf(const std::string& method, bool antialias, int64_t from, int64_t to) {
+Filter FilterOf(const std::string& method, bool antialias, const AxisPart& from, int64_t to) {
   auto sampled = [&](FilterKernel kernel) { return Sampled(kernel, antialias, from, to); };
   if (method == "area") return Area(from, to);
   if (method == "bicubic") return antialias ? sampled({2, KeysCubic<float>}) : Bicubic(from, to);

@@ -238,7 +238,7 @@ Program::Program(ProgramPlan plan)
       results_(plan_.results),
       arguments_(static_cast<size_t>(plan_.element->leaves())),
       values_(Number(plan_)) {
-  plan_.steps = WithRegions(std::move(plan_.steps), results_);
+  plan_.steps = WithRegions(std::move(plan_.steps), results_, !plan_.exact);
   for (ProgramStep& step : plan_.steps) {
     Instruction made{std::move(step), {}, -1};
     made.last.resize(made.step.inputs.size());

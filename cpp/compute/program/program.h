@@ -27,6 +27,7 @@ struct ProgramPlan {
   StructureRef result = Structure::Leaf();
   std::vector<int> results;  // the values that become the leaves of the result
   FunctionPtr reader;        // opens the result as a dataset; null: it is an element
+  bool exact = false;        // the values are those of the operations one by one, bit by bit
 };
 
 // Runs a plan for each row. Rows that are stacked already stay stacked if every operation allows

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compute/real_types.h"
+
 namespace penstock {
 
 namespace {
@@ -65,6 +67,7 @@ class Cropped final : public RegionOp {
  public:
   explicit Cropped(Pair pair) : pair_(std::move(pair)) {}
   bool random() const override { return pair_.random(); }
+  bool reduces() const override { return pair_.image->regions()->reduces(); }
 
   Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const override {
     const CropOp& crop = *pair_.op->crop();
@@ -78,8 +81,14 @@ class Cropped final : public RegionOp {
     }
     made.widest = image.widest;
     made.begin = [begin = std::move(image.begin), at = *region](const Region& wanted) {
-      return begin({at.y + wanted.y, at.x + wanted.x, wanted.height, wanted.width});
+      return begin(Within(at, wanted));
     };
+    if (image.reduce) {
+      made.reduce = [reduce = std::move(image.reduce), at = *region](const Region& wanted,
+                                                                     int64_t ratio) {
+        return reduce(Within(at, wanted), ratio);
+      };
+    }
     return made;
   }
 
@@ -125,6 +134,9 @@ class Mapped final : public RegionOp {
  public:
   explicit Mapped(Pair pair) : pair_(std::move(pair)) {}
   bool random() const override { return pair_.random(); }
+  bool reduces() const override {
+    return pair_.image->regions()->reduces() && pair_.image_input == 0 && pair_.op->keeps_means();
+  }
 
   Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const override {
     const FillOp& op = *pair_.op->fill();
@@ -136,6 +148,11 @@ class Mapped final : public RegionOp {
       return made;
     }
     made.widest = std::max({image.widest, BytesOfRow(image.spec), BytesOfRow(made.spec)});
+    if (image.reduce && reduces() && IsOfPixels(own, made.spec)) {
+      made.reduce = [this, key, own, reduce = image.reduce](const Region& wanted, int64_t ratio) {
+        return Mean(reduce(wanted, ratio), own, key);
+      };
+    }
     made.begin = [this, &op, key, image = std::move(image),
                   own = std::move(own)](const Region& wanted) {
       return std::make_unique<MappedRows>(image.begin(wanted), image.spec, op, pair_.image_input,
@@ -154,6 +171,76 @@ class Mapped final : public RegionOp {
       if (i != pair_.image_input && !same) return false;
     }
     return true;
+  }
+
+  // Whether the output is an image of floats of that size, of inputs that are the same for all
+  // pixels of it.
+  bool IsOfPixels(const std::vector<Tensor>& own, const LeafSpec& made) const {
+    const Shape& image = own[pair_.image_input].shape();
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (i != pair_.image_input && own[i].shape().rank() > 1) return false;
+    }
+    return IsFloating(made.dtype.code) && made.shape.rank() == 3 && image.rank() == 3 &&
+           made.shape[0] == image[0] && made.shape[1] == image[1];
+  }
+
+  Reduced Mean(Reduced part, const std::vector<Tensor>& own, RandomKey key) const {
+    const FillOp& op = *pair_.op->fill();
+    std::vector<Tensor> inputs = own;
+    inputs[pair_.image_input] = ShapeAlone(part.spec);
+    LeafSpec spec = op.Output(inputs);
+    auto rows = std::make_unique<MappedRows>(std::move(part.rows), part.spec, op, pair_.image_input,
+                                             own, key);
+    return {std::move(spec), std::move(rows), part.box};
+  }
+
+  const Pair pair_;
+};
+
+// The largest reduction of an image that leaves it at least as large as `to` on both sides.
+int64_t RatioFor(const Shape& from, const Shape& to) {
+  int64_t ratio = 8;
+  while (ratio > 1 && (to[0] * ratio > from[0] || to[1] * ratio > from[1])) ratio /= 2;
+  return ratio;
+}
+
+// A resize of an image, which is made at no higher resolution than the resize needs.
+class Resized final : public RegionOp {
+ public:
+  explicit Resized(Pair pair) : pair_(std::move(pair)) {}
+  bool random() const override { return pair_.random(); }
+
+  Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const override {
+    const ResizeOp& resize = *pair_.op->resize();
+    Unmade image = pair_.Open(inputs, key);
+    std::vector<Tensor> own = pair_.Own(inputs, image.spec);
+    Unmade made{resize.Output(own)};
+    if (image.spec.shape.rank() != 3) {
+      made.all = pair_.All(std::move(image), std::move(own), key);
+      return made;
+    }
+    // `pixels` live as long as what makes the output of them.
+    made.begin = [&resize, image = std::move(image), shape = made.spec.shape,
+                  pixels = Tensor()](const Region& wanted) mutable {
+      const Box box = MakePixels(image, RatioFor(image.spec.shape, shape), pixels);
+      return resize.FromBox(pixels, box, shape, wanted);
+    };
+    return made;
+  }
+
+ private:
+  // Makes the image, or one of a lower resolution, and says where in that it lies.
+  static Box MakePixels(const Unmade& image, int64_t ratio, Tensor& pixels) {
+    const Shape& shape = image.spec.shape;
+    if (ratio == 1 || !image.reduce) {
+      pixels = Tensor::Make(image.spec.dtype, shape);
+      image.Make(pixels);
+      return {0, 0, static_cast<double>(shape[0]), static_cast<double>(shape[1])};
+    }
+    Reduced part = image.reduce({0, 0, shape[0], shape[1]}, ratio);
+    pixels = Tensor::Make(part.spec.dtype, part.spec.shape);
+    part.rows->Next(pixels);
+    return part.box;
   }
 
   const Pair pair_;
@@ -177,19 +264,24 @@ void Fuse(const ProgramStep& image, ProgramStep& step, std::shared_ptr<const Op>
   step.draw = image.draw;
 }
 
-std::shared_ptr<const Op> Joined(const ProgramStep& image, const ProgramStep& step) {
+std::shared_ptr<const Op> Joined(const ProgramStep& image, const ProgramStep& step, bool reduce) {
   if (image.op->random() && step.op->random()) return nullptr;  // a step has one key
   Pair pair = PairOf(image, step);
   const bool whole_rows = dynamic_cast<const Mapped*>(image.op.get()) != nullptr;
   if (step.op->crop() && pair.image_input == 0 && !whole_rows)
     return std::make_shared<Cropped>(pair);
+  if (const ResizeOp* resize = step.op->resize(); resize && reduce && pair.image_input == 0) {
+    const bool lower = image.op->regions()->reduces() && resize->interpolates();
+    return lower ? std::make_shared<Resized>(pair) : nullptr;
+  }
   if (step.op->fill() && step.op->row_local()) return std::make_shared<Mapped>(pair);
   return nullptr;
 }
 
 // Joins the step of number `at` with the one that uses its output; those that only look at the
 // shape of it do without. False when others need it.
-bool JoinAt(size_t at, std::vector<ProgramStep>& steps, const std::vector<int>& results) {
+bool JoinAt(size_t at, std::vector<ProgramStep>& steps, const std::vector<int>& results,
+            bool reduce) {
   const ProgramStep image = steps[at];
   if (!image.op->regions() || std::ranges::count(results, image.output)) return false;
   ProgramStep* user = nullptr;
@@ -205,7 +297,7 @@ bool JoinAt(size_t at, std::vector<ProgramStep>& steps, const std::vector<int>& 
     }
   }
   if (!user || (!readers.empty() && image.op->random())) return false;
-  std::shared_ptr<const Op> joined = Joined(image, *user);
+  std::shared_ptr<const Op> joined = Joined(image, *user, reduce);
   if (!joined) return false;
   Fuse(image, *user, std::move(joined));
   for (ProgramStep* reader : readers) {
@@ -218,8 +310,8 @@ bool JoinAt(size_t at, std::vector<ProgramStep>& steps, const std::vector<int>& 
 }  // namespace
 
 std::vector<ProgramStep> WithRegions(std::vector<ProgramStep> steps,
-                                     const std::vector<int>& results) {
-  for (size_t at = 0; at < steps.size();) at += JoinAt(at, steps, results) ? 0 : 1;
+                                     const std::vector<int>& results, bool reduce) {
+  for (size_t at = 0; at < steps.size();) at += JoinAt(at, steps, results, reduce) ? 0 : 1;
   return steps;
 }
 

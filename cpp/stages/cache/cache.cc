@@ -158,6 +158,7 @@ class CacheIterator final : public BlockIterator {
     if (filling_ && block.rows > 0) {
       if (held_.counts()) held_.Add(block.footprint());
       filling_->Add(block);
+      block.BecomeConstant();  // as the rows of later passes are
       if (auto excess = held_.Excess()) {
         filling_.reset();
         held_.Set(0);

@@ -79,11 +79,12 @@ class FlaggingFunction final : public Function {
       predicate_->TestRows(std::move(tested), info, held);
     } catch (const Error& error) {
       if (!error.transient()) throw;
-      const int64_t done = AddFlagged(rows, held, out);
-      rows = rows.Slice(done, rows.rows - done);
+      const std::vector<bool> own = rows.own_columns();
+      const int64_t done = AddFlagged(rows, own, held, out);
+      rows = rows.Divide(done, rows.rows - done, own);
       throw;
     }
-    AddFlagged(rows, held, out);
+    AddFlagged(rows, rows.own_columns(), held, out);
   }
 
   bool needs_lock() const override { return predicate_->needs_lock(); }
@@ -94,12 +95,12 @@ class FlaggingFunction final : public Function {
 
  private:
   // Returns for how many rows there are answers.
-  static int64_t AddFlagged(const Block& rows, const std::vector<Block>& held,
-                            std::vector<Block>& out) {
+  static int64_t AddFlagged(const Block& rows, const std::vector<bool>& own,
+                            const std::vector<Block>& held, std::vector<Block>& out) {
     int64_t done = 0;
     for (const Block& block : held) {
       if (block.rows > 0) {
-        out.push_back(Flagged(rows.Slice(done, block.rows), block.columns[0].items));
+        out.push_back(Flagged(rows.Divide(done, block.rows, own), block.columns[0].items));
       }
       done += block.rows;
       if (!block.error) continue;

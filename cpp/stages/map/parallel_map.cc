@@ -339,7 +339,9 @@ class ParallelMapIterator final : public BlockIterator {
     };
     if (pop()) return WaitStatus::kReady;
     Recall(true);
-    if (in_line_) return WaitStatus::kTimeout;  // the caller makes the next results
+    // The last worker may have published something before it left; else the caller makes what is
+    // next.
+    if (in_line_) return pop() ? WaitStatus::kReady : WaitStatus::kTimeout;
     int64_t start = NowNs();
     WaitStatus status = WaitUntil(ready_, cancel_, pop);
     int64_t waited = NowNs() - start;

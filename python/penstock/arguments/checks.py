@@ -155,6 +155,8 @@ def real(place: str, value: Any) -> None:
             return
     except TypeError:
         pass  # an array of several
+    except OverflowError:
+        raise ValueError(f"{place} must be finite, got an int that no float can be") from None
     raise TypeError(f"{place} must be a number, got {shown(value)}")
 
 

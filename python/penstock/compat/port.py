@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import dataclasses
 import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ _COMMAND = re.compile(r"(\s*)(?:[%!?].*|[\w., ]+=\s*[%!].*|[\w.]+\?\??\s*)")
 _OF_PYTHON = ("%%capture", "%%prun", "%%time")  # the other magics of whole cells are not
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Use:
     """A name of TensorFlow in a program.
 
@@ -251,6 +251,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a program, notebook or folder")
     parser.add_argument("--all", action="store_true", help="print the names that are there, too")
+    parser.add_argument("--json", action="store_true", help="print all uses as a JSON list")
     arguments = parser.parse_args(argv)
     uses: list[Use] = []
     failed = False
@@ -267,10 +268,13 @@ def main(argv: Sequence[str]) -> int:
             continue
         print(f"{file}: {reason}", file=sys.stderr)
         failed = True
-    for use in uses:
-        _show(use, arguments.all)
-    print(_summary(uses))
-    print(_LIMITS)
+    if arguments.json:
+        print(json.dumps([dataclasses.asdict(use) | {"missing": use.missing} for use in uses]))
+    else:
+        for use in uses:
+            _show(use, arguments.all)
+        print(_summary(uses))
+        print(_LIMITS)
     return 2 if failed else int(any(use.missing for use in uses))
 
 

@@ -18,7 +18,7 @@ from penstock.data_loader.arguments import (
     choose_samplers,
     is_iterable,
 )
-from penstock.data_loader.orders import restore_epochs, samplers_state, shared_order
+from penstock.data_loader.orders import rank_in, restore_epochs, samplers_state, shared_order
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
 from penstock.data_loader.position import Position
 from penstock.data_loader.process_pass import ProcessPass
@@ -241,7 +241,7 @@ class DataLoader(Settings):
         state: dict[str, Any] = {"penstock": _VERSION, **self._shape()}
         state["account"] = self._own_account()
         if (shared := shared_order(self)) is not None:
-            state["shared"] = shared
+            state |= {"shared": shared, "process": rank_in(self)}
         position = self._position
         if self._saved is not None:
             return state | dict(self._saved)
@@ -298,7 +298,7 @@ class DataLoader(Settings):
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
-        own = ("penstock", "account", "shared", *self._shape())
+        own = ("penstock", "account", "shared", "process", *self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
             saved |= {

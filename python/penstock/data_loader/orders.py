@@ -156,6 +156,13 @@ def shared_order(loader: Settings) -> dict[str, int] | None:
     return None if batching is None else shared_by(batching.sampler, batching.batch_size)
 
 
+def rank_in(loader: Settings) -> int:
+    """Return which of the processes it is that share the order of a loader."""
+    batching = _batching(loader)
+    assert batching is not None
+    return int(batching.sampler.rank)
+
+
 def restore_epochs(loader: Settings, saved: Mapping[str, Any]) -> None:
     """Set the epochs of samplers at once: one that the program sets before the pass counts."""
     states = (saved.get("order") or {}).get("samplers", ())

@@ -1,6 +1,7 @@
 """The demo's command: its options, its order of events, and the table."""
 
 import argparse
+import json
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     status = 0
     try:
         chosen = _choose(arguments)
-        _introduce(chosen, arguments)
+        if not arguments.json:
+            _introduce(chosen, arguments)
         _measure(chosen, arguments, runs)
     except DemoError as error:
         print(f"demo: {error}", file=sys.stderr)
@@ -45,7 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\ndemo: interrupted", file=sys.stderr)
         status = 130
     runs = [run for run in runs if run.images]  # after Ctrl-C: what was measured until then
-    if runs:
+    if runs and arguments.json:
+        print(json.dumps(_as_data(runs, arguments)))
+    elif runs:
         _report(runs, arguments)
     return status
 
@@ -84,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     report = Path("penstock-report.html")
     add("--report", type=Path, default=report, metavar="FILE", help=f"of the last form ({report})")
     add("--no-picture", action="store_true", help="only the table and the verdicts")
+    add("--json", action="store_true", help="print the table and the verdicts as JSON")
     return parser
 
 
@@ -175,15 +180,31 @@ def _read_once(patterns: list[str]) -> None:
     progress.finish(f"{done:,} files")
 
 
+def _as_data(runs: list[Run], arguments: argparse.Namespace) -> dict[str, object]:
+    """Return what `_report` prints, once the picture is drawn."""
+    return {
+        "forms": [
+            {
+                "form": run.name,
+                "images_per_s": run.rate,
+                "accelerator_idle": run.idle,
+                "ended_early": run.ended_early,
+                "verdict": run.profile.verdict if run.profile else None,
+            }
+            for run in runs
+        ],
+        "skipped": _skipped(runs),
+        **_draw(runs, arguments),
+    }
+
+
 def _report(runs: list[Run], arguments: argparse.Namespace) -> None:
     print(f"\n{'form':<18}{'images/s':>10}{'speed-up':>10}{'accelerator idle':>18}")
     for run in runs:
         speed_up = f"{run.rate / runs[0].rate:.1f}x"
         print(f"{run.name:<18}{run.rate:>10,.0f}{speed_up:>10}{run.idle:>17.0%}")
     print()
-    skipped = max((run.skipped for run in runs), key=len)
-    if skipped:
-        names = sorted(set(skipped))
+    if names := _skipped(runs):
         print(f"skipped: {len(names)} images could not be used, the first: {names[0]}")
     early = [run.name for run in runs if run.ended_early]
     if early:
@@ -193,12 +214,27 @@ def _report(runs: list[Run], arguments: argparse.Namespace) -> None:
     for run in runs:
         if run.profile:
             print(textwrap.fill(f"{run.name}: {run.profile.verdict}", 100), end="\n\n")
-    if not arguments.no_picture:
-        if runs[-1].profile:
-            runs[-1].profile.save(arguments.report)
-            print(f"report:  {arguments.report}")
-        timeline.draw(runs, arguments.out, _subtitle(arguments))
-        print(f"picture: {arguments.out}")
+    for kind, file in _draw(runs, arguments).items():
+        print(f"{kind + ':':8} {file}")
+
+
+def _draw(runs: list[Run], arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the files that were written, by what they are."""
+    drawn: dict[str, str] = {}
+    if arguments.no_picture:
+        return drawn
+    if runs[-1].profile:
+        runs[-1].profile.save(arguments.report)
+        drawn["report"] = str(arguments.report)
+    timeline.draw(runs, arguments.out, _subtitle(arguments))
+    drawn["picture"] = str(arguments.out)
+    return drawn
+
+
+def _skipped(runs: list[Run]) -> list[str]:
+    """Return what could not be used, once each."""
+    skipped = max((run.skipped for run in runs), key=len)
+    return sorted(set(skipped))
 
 
 def _subtitle(arguments: argparse.Namespace) -> str:

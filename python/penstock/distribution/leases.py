@@ -127,20 +127,20 @@ class Leases:
     def lost(self, worker: Hashable, cause: str) -> None:
         """Take back what a worker had: it has died, or has left.
 
+        That counts against the lease that it was making, and against none that waited for its turn.
+
         Raises
         ------
         LostTooOften
             If a lease was lost with several workers.
         """
-        self._due = 0.0
-        for out in list(self._out.values()):
-            if out.holders.pop(worker, None) is None:
-                continue
-            out.lost += 1
-            if out.lost > self._most_lost:
-                raise LostTooOften(out.lease, out.lost, cause)
-            if not out.holders:
-                self._deal_again(out.lease.number)
+        held = [out for out in self._out.values() if worker in out.holders]
+        held.sort(key=lambda out: (out.holders[worker], out.lease.number))  # as they were dealt
+        self.returned(worker)
+        if held:
+            held[0].lost += 1
+            if held[0].lost > self._most_lost:
+                raise LostTooOften(held[0].lease, held[0].lost, cause)
 
     def returned(self, worker: Hashable) -> None:
         """Take back what a worker had and will not make, which is not its fault."""
@@ -151,11 +151,21 @@ class Leases:
 
     def take(self) -> Result | None:
         """Return the next result; none if it is not there yet."""
-        number = self._taken if self._ordered else min(self._results, default=-1)
-        result = self._results.pop(number, None)
+        result = self.look()
         if result is not None:
-            self._taken += 1
+            self.taken(result)
         return result
+
+    def look(self) -> Result | None:
+        """Return what `take` would, and leave it there."""
+        number = self._taken if self._ordered else min(self._results, default=-1)
+        return self._results.get(number)
+
+    def taken(self, result: Result) -> None:
+        """Note that a result was taken; to be said again where that was interrupted."""
+        number = result.lease.number
+        self._taken = number + 1
+        self._results.pop(number, None)
 
     def ready(self) -> bool:
         """Return whether `take` would give a result."""

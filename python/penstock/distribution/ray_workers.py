@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,14 @@ def ray_library() -> Any:
     return library("distribute", "ray", "ray")
 
 
+def connected() -> Any:
+    """Return Ray, connected to a cluster; one on this host is started where there is none."""
+    ray = ray_library()
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
+    return ray
+
+
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of actors; those that are not the user's are refused."""
     ray_library()
@@ -34,8 +43,8 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 class Actor:
     """What runs in a Ray actor."""
 
-    def __init__(self, dataset: Dataset, account: bytes, name: str) -> None:
-        self._maker = Maker(dataset, account, name)
+    def __init__(self, dataset: Dataset, name: str) -> None:
+        self._maker = Maker(dataset, name)
 
     def ready(self) -> None:
         """Return once the actor has started."""
@@ -43,6 +52,11 @@ class Actor:
     def make(self, order: Order) -> Made:
         """Return what `Maker.make` does; Ray puts it into its store."""
         return self._maker.make(order)
+
+    def make_apart(self, order: Order) -> tuple[Made, Any]:
+        """Return the same without the rows, and the rows: two objects of Ray's store."""
+        made = self._maker.make(order)
+        return dataclasses.replace(made, rows=None), made.rows
 
 
 class RayWorkers:
@@ -52,35 +66,33 @@ class RayWorkers:
     ----------
     dataset : Dataset
         What they make.
-    account : bytes
-        What decides its data.
     count : int
         How many actors. Those for which there is no room wait until there is.
     options : dict
         Of the actors.
+    apart : bool
+        Whether the rows are left where they are: then events have references to them.
     """
 
-    def __init__(
-        self, dataset: Dataset, account: bytes, count: int, options: dict[str, Any]
-    ) -> None:
-        self._ray = ray_library()
-        if not self._ray.is_initialized():
-            self._ray.init(log_to_driver=False)
+    def __init__(self, dataset: Dataset, count: int, options: dict[str, Any], apart: bool) -> None:
+        self._ray = connected()
         self._class = self._ray.remote(Actor)
         self._options = options
-        self._job = (self._ray.put(dataset), account)
+        self._dataset = self._ray.put(dataset)
+        self._apart = apart
         self._actors: dict[int, Any] = {}
         self._ready: set[int] = set()
         self._starting: dict[Any, int] = {}  # by what says that they are ready
         self._failed: dict[int, int] = {}  # starts that failed, in a row
         self._given: dict[Any, tuple[int, Task]] = {}
+        self._rows: dict[Any, Any] = {}  # where they are left: by what says that they are made
         self._looked_at: list[Any] = []
         for worker in range(count):
             self._start(worker)
 
     def _start(self, worker: int) -> None:
         made = self._class.options(**self._options)
-        self._actors[worker] = made.remote(*self._job, f"in Ray worker {worker}")
+        self._actors[worker] = made.remote(self._dataset, f"in Ray worker {worker}")
         self._starting[self._actors[worker].ready.remote()] = worker
 
     def ready(self) -> list[int]:
@@ -89,7 +101,13 @@ class RayWorkers:
 
     def give(self, worker: int, task: Task, order: Order) -> None:
         """Have a worker make an order after those that it has."""
-        self._given[self._actors[worker].make.remote(order)] = worker, task
+        actor = self._actors[worker]
+        if self._apart:
+            made, rows = actor.make_apart.options(num_returns=2).remote(order)
+            self._rows[made] = rows
+        else:
+            made = actor.make.remote(order)
+        self._given[made] = worker, task
 
     def events(self, seconds: float) -> list[Event]:
         """Return what has happened; waits until something has, `seconds` at most."""
@@ -112,6 +130,8 @@ class RayWorkers:
             self._looked_at.append(ref)
             if ref in self._given:
                 worker, task = self._given[ref]
+                if self._apart:
+                    value = dataclasses.replace(value, rows=self._rows[ref])
                 events.append(Event(worker, task, value))
         return events + [self._lose(worker, error) for worker, error in lost.items()]
 
@@ -119,6 +139,7 @@ class RayWorkers:
         """Forget the last events."""
         for ref in self._looked_at:
             self._given.pop(ref, None)
+            self._rows.pop(ref, None)
             worker = self._starting.pop(ref, None)
             if worker is not None:
                 self._ready.add(worker)
@@ -130,6 +151,7 @@ class RayWorkers:
         cause = f"{type(error).__name__}: {error}"
         for ref in [ref for ref, (of, _) in self._given.items() if of == worker]:
             del self._given[ref]
+            self._rows.pop(ref, None)
         for ref in [ref for ref, of in self._starting.items() if of == worker]:
             del self._starting[ref]
             self._failed[worker] = self._failed.get(worker, 0) + 1
@@ -157,5 +179,6 @@ class RayWorkers:
             self._end(actor)
         self._actors.clear()
         self._given.clear()
+        self._rows.clear()
         self._starting.clear()
         self._ready.clear()

@@ -6,8 +6,9 @@ from typing import Any
 
 from penstock.arity import is_coroutine_function
 from penstock.dataset import Dataset
+from penstock.options import Options
 from penstock.pickling import flat
-from penstock.traits import main_form
+from penstock.traits import main_form, traits_of
 
 _IN_PARALLEL = ("parallel_map", "parallel_filter", "parallel_from_indexable")
 _OF_CALLS = ("num_parallel_calls", "deterministic")
@@ -34,7 +35,7 @@ def serial(dataset: Dataset) -> Dataset:
     nodes, options = flat(dataset)
     made: list[Any] = []
     for kind, inputs, args, name in nodes:
-        if kind == "prefetch":
+        if traits_of(kind).timing:
             made.append(made[inputs[0]])
             continue
         if kind in _IN_PARALLEL and not is_coroutine_function(args[_function_of(kind)]):
@@ -45,7 +46,9 @@ def serial(dataset: Dataset) -> Dataset:
             args |= {"num_parallel_calls": None}
         made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args, name))
     last: Dataset = made[-1]
-    return last.with_options(options)
+    in_order = Options()
+    in_order.deterministic = True  # a lease is a range of the one order
+    return last.with_options(options).with_options(in_order)
 
 
 def _function_of(kind: str) -> str:

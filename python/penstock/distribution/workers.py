@@ -6,10 +6,12 @@ import collections
 import dataclasses
 import queue
 import threading
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.dataset import Dataset
 from penstock.distribution.making import Made, Maker, Order
+
+_LOOK_SECONDS = 0.05  # between looks whether a thread has ended
 
 Task = tuple[int, int]  # the sequence, and the number of the lease
 
@@ -53,20 +55,19 @@ class Threads:
     ----------
     dataset : Dataset
         What they make.
-    account : bytes
-        What decides its data.
     count : int
         How many threads.
     """
 
-    def __init__(self, dataset: Dataset, account: bytes, count: int) -> None:
+    def __init__(self, dataset: Dataset, count: int) -> None:
         self._shared = _Shared()
         self._orders: list[queue.SimpleQueue[tuple[Task, Order] | None]] = []
         self._threads: list[threading.Thread] = []
+        self._makers: list[Maker] = []
         self._looked_at = 0
         for number in range(count):
             orders: queue.SimpleQueue[tuple[Task, Order] | None] = queue.SimpleQueue()
-            maker = Maker(dataset, account, f"in thread {number}")
+            maker = Maker(dataset, f"in thread {number}")
             thread = threading.Thread(
                 target=_work,
                 args=(number, maker, orders, self._shared),
@@ -76,6 +77,7 @@ class Threads:
             thread.start()
             self._orders.append(orders)
             self._threads.append(thread)
+            self._makers.append(maker)
 
     def ready(self) -> list[int]:
         """Return all."""
@@ -101,13 +103,14 @@ class Threads:
         self._looked_at = 0
 
     def close(self) -> None:
-        """End the threads and wait for them."""
+        """End the threads and wait for them: as long as the functions take that they are in."""
         self._shared.closed = True
         for orders in self._orders:
             orders.put(None)
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
+        for maker, thread in zip(self._makers, self._threads, strict=True):
+            while thread is not threading.current_thread() and thread.is_alive():
+                maker.close()  # of an iterator that it may just have begun
+                thread.join(_LOOK_SECONDS)
 
 
 class _Shared:
@@ -127,8 +130,20 @@ def _work(
 ) -> None:
     while (asked := orders.get()) is not None and not shared.closed:
         task, order = asked
-        made = maker.make(order)
+        made: Made | None = None
+        why = ""
+        try:
+            made = maker.make(order)
+        except Exception as error:  # closed meanwhile, or an error of ours: functions' are in rows
+            why = f"{type(error).__name__}: {error}"
+        if shared.closed:
+            break
         with shared.changed:
-            shared.events.append(Event(number, task, made))
+            shared.events.append(Event(number, task, made, why))
             shared.changed.notify()
     maker.close()
+
+
+def opened_threads(dataset: Dataset, count: int, options: dict[str, Any]) -> Workers:
+    """Return threads; they have no options."""
+    return Threads(dataset, count)

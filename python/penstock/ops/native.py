@@ -96,8 +96,9 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
     Notes
     -----
     Results are those of the plain function, bit by bit: an operation is the same code in both, and
-    the loops of ufuncs are NumPy's own. Floating-point warnings are not given;
-    :doc:`/guides/native` has the other differences.
+    the loops of ufuncs are NumPy's own. The one exception has to be asked for:
+    ``decode_jpeg(ratio="auto")``, of which `check` compares what is decoded in full. Floating-point
+    warnings are not given; :doc:`/guides/native` has the other differences.
 
     Random operations draw from the key of the element, as in a plain function.
 

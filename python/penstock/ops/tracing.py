@@ -106,14 +106,22 @@ class Recording:
         finally:
             self.trace.refused = None
 
-    def program(self) -> _core.NativeFunction:
-        """Return what it has done as a program."""
+    def program(self, exact: bool = False) -> _core.NativeFunction:
+        """Return what it has done as a program.
+
+        Parameters
+        ----------
+        exact : bool
+            Whether images are decoded in full even where a lower resolution was asked for.
+        """
         trace = self.trace
         number = self._numbering()
         steps = [(op, [number(*s) for s in inputs], seed) for op, inputs, seed in trace.steps]
         results = [number(*source) for source in self.leaves]
         reader = self.reader.reader if self.reader else None
-        return _core.program(self.nesting, trace.constants, steps, self.result, results, reader)
+        return _core.program(
+            self.nesting, trace.constants, steps, self.result, results, reader, exact
+        )
 
     def known_shapes(self, leaves: Sequence[Sizes | None]) -> list[Sizes | None]:
         """Return what is known of the shapes of its result, leaf by leaf.
@@ -223,6 +231,12 @@ class Traced:
                     f"native: {self._name} drew from {moved} while it was traced; {_INSTEAD}"
                 )
         self.program = self._first.program()
+
+    @property
+    def exact(self) -> _core.NativeFunction | None:
+        """The program that gives the plain function's results, if `program` does not."""
+        reduced = any(op.reduces for op, _, _ in self._first.trace.steps)
+        return self._first.program(exact=True) if reduced else None
 
     @property
     def first(self) -> Recording:

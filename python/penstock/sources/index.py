@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import sys
 import warnings
@@ -270,6 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-quotes", action="store_true", help="quotes mean nothing in CSV files")
     parser.add_argument("--max-record-bytes", type=int, help="of one record; else 256 MiB")
     parser.add_argument("--parallel", type=int, help="files at a time; else one for each processor")
+    parser.add_argument("--json", action="store_true", help="print the counts as a JSON object")
     given = parser.parse_args(argv)
     try:
         records = index(
@@ -285,5 +287,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, DataError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{sum(records.values())} records in {len(records)} files")
+    if given.json:
+        print(json.dumps({str(file): count for file, count in records.items()}))
+    else:
+        print(f"{sum(records.values())} records in {len(records)} files")
     return 0

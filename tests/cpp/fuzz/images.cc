@@ -6,6 +6,7 @@
 #include "compute/image/jpeg_coefficients.h"
 #include "compute/image/jpeg_decoder.h"
 #include "compute/image/jpeg_header.h"
+#include "compute/image/region.h"
 #include "compute/op_registry.h"
 #include "fuzz.h"
 #include "storage/crc32c.h"
@@ -78,11 +79,49 @@ Args Jpeg(Random& random) {
   return args;
 }
 
+// A region at a lower resolution, as the resize after it gets it: pixels of the image that has that
+// resolution.
+void DecodeReduced(Args args, const std::string& input, Random& random) {
+  const std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
+  args.Set("ratio", std::string("auto"));
+  const std::unique_ptr<const Op> op = MakeOp("image.decode_jpeg", args);
+  const Unmade unmade = op->regions()->Open(inputs, {});
+  const Shape& shape = unmade.spec.shape;
+  Require(op->regions()->reduces() && unmade.reduce, "an image of any resolution");
+  const Region region = RegionWithin({0, 0, shape[0], shape[1]}, random);
+  const int64_t ratio = int64_t{2} << random.Below(3);
+  Reduced reduced = unmade.reduce(region, ratio);
+  Tensor part = Tensor::Make(reduced.spec.dtype, reduced.spec.shape);
+  reduced.rows->Next(part);
+
+  args.Set("ratio", ratio);
+  const Tensor whole = MakeOp("image.decode_jpeg", args)->Call(inputs, {})[0];
+  const Region touched{region.y / ratio, region.x / ratio, part.shape()[0], part.shape()[1]};
+  Tensor wanted = Tensor::Make(part.dtype(), part.shape());
+  CopyRegion(whole, touched, wanted, 0, 0);
+  Require(!std::memcmp(part.data(), wanted.data(), part.nbytes()), "pixels of that resolution");
+
+  const Box& box = reduced.box;
+  const Shape made{1 + static_cast<int64_t>(random.Below(20)), 1, shape[2]};
+  Args method("image.resize");
+  method.Set("method", std::string(random.OneIn(2) ? "bilinear" : "area"));
+  method.Set("preserve_aspect_ratio", false);
+  method.Set("antialias", random.OneIn(2));
+  Tensor resized = Tensor::Make(DType::Of(TypeCode::kFloat32), made);
+  const std::unique_ptr<const Op> resize = MakeOp("image.resize", method);
+  resize->resize()->FromBox(part, box, made, {0, 0, made[0], made[1]})->Next(resized);
+  for (int64_t i = 0; i < resized.elements(); ++i) {
+    const float value = reinterpret_cast<const float*>(resized.data())[i];
+    Require(value > -1 && value < 256, "a mean of pixels");
+  }
+}
+
 Args WithType(const char* op, const char* dtype, int64_t channels) {
   Args args(op);
   args.Set("channels", channels);
   args.Set("dtype", std::string(dtype));
   args.Set("max_pixels", kMostPixels);
+  args.Set("ratio", std::string("auto"));
   return args;
 }
 
@@ -92,7 +131,9 @@ void RunJpeg(const std::string& input, Random& random) {
   MakeOp("image.is_jpeg", Args("image.is_jpeg"))
       ->Call({Tensor::String(TypeCode::kBytes, input)}, {});
   MakeOp("image.extract_jpeg_shape", shape)->Call({Tensor::String(TypeCode::kBytes, input)}, {});
-  Decode(*MakeOp("image.decode_jpeg", Jpeg(random)), input, random);
+  Args args = Jpeg(random);
+  if (random.OneIn(2)) return DecodeReduced(std::move(args), input, random);
+  Decode(*MakeOp("image.decode_jpeg", args), input, random);
 }
 
 #if defined(PENSTOCK_HAS_JPEG)

@@ -29,8 +29,8 @@ def no_prefetch_at_the_end(stage: StageView) -> Said:
     if stage.consumer is not None:
         return
     for each in (stage, *stage.before):
-        if each.kind == "prefetch" or each.parallel:
-            return  # its threads work ahead
+        if each.kind in ("prefetch", "distribute") or each.parallel:
+            return  # its threads or workers work ahead
         if each.kind not in _QUICK and not each.batches:
             break
     if any(each.works for each in stages_of(stage)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
     max_pixels: int | None = None,
+    ratio: Literal[1, "auto"] = 1,
 ) -> npt.NDArray[Any]:
     """Decode a JPEG, PNG, GIF, BMP or WebP, whichever it is.
 
@@ -43,6 +44,9 @@ def decode_image(
         Return all frames of a GIF or WebP; ``False``: the first one.
     max_pixels : int, optional
         The most pixels of an image that are decoded; ``None`` is 178,956,970.
+    ratio : 1 or "auto"
+        ``"auto"``: a JPEG that is resized afterwards in a native function is decoded at a lower
+        resolution, as by `decode_jpeg`.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def decode_image(
     penstock.DataError
         If `contents` is no such file, or a truncated, corrupt or too large one.
     ValueError
-        If `channels` has no such value.
+        If `channels` or `ratio` has no such value.
     RuntimeError
         If there is no codec for it: GIF, BMP and WebP need Pillow (``pip install pillow``).
 
@@ -75,7 +79,12 @@ def decode_image(
     dtype('float32')
     """
     wanted = 0 if channels is None else index(channels)
-    attributes = {"channels": wanted, "dtype": np.dtype(dtype).name, "max_pixels": max_pixels}
+    attributes = {
+        "channels": wanted,
+        "dtype": np.dtype(dtype).name,
+        "max_pixels": max_pixels,
+        "ratio": ratio if isinstance(ratio, str) else index(ratio),
+    }
     if current_trace() is not None or not isinstance(contents, bytes):
         return call("image.decode_image", [contents], attributes)
     base = np.dtype(np.uint8 if np.dtype(dtype) == np.uint8 else np.uint16)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from penstock.ops.image.cropping import crop_to_bounding_box
 def decode_jpeg(
     contents: bytes,
     channels: int = 0,
-    ratio: int = 1,
+    ratio: int | Literal["auto"] = 1,
     fancy_upscaling: bool = True,
     try_recover_truncated: bool = False,
     acceptable_fraction: float = 1,
@@ -34,8 +34,10 @@ def decode_jpeg(
         The content of a JPEG file, baseline or progressive.
     channels : int
         0 as the file has it (3 for CMYK), 1 grayscale, 3 RGB.
-    ratio : int
+    ratio : int or "auto"
         1, 2, 4 or 8: decode at a fraction of the size, rounded up; cheaper than a resize.
+        ``"auto"``: 1, except that a native function decodes only as much of the resolution as the
+        resize after it needs (see below).
     fancy_upscaling : bool
         Interpolate colour that is stored at a lower resolution; ``False`` is faster and blockier.
     try_recover_truncated : bool
@@ -71,6 +73,17 @@ def decode_jpeg(
     TensorFlow. A file that asks for more than 500 passes over the image is refused. The orientation
     that a camera notes (EXIF) is not applied, as in TensorFlow.
 
+    ``ratio="auto"`` has an effect in a native function (`penstock.native`) whose only use of the
+    pixels is one resize. The file is then decoded at the largest ratio of 1, 2, 4 and 8 at which
+    what is resized still is at least as large as the result on both sides, and the resize takes the
+    same part of the picture from it. Pixels are therefore **not those of the plain function**, in
+    which the ratio is 1. `resize`, `resize_with_pad` and `random_resized_crop` count, by every
+    method but ``"nearest"``. Crops may come before the resize, and after them `cast`,
+    `convert_image_dtype` and ``+ - * /`` with numbers, where the results are floats. Sizes are
+    those of the whole image, for `shape` and for the windows of crops. In all other cases the ratio
+    is 1.
+    :doc:`/guides/native` says what it saves, and how far the pixels differ.
+
     Examples
     --------
     >>> from io import BytesIO
@@ -101,7 +114,7 @@ def decode_and_crop_jpeg(
     contents: bytes,
     crop_window: npt.ArrayLike,
     channels: int = 0,
-    ratio: int = 1,
+    ratio: int | Literal["auto"] = 1,
     fancy_upscaling: bool = True,
     try_recover_truncated: bool = False,
     acceptable_fraction: float = 1,
@@ -116,7 +129,8 @@ def decode_and_crop_jpeg(
     contents : bytes
         The content of a JPEG file.
     crop_window : array_like of int
-        Shape ``(4,)``: y, x, height, width in pixels of the decoded image (after `ratio`).
+        Shape ``(4,)``: y, x, height, width in pixels of the decoded image (after `ratio`; with
+        ``"auto"``, of the whole image at its full size).
     channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
         As in `decode_jpeg`.
     name : str, optional
@@ -171,7 +185,7 @@ def decode_and_crop_jpeg(
 
 def _jpeg_attributes(
     channels: int,
-    ratio: int,
+    ratio: int | Literal["auto"],
     fancy_upscaling: bool,
     try_recover_truncated: bool,
     acceptable_fraction: float,
@@ -179,7 +193,7 @@ def _jpeg_attributes(
 ) -> dict[str, Any]:
     return {
         "channels": index(channels),
-        "ratio": index(ratio),
+        "ratio": ratio if isinstance(ratio, str) else index(ratio),
         "fancy_upscaling": bool(fancy_upscaling),
         "try_recover_truncated": bool(try_recover_truncated),
         "acceptable_fraction": float(acceptable_fraction),
@@ -190,7 +204,7 @@ def _jpeg_attributes(
 def _decoded_by_pillow(
     name: str, contents: bytes, attributes: dict[str, Any]
 ) -> npt.NDArray[np.uint8]:
-    if attributes["ratio"] != 1 or attributes["try_recover_truncated"]:
+    if attributes["ratio"] not in (1, "auto") or attributes["try_recover_truncated"]:
         raise RuntimeError(
             f"{name}: ratio and try_recover_truncated need libjpeg, and this penstock was built "
             "without it; python -m penstock doctor says how to get it"

@@ -1,0 +1,40 @@
+// Consecutive elements that a worker of distribute has made, on their way to the consumer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "data/block.h"
+#include "engine/elastic.h"
+#include "python/bind.h"
+
+namespace penstock {
+
+class Session;
+
+// Rows as the engine has them, so that nothing of an element is lost: neither what its random draws
+// depend on, nor where it comes from.
+struct MadeRows {
+  std::vector<Block> blocks;  // the last one perhaps with an error, or the end
+  // Positions of the pipeline after so many of the steps.
+  std::vector<std::pair<int64_t, SavedPosition>> marks;
+  bool astray = false;  // the error is of the steps that were to be passed over
+
+  int64_t steps() const;
+  bool failed() const { return !blocks.empty() && blocks.back().error.has_value(); }
+  bool ended() const { return !blocks.empty() && blocks.back().end; }
+  size_t footprint() const;
+};
+
+// Passes over `pass` steps of a run and makes `count` more, or as many as there are before the
+// first error. `sound`: no step that is passed over is an error.
+MadeRows MakeRows(Session& session, int64_t pass, bool sound, int64_t count);
+
+// Null, with no error set, for any other object.
+std::shared_ptr<MadeRows> MadeRowsOfPython(PyObject* object);
+
+void BindMadeRows(pybind11::module_& module);
+
+}  // namespace penstock

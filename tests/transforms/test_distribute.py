@@ -1,0 +1,32 @@
+"""distribute: the elements of the pipeline before it, made by workers."""
+
+import penstock as ps
+from contract import DatasetContract
+
+
+def local(ds, **more):
+    return ds.distribute(engine="local", num_workers=2, split=3, **more)
+
+
+class TestDistribute(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(local)
+    expected = list(range(12))
+
+
+class TestDistributeOfBatches(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: local(ds.map(abs).batch(5)).map(abs).unbatch())
+    expected = list(range(12))
+
+
+class TestDistributeBeforeBatches(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: local(ds).prefetch(2).batch(5).unbatch())
+    expected = list(range(12))
+
+
+class TestDistributeBetween(DatasetContract):
+    source = staticmethod(lambda: ps.Dataset.range(12))
+    apply = staticmethod(lambda ds: local(ds.map(abs)).map(abs).prefetch(1))
+    expected = list(range(12))

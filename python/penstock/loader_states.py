@@ -105,5 +105,5 @@ def _is_whole(state: Mapping[str, Any]) -> bool:
 def _of_pass(state: Mapping[str, Any]) -> str:
     """Return which pass a loader is in, and from where on, in words."""
     order = state.get("order") or {}
-    epochs = [each.get("epoch") for each in order.get("samplers", ())]
+    epochs = [each["epoch"] for each in order.get("samplers", ()) if "epoch" in each]
     return f"epochs {epochs} of the samplers, from element {order.get('begin', 0)} on"

@@ -30,7 +30,7 @@ class Jpeg(Workload):
     native = "jpeg_loop"
     limit = "reading and fully decoding alone, by C++ threads without a pipeline"
     bound = (
-        "libjpeg-turbo. Entropy decoding, the inverse transform and the conversion of colours "
+        "The decoder. Entropy decoding, the inverse transform and the conversion of colours "
         "take more than half of the processors' time; blocks beside the crop are only parsed, and "
         "rows below it are not read. The rest is bilinear resizing, the flip, and the conversion "
         "to the batch's type, done strip by strip while the pixels are in the cache. The limit "

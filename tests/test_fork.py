@@ -308,3 +308,19 @@ def test_what_such_a_child_raises_inside_next_comes_out_of_it(pipeline):
     assert (done.returncode, done.stdout.splitlines()) == (0, lines), done.stderr
     assert "ValueError: told" in done.stderr
     assert done.stderr.count("Traceback") == 1
+
+
+def test_a_child_shares_no_job_with_its_parent():
+    def share(number):  # few leases: neither waits for the other
+        how = {"engine": "local", "num_workers": 1, "split": 4, "num_consumers": 2}
+        ds = Dataset.range(40).distribute(shared=True, name="forked", consumer_index=number, **how)
+        return ds.shard_evenly(2, number)
+
+    it = iter(share(0))
+    assert next(it) == 0
+
+    def child():
+        assert [int(x) for x in share(1)] == list(range(1, 40, 2))
+
+    in_child(child)
+    assert [int(x) for x in it] == list(range(2, 40, 2))

@@ -18,7 +18,7 @@ class Session;
 // depend on, nor where it comes from.
 struct MadeRows {
   std::vector<Block> blocks;  // the last one perhaps with an error, or the end
-  // Positions of the pipeline after so many of the steps.
+  // Positions of the pipeline, each with the number of steps before it.
   std::vector<std::pair<int64_t, SavedPosition>> marks;
   bool astray = false;  // the error is of the steps that were to be passed over
 

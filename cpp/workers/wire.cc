@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kBulkAlign = 64;
 // So few bytes go through the socket: shared memory would cost as much.
 constexpr uint64_t kFewBytes = 2048;
-// From so many bytes on an array is a part of its own in FinishApart.
+// The least bytes of an array that is a part of its own in FinishApart.
 constexpr uint64_t kApartBytes = 16 << 10;
 
 enum ColumnKind : uint64_t { kStacked, kRagged, kConstant, kInSlab };

@@ -80,7 +80,7 @@ def test_the_beginning_and_other_data():
 
 
 def states_of(count, rows, steps, **how):
-    """Return the states of processes of which each has taken so many batches."""
+    """Return the states of processes, each of which has taken its number of batches."""
     return [after(loader(count, i, rows, **how), taken) for i, taken in enumerate(steps)]
 
 

@@ -60,6 +60,18 @@ def in_threads(runs):
     return results
 
 
+def test_lease_timeout_may_be_as_long_as_any_wait(request):
+    how = {"lease_timeout": threading.TIMEOUT_MAX}
+    consumers = [
+        shared(ps.Dataset.range(40), 2, i, request.node.name, **how).shard_evenly(2, i)
+        for i in range(2)
+    ]
+    left = iter(consumers[0])
+    next(left)
+    left.close()  # the seat of the other one is kept
+    assert [int(x) for x in consumers[1]] == list(range(1, 40, 2))
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_each_has_its_share_and_all_is_made_once(count, request):
     function = Counted()

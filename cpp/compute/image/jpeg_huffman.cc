@@ -59,7 +59,7 @@ void WalkCodes(const JHUFF_TBL& codes, HuffmanTable& table, Fill fill) {
   }
 }
 
-// Calls visit(code, symbol) for every code of at most so many bits.
+// Calls visit(code, symbol) for every code of at most `longest` bits.
 template <typename Visit>
 void ForEachCode(const JHUFF_TBL& codes, int longest, Visit visit) {
   uint32_t code = 0;

@@ -17,8 +17,8 @@ namespace penstock {
 void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, const ImageBatch& to,
                    uint8_t* out);
 
-// What is resized of an axis of so many pixels: `length` of them from `begin` on. Pixels of which
-// only a part lies within that count as its neighbours.
+// The part of an axis that is resized: `length` of its pixels from `begin` on. Pixels of which only
+// a part lies within that count as its neighbours.
 struct AxisPart {
   int64_t pixels;
   float begin, length;

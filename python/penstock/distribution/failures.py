@@ -31,7 +31,7 @@ def own(failure: _Raised) -> _Raised:
     except Exception:  # its class takes other arguments than it has kept
         try:
             made = type(failure).__new__(type(failure), *failure.args)
-        except Exception:
+        except Exception:  # its class makes no second one at all
             return failure
         made.__dict__.update(failure.__dict__)
     if type(made) is not type(failure):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import os
 import queue
 import threading
 import time
@@ -363,7 +364,8 @@ class Coordinator:
         job, consumer = found
         job.leave(consumer)
         if job.waits():  # for others, who may never come
-            after = threading.Timer(job.timeout + 0.1, self._sweep)
+            seconds = min(job.timeout + 0.1, threading.TIMEOUT_MAX)
+            after = threading.Timer(seconds, self._sweep)
             after.daemon = True
             after.start()
         self._sweep()
@@ -565,6 +567,16 @@ def _say(
 
 _coordinators: dict[str, Coordinator] = {}
 _coordinators_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """Forget the jobs of the parent in its child, which has none of their threads."""
+    global _coordinators_lock
+    _coordinators.clear()
+    _coordinators_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def local_coordinator(name: str, open_workers: OpenWorkers) -> Coordinator:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from penstock.dataset import Dataset
-from penstock.distribution.job import Taken
+from penstock.distribution.job import WAIT_SECONDS, Taken
 from penstock.distribution.ray_workers import RayWorkers, connected, ray_library
 from penstock.distribution.settings import Settings
 from penstock.distribution.shared import AGAIN, Begin, Coordinator
@@ -15,6 +15,7 @@ from penstock.distribution.workers import Workers
 
 _NAMESPACE = "penstock"  # programs that are connected one by one find each other there
 _IDLE_SECONDS = 60.0  # without consumers, after which it ends
+_NOT_YET = object()
 _MOST_CALLS = 1000  # of consumers, that wait in the coordinator at a time
 
 
@@ -79,6 +80,8 @@ class RayCoordinator:
         self._ray = connected()
         self._name = f"penstock.distribute {name}"
         self._actor: Any = None
+        self._asked: tuple[tuple[str, int], Any] | None = None  # for whom, and what it waits for
+        self._answer: Taken | None = None  # whose rows it waits for
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
         """As of `Coordinator`."""
@@ -95,17 +98,40 @@ class RayCoordinator:
                     raise
 
     def take(self, token: str, received: int) -> Taken | str | None:
-        """As of `Coordinator`; AGAIN, too, where it has died or the rows are lost."""
+        """As of `Coordinator`; AGAIN, too, where it has died or the rows are lost.
+
+        Waits a little for what it has asked for, and goes on with that the next time: a run that is
+        closed meanwhile need not wait until Ray notices that a host is cut off.
+        """
+        who = token, received
         try:
-            answer: Taken | str | None = self._ray.get(self._actor.take.remote(token, received))
-            if not isinstance(answer, tuple) or answer[1] is None:
+            if self._asked is None or self._asked[0] != who:
+                self._asked = who, self._actor.take.remote(token, received)
+                self._answer = None
+            found = self._found(self._asked[1])
+            if self._answer is None and isinstance(found, tuple) and found[1] is not None:
+                self._answer = found
+                self._asked = who, found[1]
+                found = self._found(found[1])
+            if found is _NOT_YET:
+                return None
+            self._asked = None
+            if self._answer is None:
+                answer: Taken | str | None = found
                 return answer
-            first, rows, lost = answer
-            return first, self._ray.get(rows), lost
+            first, _, lost = self._answer
+            return first, found, lost
         except self._ray.exceptions.RayTaskError as error:
+            self._asked = None
             raise error.cause from None
         except self._ray.exceptions.RayError:
+            self._asked = None
             return AGAIN
+
+    def _found(self, asked: Any) -> Any:
+        """Return what was asked for, or _NOT_YET; it is at this host then."""
+        ready, _ = self._ray.wait([asked], timeout=2 * WAIT_SECONDS)
+        return self._ray.get(asked) if ready else _NOT_YET
 
     def alive(self, token: str) -> None:
         """As of `Coordinator`."""

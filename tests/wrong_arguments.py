@@ -441,6 +441,7 @@ def image_calls():
         "flip_up_down": image,
         "grayscale_to_rgb": {"images": FLOATS[..., :1]},
         "hsv_to_rgb": {"images": FLOATS},
+        "index_jpeg": {"contents": JPEG},
         "is_jpeg": {"contents": JPEG},
         "jpeg_coefficients": {"contents": JPEG},
         "normalize": {**image, "mean": [1.0, 1.0, 1.0], "std": [1.0, 1.0, 1.0]},

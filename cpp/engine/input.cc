@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runtime/clock.h"
+
 namespace penstock {
 
 std::optional<Error> Input::Prepare() {

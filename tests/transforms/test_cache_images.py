@@ -1,4 +1,4 @@
-"""cache(images="coefficients"): later passes decode stored coefficients to the same pixels."""
+"""cache(images=): later passes decode stored coefficients, or with an index, to the same pixels."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(
     not _core.build_info()["jpeg"]["version"].startswith("libjpeg-turbo"),
     reason="built without libjpeg-turbo",
 )
-STORED = b"\xff\xd8\xff\xef"
+MARKS = {"coefficients": b"penstock coefficients", "index": b"penstock index of MCUs"}
 
 
 class Sample(NamedTuple):
@@ -32,29 +32,34 @@ def name(request, tmp_path):
     return str(tmp_path / "images.cache") if request.param == "file" else ""
 
 
+@pytest.fixture(params=["coefficients", "index"])
+def images(request):
+    return request.param
+
+
 def pixels(contents):
     return [ps.image.decode_jpeg(one) for one in contents]
 
 
-def assert_pixels(stored, jpegs):
-    assert all(one.startswith(STORED) for one in stored)
+def assert_pixels(stored, jpegs, images):
+    assert all(MARKS[images] in one for one in stored)
     for image, expected in zip(pixels(stored), pixels(jpegs), strict=True):
         np.testing.assert_array_equal(image, expected)
 
 
-def test_pixels_are_those_of_the_jpegs_in_every_pass(jpegs, name):
-    ds = ps.Dataset.from_tensor_slices(jpegs).cache(name, images="coefficients")
+def test_pixels_are_those_of_the_jpegs_in_every_pass(jpegs, name, images):
+    ds = ps.Dataset.from_tensor_slices(jpegs).cache(name, images=images)
     for _ in range(3):
-        assert_pixels(list(ds), jpegs)
+        assert_pixels(list(ds), jpegs, images)
     decoded = list(ds.map(ps.native(ps.image.decode_jpeg)))
     for image, expected in zip(decoded, pixels(jpegs), strict=True):
         np.testing.assert_array_equal(image, expected)
 
 
-def test_the_stored_bytes_are_made_once(jpegs, name):
+def test_the_stored_bytes_are_made_once(jpegs, name, images):
     calls = []
     ds = ps.Dataset.from_tensor_slices(jpegs).map(lambda one: calls.append(1) or one)
-    cached = ds.cache(name, images="coefficients")
+    cached = ds.cache(name, images=images)
     calls.clear()  # the element that element_spec has looked at
     for _ in range(3):
         list(cached)
@@ -72,16 +77,16 @@ def test_the_stored_bytes_are_made_once(jpegs, name):
     ],
     ids=["tuple", "one", "dict", "named", "nested"],
 )
-def test_leaves_that_are_no_jpegs_stay_as_they_are(jpegs, made):
+def test_leaves_that_are_no_jpegs_stay_as_they_are(jpegs, made, images):
     ds = ps.Dataset.from_tensor_slices((jpegs, np.arange(5))).map(made)
     plain = list(ds)
-    for kept, element in zip(ds.cache(images="coefficients"), plain, strict=True):
+    for kept, element in zip(ds.cache(images=images), plain, strict=True):
         assert type(kept) is type(element)
         flat, expected = flattened(kept), flattened(element)
         assert len(flat) == len(expected)
         for one, other in zip(flat, expected, strict=True):
             if isinstance(other, bytes):
-                assert_pixels([one], [other])
+                assert_pixels([one], [other], images)
             else:
                 assert one == other
 
@@ -94,20 +99,20 @@ def flattened(value):
     return [value]
 
 
-def test_batches_of_jpegs(jpegs):
-    ds = ps.Dataset.from_tensor_slices(jpegs).batch(2).cache(images="coefficients")
+def test_batches_of_jpegs(jpegs, images):
+    ds = ps.Dataset.from_tensor_slices(jpegs).batch(2).cache(images=images)
     stored = [one for batch in ds for one in batch.tolist()]
-    assert_pixels(stored, jpegs)
+    assert_pixels(stored, jpegs, images)
 
 
-def test_other_bytes_and_text_stay_as_they_are():
+def test_other_bytes_and_text_stay_as_they_are(images):
     texts = [b"", b"no image", b"\x89PNG\r\n\x1a\n"]
     ds = ps.Dataset.from_tensor_slices((texts, ["a", "b", "c"]))
-    assert list(ds.cache(images="coefficients")) == list(ds)
+    assert list(ds.cache(images=images)) == list(ds)
 
 
-def test_a_state_goes_on(jpegs):
-    ds = ps.Dataset.from_tensor_slices(jpegs).cache(images="coefficients").repeat(2)
+def test_a_state_goes_on(jpegs, images):
+    ds = ps.Dataset.from_tensor_slices(jpegs).cache(images=images).repeat(2)
     with iter(ds) as it:
         first = [next(it) for _ in range(7)]
         state = it.get_state()

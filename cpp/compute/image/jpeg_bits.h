@@ -40,6 +40,8 @@ class JpegBits {
 
   // No bit was taken that is not in the data, and nothing unusual was met.
   bool Sound() const { return !odd_ && count_ >= padding_; }
+  // Where the next bit is, counted from that of `begin`, with the zeros that are stuffed.
+  size_t Position(const uint8_t* begin) const;
   // Goes on after the restart marker `code`. False if it is not what follows the last byte.
   bool Restart(uint8_t code);
 

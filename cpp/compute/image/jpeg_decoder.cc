@@ -130,7 +130,10 @@ class Decompressor final : public Rows {
     if (stored_) {
       mcus_ = ReadStored(&info_, first_column, *stored_);
     } else if (options_.entropy != JpegEntropy::kLibjpeg) {
-      mcus_ = DecodeEntropy(&info_, first_column, options_.entropy == JpegEntropy::kOurs);
+      const JpegIndex index =
+          all_ ? JpegIndex()
+               : FindIndex(contents_, contents_.size() - source_.bytes_in_buffer, info_);
+      mcus_ = DecodeEntropy(&info_, first_column, index, options_.entropy == JpegEntropy::kOurs);
     }
     if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
     direct_ = first_column == static_cast<JDIMENSION>(region_.x) &&

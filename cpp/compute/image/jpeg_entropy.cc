@@ -25,13 +25,16 @@ static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
 // Tables to walk over what is not wanted take as long to fill as they save in about as many MCUs.
 constexpr int kMcusBeforeWalk = 2048;
 
-class EntropyMcus final : public JpegMcus {
+class EntropyMcus final : public DecodedMcus {
  public:
   // `always`: also where tables may take longer than they save.
-  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, bool always)
-      : JpegMcus(*info, first_column),
+  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, const JpegIndex& index, bool always)
+      : DecodedMcus(*info, first_column),
         theirs_(McuDecoderOf(info)),
-        bits_(info->src->next_input_byte, info->src->next_input_byte + info->src->bytes_in_buffer),
+        index_(index),
+        data_(info->src->next_input_byte),
+        end_(data_ + info->src->bytes_in_buffer),
+        bits_(data_, end_),
         restart_interval_(info->restart_interval),
         to_restart_(info->restart_interval),
         walked_(always ? kMcusBeforeWalk - 1 : 0) {
@@ -40,6 +43,8 @@ class EntropyMcus final : public JpegMcus {
     decode_mcu = OnMcu;
     SetMcuDecoder(info, this);
   }
+
+  JpegPoint Next() const override { return {bits_.Position(data_), dc_}; }
 
  private:
   struct Tables {
@@ -77,18 +82,54 @@ class EntropyMcus final : public JpegMcus {
   }
 
   bool Decode(const jpeg_decompress_struct& info, JBLOCKROW* blocks) {
+    const bool wanted = Wanted(blocks);
+    if (wanted || !index_) {
+      if (decoded_ < finished_ && !GoOnAt(info)) return false;
+      if (!DecodeMcu(info, blocks, wanted)) return false;
+    }
+    if (++column_ == columns_) column_ = 0;
+    ++finished_;
+    return true;
+  }
+
+  // To the MCU at `finished_`, after some that were not wanted.
+  bool GoOnAt(const jpeg_decompress_struct& info) {
+    const JDIMENSION after_point = column_ % index_.distance();
+    if (decoded_ < finished_ - after_point && !JumpTo(finished_ - after_point)) return false;
+    while (decoded_ < finished_) {
+      if (!DecodeMcu(info, nullptr, false)) return false;
+    }
+    return true;
+  }
+
+  bool JumpTo(size_t mcu) {
+    const JpegPoint point =
+        index_.At(static_cast<JDIMENSION>(mcu / columns_), static_cast<JDIMENSION>(mcu % columns_));
+    if (point.bit / 8 > static_cast<size_t>(end_ - data_)) return false;
+    bits_ = JpegBits(data_ + point.bit / 8, end_);
+    bits_.Refill();
+    bits_.Take(static_cast<uint32_t>(point.bit % 8));
+    dc_ = point.dc;
+    decoded_ = mcu;
+    if (restart_interval_ == 0) return true;
+    // A restart that is due is before the marker still.
+    const auto before = static_cast<unsigned>(mcu > 0 ? (mcu - 1) % restart_interval_ + 1 : 0);
+    to_restart_ = restart_interval_ - before;
+    restarts_ = static_cast<unsigned>((mcu - before) / restart_interval_);
+    return true;
+  }
+
+  bool DecodeMcu(const jpeg_decompress_struct& info, JBLOCKROW* blocks, bool wanted) {
     if (restart_interval_ > 0) {
       if (to_restart_ == 0 && !Restart()) return false;
       --to_restart_;
     }
-    const bool wanted = Wanted(blocks), walk = !wanted || dc_alone_;
+    const bool walk = !wanted || dc_alone_;
     if (walk && ++walked_ == kMcusBeforeWalk) FillWalkTables(info);
     const bool sound = walk && tables_[0].walk ? DecodeBlocks<Part::kSome>(blocks, wanted)
                                                : DecodeBlocks<Part::kAll>(blocks, wanted);
-    if (!sound) return false;
-    if (++column_ == columns_) column_ = 0;
-    ++finished_;
-    return true;
+    ++decoded_;
+    return sound;
   }
 
   // What is decoded: each has functions of its own, called at one place, so that they become part
@@ -253,11 +294,15 @@ class EntropyMcus final : public JpegMcus {
   }
 
   JpegMcuDecoder* const theirs_;
+  const JpegIndex index_;
+  const uint8_t* const data_;
+  const uint8_t* const end_;
   JpegBits bits_;
   const unsigned restart_interval_;  // MCUs; 0: there are no restarts
   unsigned to_restart_;
   unsigned restarts_ = 0;
-  size_t finished_ = 0;  // MCUs
+  size_t finished_ = 0;  // MCUs that libjpeg has got, or does not want
+  size_t decoded_ = 0;   // MCUs up to the one at which `bits_` are
   std::array<Tables, MAX_COMPS_IN_SCAN> tables_{};
   std::array<std::unique_ptr<HuffmanTable>, NUM_HUFF_TBLS> dc_tables_, ac_tables_;
   std::array<size_t, MAX_COMPS_IN_SCAN> ac_numbers_{};  // which of them a component has
@@ -270,13 +315,14 @@ class EntropyMcus final : public JpegMcus {
 
 }  // namespace
 
-std::unique_ptr<JpegMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr info,
-                                        [[maybe_unused]] JDIMENSION first_column,
-                                        [[maybe_unused]] bool always) {
+std::unique_ptr<DecodedMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr info,
+                                           [[maybe_unused]] JDIMENSION first_column,
+                                           [[maybe_unused]] const JpegIndex& index,
+                                           [[maybe_unused]] bool always) {
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
   constexpr size_t kLeastBytes = 1024;  // where filling the tables takes as long as they save
   if (IsBaseline(info) && (always || info->src->bytes_in_buffer >= kLeastBytes)) {
-    return std::make_unique<EntropyMcus>(info, first_column, always);
+    return std::make_unique<EntropyMcus>(info, first_column, index, always);
   }
 #endif
   return nullptr;

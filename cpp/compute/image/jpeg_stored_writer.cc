@@ -1,14 +1,14 @@
 // Stores the coefficients of a JPEG: the most frequent ones, and pairs of them, take a byte.
 #if defined(PENSTOCK_HAS_JPEG)
 #include <algorithm>
-#include <csetjmp>
-#include <cstring>
+#include <array>
 #include <numeric>
 #include <vector>
 
 #include "compute/image/jpeg_coefficients.h"
-#include "compute/image/jpeg_entropy.h"
 #include "compute/image/jpeg_header.h"
+#include "compute/image/jpeg_scan.h"
+#include "compute/image/little_endian.h"
 #include "storage/crc32c.h"
 
 namespace penstock {
@@ -20,10 +20,6 @@ constexpr double kMostGrowth = 1.6;  // of the bytes of the JPEG
 using Token = uint32_t;
 constexpr Token kIsDc = 1u << 31;
 
-void AppendNumber(std::string& out, uint32_t number, size_t bytes = kStoredNumber) {
-  for (size_t i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i));
-}
-
 // The zeros, with the mark of the last one, and the value.
 void AppendCoefficient(std::string& out, Token token) {
   const uint32_t zeros = token >> 17, last = token >> 16 & 1;
@@ -32,65 +28,27 @@ void AppendCoefficient(std::string& out, Token token) {
 }
 
 // The coefficients of a JPEG in the order of its scan.
-class TokenReader {
+class TokenReader final : public JpegScan {
  public:
-  explicit TokenReader(std::string_view jpeg) : jpeg_(jpeg) {}
-  ~TokenReader() { jpeg_destroy_decompress(&info_); }
-  TokenReader(const TokenReader&) = delete;
-  TokenReader& operator=(const TokenReader&) = delete;
-
-  // False if it is not an intact JPEG of the kind that we decode. A longjmp may leave any function
-  // below: none has an object with a destructor.
-  bool Read() {
-    if (setjmp(escape_)) return false;
-    info_.err = jpeg_std_error(&errors_);
-    errors_.error_exit = OnError;
-    errors_.emit_message = OnWarning;
-    info_.client_data = this;
-    jpeg_create_decompress(&info_);
-    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(jpeg_.data()), jpeg_.size());
-    jpeg_read_header(&info_, TRUE);
-    if (info_.progressive_mode || info_.arith_code || jpeg_has_multiple_scans(&info_)) return false;
-    jpeg_start_decompress(&info_);
-    header_size_ = jpeg_.size() - info_.src->bytes_in_buffer;
-    mcus_ = DecodeEntropy(&info_, 0, true);
-    if (!mcus_) return false;
-    for (JDIMENSION row = 0; row < info_.MCU_rows_in_scan; ++row) {
-      rows_.push_back(tokens_.size());
-      std::fill_n(dc_, MAX_COMPS_IN_SCAN, 0);
-      for (JDIMENSION i = 0; i < info_.MCUs_per_row; ++i) {
-        if (!ReadMcu()) return false;
-      }
-    }
-    return errors_.num_warnings == 0;
-  }
+  using JpegScan::JpegScan;
 
   const std::vector<Token>& tokens() const { return tokens_; }
   const std::vector<size_t>& rows() const { return rows_; }  // where they begin
-  size_t header_size() const { return header_size_; }
 
  private:
-  [[noreturn]] static void OnError(j_common_ptr info) {
-    std::longjmp(static_cast<TokenReader*>(info->client_data)->escape_, 1);
-  }
-  static void OnWarning(j_common_ptr info, int level) {
-    if (level < 0) ++info->err->num_warnings;
-  }
-
-  // False at what is left to libjpeg, or cannot be stored.
-  bool ReadMcu() {
-    std::memset(blocks_, 0, sizeof(JBLOCK) * static_cast<size_t>(info_.blocks_in_MCU));
-    JBLOCKROW blocks[D_MAX_BLOCKS_IN_MCU];
-    for (int i = 0; i < info_.blocks_in_MCU; ++i) blocks[i] = &blocks_[i];
-    McuDecoderOf(&info_)->decode_mcu(&info_, blocks);
-    if (McuDecoderOf(&info_) != mcus_.get()) return false;
-    for (int i = 0; i < info_.blocks_in_MCU; ++i) {
-      int& dc = dc_[info_.MCU_membership[i]];
-      const int difference = blocks_[i][0] - dc;
+  // False at what cannot be stored.
+  bool Take(JDIMENSION column, const JBLOCK* blocks) override {
+    if (column == 0) {
+      rows_.push_back(tokens_.size());
+      dc_ = {};
+    }
+    for (int i = 0; i < info().blocks_in_MCU; ++i) {
+      int& dc = dc_[static_cast<size_t>(info().MCU_membership[i])];
+      const int difference = blocks[i][0] - dc;
       if (difference != static_cast<int16_t>(difference)) return false;
-      dc = blocks_[i][0];
+      dc = blocks[i][0];
       tokens_.push_back(kIsDc | static_cast<uint16_t>(difference));
-      PushCoefficients(blocks_[i]);
+      PushCoefficients(blocks[i]);
     }
     return true;
   }
@@ -109,16 +67,9 @@ class TokenReader {
     if (!(tokens_.back() & kIsDc)) tokens_.back() |= 1 << 16;
   }
 
-  const std::string_view jpeg_;
-  size_t header_size_ = 0;
   std::vector<Token> tokens_;
   std::vector<size_t> rows_;
-  int dc_[MAX_COMPS_IN_SCAN];
-  JBLOCK blocks_[D_MAX_BLOCKS_IN_MCU];
-  std::unique_ptr<JpegMcus> mcus_;
-  jpeg_decompress_struct info_{};
-  jpeg_error_mgr errors_{};
-  std::jmp_buf escape_;
+  std::array<int, MAX_COMPS_IN_SCAN> dc_{};
 };
 
 // The numbers of the coefficients, and pairs of them, that are most frequent in an image.
@@ -227,7 +178,7 @@ class StoredWriter {
     AppendHeader();
     steps_.Append(out_);
     AppendRows();
-    AppendNumber(out_, Crc32c(out_.data(), out_.size()));
+    AppendNumber(out_, Crc32c(out_.data(), out_.size()), kStoredNumber);
     return std::move(out_);
   }
 
@@ -240,8 +191,8 @@ class StoredWriter {
     out_ += static_cast<char>(length);
     out_ += kStoredMagic;
     out_ += jpeg_[frame_at];
-    AppendNumber(out_, static_cast<uint32_t>(frame_at));
-    AppendNumber(out_, static_cast<uint32_t>(header_size_));
+    AppendNumber(out_, static_cast<uint32_t>(frame_at), kStoredNumber);
+    AppendNumber(out_, static_cast<uint32_t>(header_size_), kStoredNumber);
     const size_t segments = out_.size();
     out_ += jpeg_.substr(2, header_size_ - 2);
     out_[segments + frame_at - 2] = static_cast<char>(kStoredFrame);
@@ -255,7 +206,7 @@ class StoredWriter {
     size_t at = 0;
     for (const size_t end : ends) {
       while (at < end) at += AppendStep(blocks, at, end);
-      AppendNumber(out_, static_cast<uint32_t>(blocks.size()));
+      AppendNumber(out_, static_cast<uint32_t>(blocks.size()), kStoredNumber);
     }
     out_ += blocks;
   }

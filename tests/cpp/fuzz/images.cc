@@ -6,6 +6,7 @@
 #include "compute/image/jpeg_coefficients.h"
 #include "compute/image/jpeg_decoder.h"
 #include "compute/image/jpeg_header.h"
+#include "compute/image/jpeg_index.h"
 #include "compute/image/region.h"
 #include "compute/op_registry.h"
 #include "fuzz.h"
@@ -191,7 +192,7 @@ bool IsSmallJpeg(const JpegHeader& header) {
   return colours && header.height * header.width <= kMostPixels;
 }
 
-// With our decoder of Huffman codes, with libjpeg's, and from stored coefficients.
+// With our decoder of Huffman codes, with libjpeg's, with an index, and from stored coefficients.
 void RunJpegEntropy(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
   if (IsStored(input) || !IsSmallJpeg(header)) return;
@@ -200,6 +201,8 @@ void RunJpegEntropy(const std::string& input, Random& random) {
   const std::string theirs = Outcome(input, run);
   run.options.entropy = JpegEntropy::kOurs;
   Require(Outcome(input, run) == theirs, "pixels and errors of libjpeg");
+  const std::string indexed = IndexJpeg(input, true);
+  Require(indexed.empty() || Outcome(indexed, run) == theirs, "pixels of an indexed JPEG");
   const std::string stored = StoreCoefficients(input);
   Require(stored.empty() || Outcome(stored, run) == theirs, "pixels from coefficients");
 }
@@ -207,6 +210,33 @@ void RunJpegEntropy(const std::string& input, Random& random) {
 void RunStored(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
   if (IsSmallJpeg(header)) Outcome(input, RunOf(header, random));
+}
+
+// An index of which every number may be wrong: nothing but the file is read.
+void RunIndexed(const std::string& input, Random& random) {
+  const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
+  if (!IsSmallJpeg(header)) return;
+  JpegRun run = RunOf(header, random);
+  run.options.entropy = JpegEntropy::kOurs;
+  Outcome(input, run);
+}
+
+std::vector<std::string> IndexedImages(const std::string& tests) {
+  std::vector<std::string> indexed;
+  for (const std::string& image : Images(tests, {".jpg"})) {
+    indexed.push_back(IndexJpeg(image, true));
+    if (indexed.back().empty()) indexed.pop_back();
+  }
+  return indexed;
+}
+
+// The checksum before the scan.
+void RepairIndexed(std::string& input) {
+  const size_t end = input.find("\xFF\xDA");
+  if (end == std::string::npos || end < 4) return;
+  const uint32_t crc =
+      Crc32c(input.data() + end, input.size() - end, Crc32c(input.data(), end - 4));
+  std::memcpy(input.data() + end - 4, &crc, sizeof(crc));
 }
 
 std::vector<std::string> StoredImages(const std::string& tests) {
@@ -270,6 +300,7 @@ const RegisterTarget jpeg({"decode_jpeg",
 const RegisterTarget jpeg_entropy({"jpeg_entropy",
                                    [](const std::string& tests) { return Images(tests, {".jpg"}); },
                                    RunJpegEntropy});
+const RegisterTarget indexed({"index_jpeg", IndexedImages, RunIndexed, RepairIndexed});
 const RegisterTarget stored({"jpeg_coefficients", StoredImages, RunStored, RepairStored});
 #endif
 #if defined(PENSTOCK_HAS_PNG)

@@ -24,6 +24,7 @@ from penstock.ops.image.jpeg import (
     decode_jpeg,
     encode_jpeg,
     extract_jpeg_shape,
+    index_jpeg,
     is_jpeg,
     jpeg_coefficients,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "flip_up_down",
     "grayscale_to_rgb",
     "hsv_to_rgb",
+    "index_jpeg",
     "is_jpeg",
     "jpeg_coefficients",
     "normalize",

@@ -302,6 +302,55 @@ def encode_jpeg(
 
 
 @checked
+def index_jpeg(contents: npt.ArrayLike) -> Any:
+    """Add to JPEGs an index, with which a window of them is decoded for less work.
+
+    The Huffman codes of a JPEG have to be read from its beginning, though a window shows only some
+    of its blocks. The index says where in the data every few of them begin. `decode_and_crop_jpeg`,
+    and crops of `decode_jpeg` and `decode_image` in native functions, then read what is in the
+    window and little else: the pixels are the same.
+
+    Parameters
+    ----------
+    contents : bytes, or array_like of bytes
+        The contents of files.
+
+    Returns
+    -------
+    bytes, or numpy.ndarray of them
+        Of an intact baseline JPEG one with an index, which takes at most a twentieth of its bytes.
+        Everything else as it is: JPEGs that have their index, progressive and damaged ones, very
+        small ones, and files of other formats.
+
+    Raises
+    ------
+    TypeError
+        If `contents` are not bytes.
+    RuntimeError
+        If penstock was built without libjpeg.
+
+    Notes
+    -----
+    The result is a JPEG for every program: the index is a segment (APP15) that others ignore. It
+    has a checksum of the whole file. When a program has changed the file, or damage has, the index
+    is ignored; this function replaces it. Whole images are decoded as before. With a libjpeg that
+    is not libjpeg-turbo, contents stay as they are. `Dataset.cache` does this with
+    ``images="index"``. See docs/guides/caching.md.
+
+    Examples
+    --------
+    >>> image = np.random.default_rng(0).integers(0, 256, (256, 256, 3)).astype(np.uint8)
+    >>> contents = ps.image.encode_jpeg(image)
+    >>> indexed = ps.image.index_jpeg(contents)
+    >>> window = [100, 100, 64, 64]
+    >>> a = ps.image.decode_and_crop_jpeg(indexed, window)
+    >>> np.array_equal(a, ps.image.decode_and_crop_jpeg(contents, window))
+    True
+    """
+    return call("image.index_jpeg", [contents])
+
+
+@checked
 def jpeg_coefficients(contents: npt.ArrayLike) -> Any:
     """Store the coefficients of JPEGs so that decoding them again takes less work.
 

@@ -1,0 +1,163 @@
+// Finds the index of a JPEG, and makes it.
+#if defined(PENSTOCK_HAS_JPEG)
+#include "compute/image/jpeg_index.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "compute/image/jpeg_coefficients.h"
+#include "compute/image/jpeg_scan.h"
+#include "compute/image/little_endian.h"
+#include "storage/crc32c.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kIndexStart = "\xFF\xEF";
+constexpr std::string_view kIndexMagic{"penstock index of MCUs 1\0", 25};
+constexpr size_t kIndexHead = kIndexStart.size() + 2 + kIndexMagic.size() + 4;  // up to the points
+constexpr size_t kIndexTail = 8;                                                // after them
+constexpr size_t kMostIndex = 0xFFFF + 2;      // bytes of a segment with its marker
+constexpr size_t kMostBytes = UINT32_MAX / 8;  // of a JPEG: bits are counted
+
+// Closer ones save a window little: half of the distance is walked over in each row.
+constexpr JDIMENSION kLeastDistance = 4;
+constexpr size_t kLeastBytesPerByte = 20;  // of the JPEG, for each of the index
+
+size_t BytesOfPoint(int components) { return 4 + 2 * static_cast<size_t>(components); }
+
+size_t PointsOf(const jpeg_decompress_struct& info, size_t distance) {
+  return info.MCU_rows_in_scan * ((info.MCUs_per_row + distance - 1) / distance);
+}
+
+// Where the marker of the only scan is, for `data` that come after its header.
+size_t ScanAt(size_t data, const jpeg_decompress_struct& info) {
+  return data - (8 + 2 * static_cast<size_t>(info.comps_in_scan));
+}
+
+// The segment of an index that ends there, of whatever file. Empty if there is none.
+std::string_view SegmentBefore(std::string_view jpeg, size_t end) {
+  if (end < kIndexHead + kIndexTail) return {};
+  const size_t size = NumberAt(jpeg, end - kIndexTail, 4);
+  if (size < kIndexHead + kIndexTail || size > std::min(end, kMostIndex)) return {};
+  const std::string_view segment = jpeg.substr(end - size, size);
+  const size_t length =
+      size_t{static_cast<uint8_t>(segment[2])} << 8 | static_cast<uint8_t>(segment[3]);
+  const bool sound = segment.starts_with(kIndexStart) && length == size - 2 &&
+                     segment.substr(4).starts_with(kIndexMagic);
+  return sound ? segment : std::string_view();
+}
+
+// Of a file but for the checksum that ends there.
+uint32_t ChecksumOf(std::string_view jpeg, size_t end) {
+  const uint32_t before = Crc32c(jpeg.data(), end - 4);
+  return Crc32c(jpeg.data() + end, jpeg.size() - end, before);
+}
+
+// The points of a JPEG, as close as they may be.
+class IndexWriter final : public JpegScan {
+ public:
+  IndexWriter(std::string_view jpeg, bool always)
+      : JpegScan(jpeg), jpeg_(jpeg), always_(always), least_(always ? 1 : kLeastDistance) {}
+
+  std::string Write() {
+    if (!Read()) return {};
+    points_.pop_back();  // after the last MCU
+    if (FindIndex(jpeg_, header_size(), info())) return {};
+    const size_t scan = ScanAt(header_size(), info());
+    const std::string_view old = SegmentBefore(jpeg_, scan);
+    const std::string segment = Segment(jpeg_.size() - old.size());
+    if (segment.empty()) return {};
+    std::string indexed(jpeg_.substr(0, scan - old.size()));
+    indexed += segment;
+    const size_t end = indexed.size();
+    indexed += jpeg_.substr(scan);
+    const uint32_t checksum = ChecksumOf(indexed, end);
+    for (size_t i = 0; i < 4; ++i) indexed[end - 4 + i] = static_cast<char>(checksum >> (8 * i));
+    return indexed;
+  }
+
+ private:
+  bool Take(JDIMENSION column, const JBLOCK*) override {
+    if (points_.empty()) points_.push_back({});
+    const JDIMENSION next = column + 1 == info().MCUs_per_row ? 0 : column + 1;
+    if (next % least_ == 0) points_.push_back(Next());
+    return true;
+  }
+
+  // Without its checksum; empty if it cannot be made of few enough bytes.
+  std::string Segment(size_t bytes) const {
+    const JDIMENSION columns = info().MCUs_per_row;
+    const size_t most = always_ ? kMostIndex : std::min(bytes / kLeastBytesPerByte, kMostIndex);
+    for (JDIMENSION distance = least_;; distance *= 2) {
+      const size_t size =
+          kIndexHead + kIndexTail + PointsOf(info(), distance) * BytesOfPoint(info().comps_in_scan);
+      if (size <= most) return SegmentOf(distance, size);
+      if (distance >= columns) return {};
+    }
+  }
+
+  std::string SegmentOf(JDIMENSION distance, size_t size) const {
+    std::string segment(kIndexStart);
+    segment += static_cast<char>((size - 2) >> 8);
+    segment += static_cast<char>(size - 2);
+    segment += kIndexMagic;
+    AppendNumber(segment, distance, 4);
+    const size_t known = points_.size() / info().MCU_rows_in_scan;  // of a row
+    for (size_t i = 0; i < points_.size(); ++i) {
+      if (i % known % (distance / least_) == 0) AppendPoint(segment, points_[i]);
+    }
+    AppendNumber(segment, static_cast<uint32_t>(size), 4);
+    segment.append(4, '\0');
+    return segment;
+  }
+
+  void AppendPoint(std::string& segment, const JpegPoint& point) const {
+    AppendNumber(segment, static_cast<uint32_t>(point.bit), 4);
+    for (int i = 0; i < info().comps_in_scan; ++i) {
+      AppendNumber(segment, static_cast<uint16_t>(point.dc[static_cast<size_t>(i)]), 2);
+    }
+  }
+
+  const std::string_view jpeg_;
+  const bool always_;
+  const JDIMENSION least_;  // distance of the points that are noted
+  std::vector<JpegPoint> points_;
+};
+
+}  // namespace
+
+JpegPoint JpegIndex::At(JDIMENSION row, JDIMENSION column) const {
+  const size_t number = size_t{row} * per_row_ + column / distance_;
+  size_t at = number * BytesOfPoint(components_);
+  JpegPoint point;
+  point.bit = NumberAt(points_, at, 4);
+  at += 4;
+  for (int i = 0; i < components_; ++i, at += 2) {
+    point.dc[static_cast<size_t>(i)] = static_cast<int16_t>(NumberAt(points_, at, 2));
+  }
+  return point;
+}
+
+JpegIndex FindIndex(std::string_view jpeg, size_t data, const jpeg_decompress_struct& info) {
+  const size_t end = ScanAt(data, info);
+  std::string_view segment = SegmentBefore(jpeg, end);
+  if (segment.empty() || NumberAt(segment, segment.size() - 4, 4) != ChecksumOf(jpeg, end))
+    return {};
+  const uint32_t distance = NumberAt(segment, kIndexHead - 4, 4);
+  segment = segment.substr(kIndexHead, segment.size() - kIndexHead - kIndexTail);
+  if (distance == 0 ||
+      segment.size() != PointsOf(info, distance) * BytesOfPoint(info.comps_in_scan)) {
+    return {};
+  }
+  return {segment, distance, info.MCUs_per_row, info.comps_in_scan};
+}
+
+std::string IndexJpeg(std::string_view jpeg, bool always) {
+  if (IsStored(jpeg) || jpeg.size() > kMostBytes) return {};
+  return IndexWriter(jpeg, always).Write();
+}
+
+}  // namespace penstock
+#endif

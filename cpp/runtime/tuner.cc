@@ -30,9 +30,9 @@ constexpr double kMostVaried = 0.15;    // more is a change of the work
 constexpr double kLearned = 0.2;        // the weight of a new observation
 constexpr int kIdleWindows = 6;
 constexpr double kMemoryShort =
-    0.8;                           // of it is in use: stages that are ahead leave others too little
-constexpr int kMostGrowth = 4;     // times as many at once: not all limits are in the model
-constexpr double kFirstPause = 5;  // seconds: what was known at the trial was little
+    0.8;                        // of it is in use: stages that are ahead leave others too little
+constexpr int kMostGrowth = 4;  // times as many at once: not all limits are in the model
+constexpr double kFirstPause = 1.5;  // seconds: what was known at the trial was little
 constexpr double kUsualPause = 300;  // a failed trial costs about one
 constexpr double kLongestPause = 2400;
 
@@ -164,8 +164,10 @@ Tuner::Measured Tuner::Measure() const {
   const double computed = std::min(gathered_.elsewhere, step);
   measured.sections.push_back({1, computed / elements, 0, (step - computed) / elements, 0});
   double processors = gathered_.processors;
-  // Other programs have the rest, as long as these threads wait so much.
-  if (gathered_.ready > kShort * (computing + gathered_.ready)) {
+  // Other programs have the rest, as long as these threads wait so much: threads that hardly
+  // compute do so too, each time that they wake.
+  const double runnable = computing + gathered_.ready;
+  if (gathered_.ready > kShort * runnable && runnable > kBusyEnough * processors * seconds) {
     processors = std::min(processors, computing / seconds);
   }
   measured.processors =

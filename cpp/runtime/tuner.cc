@@ -16,6 +16,7 @@ constexpr double kExpectedGain = 0.05;
 constexpr double kWaitsLittle = 0.02;  // of the time: the consumer has nothing to gain
 // Where times vary, servers that are busy all the time leave the consumer waiting now and then.
 constexpr double kBusyEnough = 0.85;
+constexpr double kWaitsMuch = 0.25;   // of the time: a gain would be worth a trial
 constexpr double kUsefulShare = 0.1;  // of a call more: less only waits
 constexpr double kMuchLess = 0.6;     // of the widths: worth a trial with fewer
 constexpr double kOtherWork = 1.5;    // times as long as before, or the inverse
@@ -78,6 +79,7 @@ std::vector<int> Tuner::Decide(const PipelineWindow& window) {
       if (WorkChanged(measured)) {
         limit_ = 0;
         too_few_.clear();
+        explored_ = false;
         improve_after_ = reduce_after_ = reduce_pause_ = 0;
         changed_ = true;
         reduced_ = false;
@@ -264,6 +266,7 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
       other_work_ = kOtherWork;
       changed_ = false;
       too_few_ = before_;
+      explored_ = false;
       if (std::exchange(reduced_, false)) {  // what had seemed to suffice did not for long
         reduce_pause_ = std::max(Longer(reduce_pause_), kUsualPause);
         reduce_after_ = time_ + reduce_pause_;
@@ -326,7 +329,7 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   const double expected = Rate(fitted, wanted);
   if (wanted == widths || expected < measured.rate * (1 + kExpectedGain + 2 * Deviation())) {
     gather_more_ = !Enough();
-    return widths;
+    return gather_more_ ? widths : Explore(measured, widths);
   }
   trial_ = Trial::kMore;
   before_ = widths;
@@ -336,6 +339,26 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   return Move(widths, wanted,
               Text("the consumer waits %.1f %%, and the model expects %.1f %% more output",
                    measured.waiting * 100, (expected / measured.rate - 1) * 100));
+}
+
+// Twice as many calls of the stage that all wait for.
+Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
+  if (explored_ || measured.waiting < kWaitsMuch || MemoryIsShort()) return widths;
+  explored_ = true;
+  const size_t slow = Slowest(-1);
+  int most = std::min(2 * widths[slow], gathered_.stages[slow].most);
+  if (gathered_.budget > 0) most = std::min(most, widths[slow] + gathered_.budget - Sum(widths));
+  if (most <= widths[slow]) return widths;
+  Widths wanted = widths;
+  wanted[slow] = most;
+  trial_ = Trial::kMore;
+  before_ = widths;
+  rate_before_ = expected_ = measured.rate;
+  known_ = measured;
+  return Move(
+      widths, wanted,
+      Text("the consumer waits %.1f %%: tried once, though the model expects no more output",
+           measured.waiting * 100));
 }
 
 Tuner::Widths Tuner::Reduce(const Measured& measured, const Widths& widths) {

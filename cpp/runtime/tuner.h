@@ -44,7 +44,8 @@ struct TunerMove {
 // The model says which widths reach most, and the fewest that reach it. A change must bring what
 // can be measured; otherwise it is taken back, and the rate that was reached counts as a limit that
 // the model cannot see (a disk, a lock, the GIL, memory bandwidth) until the work changes, or for
-// long. A pure function of the windows: no clock, no randomness, no thread.
+// long. Gains may be hidden from it as well: while the consumer waits, more is tried once where it
+// expects nothing. A pure function of the windows: no clock, no randomness, no thread.
 class Tuner final {
  public:
   Tuner();
@@ -79,6 +80,7 @@ class Tuner final {
   Widths Judge(const Measured& measured, const Widths& widths);
   Widths Trim(const Measured& measured, const Widths& widths, double gain);
   Widths Improve(const Measured& measured, const Widths& widths);
+  Widths Explore(const Measured& measured, const Widths& widths);
   Widths Reduce(const Measured& measured, const Widths& widths);
   bool WorkChanged(const Measured& measured);
   void ChangedForNothing();
@@ -103,6 +105,7 @@ class Tuner final {
   double improve_pause_ = 0;  // after the next failure
   double other_work_;         // see WorkChanged
   bool changed_ = false;      // the work, since the last trial
+  bool explored_ = false;     // what the model does not expect; as long as the work is the same
   double reduce_after_ = 0;
   double reduce_pause_ = 0;
   bool reduced_ = false;  // since the last time that more were needed

@@ -68,6 +68,41 @@ TEST(Tuner_keeps_no_more_than_a_hidden_limit_allows) {
   CHECK(width >= 6 && width <= 12);
 }
 
+// Threads that sleep wait a little for a processor each time that they wake: that is no shortage.
+TEST(Tuner_raises_what_hardly_computes) {
+  Tuner tuner;
+  const Slept stage{0.1, 64, 0.01};
+  int width = 1;
+  for (int i = 0; i < 60; ++i) {
+    PipelineWindow window = stage.Run(width);
+    window.stages[0].cpu = 0.001 * window.seconds;
+    window.ready = 0.002 * window.seconds;
+    width = tuner.Decide(window)[0];
+  }
+  CHECK(width >= 10 && width <= 14);
+}
+
+// The processors are busy, of which four calls make more than two: they wake each other less often.
+TEST(Tuner_tries_more_once_where_the_model_expects_nothing) {
+  for (const double gain : {0.0, 0.5}) {
+    Tuner tuner;
+    int width = 2;
+    for (int i = 0; i < 400; ++i) {
+      PipelineWindow window = Slept{1, 64, 1}.Run(width);
+      StageWindow& stage = window.stages[0];
+      stage.delivered = 100 * (width >= 4 ? 1 + gain : 1);
+      stage.called = width * window.seconds;
+      stage.cpu = 2 * window.seconds;
+      stage.waited = 0.9 * window.seconds;
+      window.ready = stage.called - stage.cpu;
+      width = tuner.Decide(window)[0];
+    }
+    CHECK_EQ(width, gain > 0 ? 4 : 2);
+    CHECK_EQ(tuner.log().size(), size_t{4} - (gain > 0 ? 1 : 2));
+    CHECK(tuner.log()[0].reason.find("the consumer waits 90.0 %: tried once") == 0);
+  }
+}
+
 TEST(Tuner_lowers_when_fewer_suffice_and_not_below_the_need) {
   Tuner tuner;
   const int width = Drive(tuner, {0.1, 64, 0.025}, 24, 400);  // needs 4

@@ -394,3 +394,34 @@ for name in ("filter", "unique", "skip", "shard", "shard_evenly", "unbatch"):
     )
     names = ["filter", "unique", "skip", "shard", "shard_evenly", "unbatch"]
     assert done.stdout.splitlines() == [f"{name} StopIteration" for name in names], done.stderr
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["of the first thread", "of a later one"])
+def test_an_interrupt_of_iter_while_it_starts_a_thread_is_raised(first):
+    done = run_script(
+        f"""
+import threading
+import penstock as ps
+
+starts = []
+start = threading.Thread.start
+
+def interrupted(thread):
+    start(thread)
+    starts.append(thread)
+    if len(starts) == (1 if {first} else 3):
+        raise KeyboardInterrupt
+
+threading.Thread.start = interrupted
+options = ps.Options()
+options.warm_start = True
+ds = ps.Dataset.range(20).map(lambda x: x, num_parallel_calls=4).with_options(options)
+try:
+    iter(ds)
+    print("lost")
+except KeyboardInterrupt:
+    print("raised")
+print(list(map(int, ds)) == list(range(20)))
+"""
+    )
+    assert done.stdout.split() == ["raised", "True"], done.stderr

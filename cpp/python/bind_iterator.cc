@@ -255,8 +255,16 @@ int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
       const Entered entered(*run, "iter");
       Begin(*run);
       Attachment attachment(Attachment::Role::kConsumer);
-      const ObjectLock::Released released(lock, attachment);
-      run->session->Warm();
+      try {
+        const ObjectLock::Released released(lock, attachment);
+        run->session->Warm();
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kInterrupted) throw;
+      }
+      if (attachment.interrupted()) {  // while a thread was started
+        attachment.RestoreInterrupt();
+        throw py::error_already_set();
+      }
     }
     return py::none();
   });

@@ -258,11 +258,11 @@ def interrupt():
     time.sleep(0.05)  # whatever the main thread does by then, it is interrupted
     os.kill(os.getpid(), signal.SIGINT)
 
-threading.Thread(target=interrupt).start()
 loader = ps.DataLoader(Stuck(), 2, num_workers=2, timeout=float(sys.argv[1]))
 seen = []
 batches = iter(loader)
 try:
+    threading.Thread(target=interrupt).start()
     for batch in batches:
         seen += batch.tolist()
 except KeyboardInterrupt:

@@ -75,19 +75,11 @@ def columns(table: Path, calls: int | None) -> ps.Dataset:
     return records.batch(BATCH)
 
 
-def make_bytes() -> None:
-    """Make and drop a batch of objects, as big as the small records."""
-    source = bytes(SMALL + 1)
-    end = SMALL
-    _ = [source[:end] for _ in range(BATCH)]
-
-
-def make_large_bytes() -> None:
-    """Make and drop objects as big as the large records, one by one, of bytes in a cache."""
-    source = bytes(LARGE + 1)
-    end = LARGE
-    for _ in range(LARGE_RECORDS):
-        source[:end]
+def make_bytes(size: int, held: int, count: int) -> None:
+    """Make objects of that size, and drop them when that many are held."""
+    source = bytes(size + 1)
+    for _ in range(count // held):
+        _ = [source[:size] for _ in range(held)]
 
 
 def split(file: Path) -> None:
@@ -108,11 +100,11 @@ def run() -> list[Figure]:
         rounds = interleaved(
             {
                 "large loop": looping(program, "records", large, LARGE_RECORDS),
-                "large objects": timed(make_large_bytes, LARGE_RECORDS),
+                "large objects": timed(lambda: make_bytes(LARGE, 1, LARGE_RECORDS), LARGE_RECORDS),
                 "large": timed(lambda: drain(big), LARGE_RECORDS),
                 "large ahead": timed(lambda: drain(big.prefetch(4)), LARGE_RECORDS),
                 "small loop": looping(program, "records", small, SMALL_RECORDS),
-                "small objects": timed(make_bytes, BATCH),
+                "small objects": timed(lambda: make_bytes(SMALL, BATCH, BATCH), BATCH),
                 "small": timed(lambda: drain(little.batch(BATCH)), SMALL_RECORDS),
                 "small ahead": timed(lambda: drain(little.batch(BATCH).prefetch(2)), SMALL_RECORDS),
                 "small single": timed(lambda: drain(little), SMALL_RECORDS),

@@ -189,6 +189,24 @@ PyObject* Guarded(PyObject* self, Call call) {
   return nullptr;
 }
 
+// Does work that may wait or start threads, while other threads may use the object. An exception of
+// a signal's handler that was raised meanwhile is thrown.
+template <class Work>
+void DoReleased(ObjectLock& lock, Work work) {
+  Attachment attachment(Attachment::Role::kConsumer);
+  bool interrupted = false;
+  try {
+    const ObjectLock::Released released(lock, attachment);
+    work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInterrupted) throw;
+    interrupted = true;
+  }
+  if (!interrupted && !attachment.interrupted()) return;
+  attachment.RestoreInterrupt();
+  throw py::error_already_set();
+}
+
 Run& RunOf(PyObject* self) {
   Run* run = reinterpret_cast<Iter*>(self)->run;
   if (!run) throw NotMade();
@@ -254,17 +272,7 @@ int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (dict["warm_start"].cast<bool>()) {
       const Entered entered(*run, "iter");
       Begin(*run);
-      Attachment attachment(Attachment::Role::kConsumer);
-      try {
-        const ObjectLock::Released released(lock, attachment);
-        run->session->Warm();
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kInterrupted) throw;
-      }
-      if (attachment.interrupted()) {  // while a thread was started
-        attachment.RestoreInterrupt();
-        throw py::error_already_set();
-      }
+      DoReleased(lock, [&] { run->session->Warm(); });
     }
     return py::none();
   });
@@ -292,10 +300,8 @@ PyObject* GetState(PyObject* self, PyObject* account) {
         throw Error(ErrorKind::kMemory, "get_state: {}", run.block.error->message());
       }
       Begin(run);
-      Attachment attachment(Attachment::Role::kConsumer);
       run.session->SetUndelivered(Undelivered(reinterpret_cast<Iter*>(self)));
-      const ObjectLock::Released released(lock, attachment);
-      state = run.session->GetState(std::move(about));
+      DoReleased(lock, [&] { state = run.session->GetState(std::move(about)); });
     }
     return py::bytes(state);
   });
@@ -351,16 +357,8 @@ PyObject* Make(PyObject* self, PyObject* args) {
     const Entered entered(run, "make");
     if (run.closed) throw Error(ErrorKind::kInvalidArgument, "make: the iterator is closed");
     Begin(run);
-    Attachment attachment(Attachment::Role::kConsumer);
     auto made = std::make_shared<MadeRows>();
-    {
-      const ObjectLock::Released released(lock, attachment);
-      *made = MakeRows(*run.session, pass, sound != 0, count);
-    }
-    if (attachment.interrupted()) {
-      attachment.RestoreInterrupt();
-      throw py::error_already_set();
-    }
+    DoReleased(lock, [&] { *made = MakeRows(*run.session, pass, sound != 0, count); });
     if (made->failed()) {
       Error& error = *made->blocks.back().error;
       if (error.transient())

@@ -164,32 +164,6 @@ class TestIndex:
             assert_same(contents, stored, window)
 
 
-class TestWhatStaysAsItIs:
-    def test_other_kinds_of_jpeg(self, photo, encode):
-        contents = encode(photo, progressive=True)
-        assert ps.image.index_jpeg(contents) == contents
-
-    def test_truncated_ones(self, photo, encode):
-        contents = encode(photo)
-        for size in range(0, len(contents), 331):
-            assert ps.image.index_jpeg(contents[:size]) == contents[:size]
-
-    @pytest.mark.parametrize("contents", [b"", b"text", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"])
-    def test_what_is_no_jpeg(self, contents):
-        assert ps.image.index_jpeg(contents) == contents
-
-    def test_arrays_of_bytes_are_indexed_one_by_one(self, pair):
-        contents, indexed = pair
-        array = ps.image.index_jpeg(np.array([[contents, b"text"]], object))
-        assert array.shape == (1, 2)
-        assert array[0].tolist() == [indexed, b"text"]
-
-    @pytest.mark.parametrize("contents", ["text", 3, np.zeros(4, np.uint8)])
-    def test_must_be_bytes(self, contents):
-        with pytest.raises(TypeError, match="index_jpeg: contents must be bytes, got"):
-            ps.image.index_jpeg(contents)
-
-
 class TestDamage:
     """What is said of a damaged file is what is said of it without an index."""
 

@@ -121,6 +121,14 @@ def test_a_state_goes_on(jpegs, images):
         assert [*first, *again] == list(ds)
 
 
+def test_a_file_of_the_other_kind_is_written_again(jpegs, tmp_path, images):
+    ds, name = ps.Dataset.from_tensor_slices(jpegs), tmp_path / "images.cache"
+    (other,) = MARKS.keys() - {images}
+    assert_pixels(list(ds.cache(name, images=other)), jpegs, other)
+    with pytest.warns(RuntimeWarning, match="cache"):
+        assert_pixels(list(ds.cache(name, images=images)), jpegs, images)
+
+
 def test_another_kind_is_refused(jpegs):
     ds = ps.Dataset.from_tensor_slices(jpegs)
     with pytest.raises(ValueError, match="cache: images must be"):

@@ -3,7 +3,6 @@
 #include "compute/image/jpeg_index.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "compute/image/jpeg_coefficients.h"
@@ -17,9 +16,10 @@ namespace {
 constexpr std::string_view kIndexStart = "\xFF\xEF";
 constexpr std::string_view kIndexMagic{"penstock index of MCUs 1\0", 25};
 constexpr size_t kIndexHead = kIndexStart.size() + 2 + kIndexMagic.size() + 4;  // up to the points
-constexpr size_t kIndexTail = 8;                                                // after them
-constexpr size_t kMostIndex = 0xFFFF + 2;      // bytes of a segment with its marker
-constexpr size_t kMostBytes = UINT32_MAX / 8;  // of a JPEG: bits are counted
+constexpr size_t kIndexChecksum = 4;
+constexpr size_t kIndexTail = 4 + kIndexChecksum;  // after the points
+constexpr size_t kMostIndex = 0xFFFF + 2;          // bytes of a segment with its marker
+constexpr size_t kMostBytes = UINT32_MAX / 8;      // of a JPEG: bits are counted
 
 // Closer ones save a window little: half of the distance is walked over in each row.
 constexpr JDIMENSION kLeastDistance = 4;
@@ -49,10 +49,9 @@ std::string_view SegmentBefore(std::string_view jpeg, size_t end) {
   return sound ? segment : std::string_view();
 }
 
-// Of a file but for the checksum that ends there.
-uint32_t ChecksumOf(std::string_view jpeg, size_t end) {
-  const uint32_t before = Crc32c(jpeg.data(), end - 4);
-  return Crc32c(jpeg.data() + end, jpeg.size() - end, before);
+// Of a file, from what is before the checksum and what is after it.
+uint32_t ChecksumOf(std::string_view before, std::string_view after) {
+  return Crc32c(after.data(), after.size(), Crc32c(before.data(), before.size()));
 }
 
 // The points of a JPEG, as close as they may be.
@@ -64,23 +63,24 @@ class IndexWriter final : public JpegScan {
   std::string Write() {
     if (!Read()) return {};
     points_.pop_back();  // after the last MCU
-    if (FindIndex(jpeg_, header_size(), info())) return {};
     const size_t scan = ScanAt(header_size(), info());
     const std::string_view old = SegmentBefore(jpeg_, scan);
     const std::string segment = Segment(jpeg_.size() - old.size());
     if (segment.empty()) return {};
-    std::string indexed(jpeg_.substr(0, scan - old.size()));
-    indexed += segment;
-    const size_t end = indexed.size();
-    indexed += jpeg_.substr(scan);
-    const uint32_t checksum = ChecksumOf(indexed, end);
-    for (size_t i = 0; i < 4; ++i) indexed[end - 4 + i] = static_cast<char>(checksum >> (8 * i));
-    return indexed;
+    const std::string_view rest = jpeg_.substr(scan);
+    std::string indexed;
+    indexed.reserve(jpeg_.size() + kMostIndex);
+    indexed.append(jpeg_.substr(0, scan - old.size())).append(segment);
+    AppendNumber(indexed, ChecksumOf(indexed, rest), kIndexChecksum);
+    return indexed.append(rest);
   }
 
  private:
   bool Take(JDIMENSION column, const JBLOCK*) override {
-    if (points_.empty()) points_.push_back({});
+    if (points_.empty()) {
+      if (FindIndex(jpeg_, header_size(), info())) return false;
+      points_.push_back({});
+    }
     const JDIMENSION next = column + 1 == info().MCUs_per_row ? 0 : column + 1;
     if (next % least_ == 0) points_.push_back(Next());
     return true;
@@ -109,7 +109,6 @@ class IndexWriter final : public JpegScan {
       if (i % known % (distance / least_) == 0) AppendPoint(segment, points_[i]);
     }
     AppendNumber(segment, static_cast<uint32_t>(size), 4);
-    segment.append(4, '\0');
     return segment;
   }
 
@@ -129,7 +128,7 @@ class IndexWriter final : public JpegScan {
 }  // namespace
 
 JpegPoint JpegIndex::At(JDIMENSION row, JDIMENSION column) const {
-  const size_t number = size_t{row} * per_row_ + column / distance_;
+  const size_t number = row * per_row_ + column / distance_;
   size_t at = number * BytesOfPoint(components_);
   JpegPoint point;
   point.bit = NumberAt(points_, at, 4);
@@ -143,8 +142,10 @@ JpegPoint JpegIndex::At(JDIMENSION row, JDIMENSION column) const {
 JpegIndex FindIndex(std::string_view jpeg, size_t data, const jpeg_decompress_struct& info) {
   const size_t end = ScanAt(data, info);
   std::string_view segment = SegmentBefore(jpeg, end);
-  if (segment.empty() || NumberAt(segment, segment.size() - 4, 4) != ChecksumOf(jpeg, end))
-    return {};
+  if (segment.empty()) return {};
+  const size_t checksum_at = end - kIndexChecksum;
+  const uint32_t checksum = ChecksumOf(jpeg.substr(0, checksum_at), jpeg.substr(end));
+  if (NumberAt(jpeg, checksum_at, kIndexChecksum) != checksum) return {};
   const uint32_t distance = NumberAt(segment, kIndexHead - 4, 4);
   segment = segment.substr(kIndexHead, segment.size() - kIndexHead - kIndexTail);
   if (distance == 0 ||

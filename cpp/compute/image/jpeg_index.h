@@ -33,7 +33,7 @@ class JpegIndex {
   JpegIndex(std::string_view points, JDIMENSION distance, JDIMENSION columns, int components)
       : points_(points),
         distance_(distance),
-        per_row_((columns + distance - 1) / distance),
+        per_row_((size_t{columns} + distance - 1) / distance),
         components_(components) {}
 
   explicit operator bool() const { return distance_ > 0; }
@@ -43,7 +43,8 @@ class JpegIndex {
 
  private:
   std::string_view points_;
-  JDIMENSION distance_ = 0, per_row_ = 0;  // MCUs, points
+  JDIMENSION distance_ = 0;  // MCUs
+  size_t per_row_ = 0;       // points
   int components_ = 0;
 };
 

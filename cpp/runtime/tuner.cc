@@ -275,6 +275,8 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
     }
     limit_ = std::max(measured.rate, rate_before_) * (1 + kNeededGain);
     improve_pause_ = Longer(improve_pause_);
+    // Neither the model nor the trial knows of a gain.
+    if (expected <= 0) improve_pause_ = std::max(improve_pause_, kUsualPause);
     improve_after_ = time_ + improve_pause_;
     ChangedForNothing();
     if (useful) return Trim(measured, widths, gain);

@@ -46,6 +46,8 @@ class Channel {
   // sent, and the channel is of no more use. `cancel` may be null, here and below.
   // `file`, unless it is -1, is given to the other end too.
   ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr, int file = -1);
+  // From now on Receive stays awake over gaps that are as short as the last one was.
+  void Linger() { lingers_ = true; }
   // Whether a whole message has been read from the socket and waits for Receive.
   bool HasMessage() const;
   // The next message. Gives up the foreign lock while there is none. What has come of a message
@@ -62,8 +64,12 @@ class Channel {
   ptrdiff_t ReceiveSome(char* bytes, size_t size);
   // Until the socket has bytes, or room, as `events` of poll(2) says.
   ChannelStatus Wait(short events, const CancelToken* cancel, MonoTime deadline);
+  // Waits for bytes without sleeping, for a while. False: none have come.
+  bool StayAwake() const;
 
   const int socket_;
+  bool lingers_ = false;
+  bool short_gaps_ = false;  // the last wait for bytes was a short one
   std::string partial_;
   std::deque<int> files_;
   std::set<std::string> announced_;

@@ -74,6 +74,7 @@ class Server {
 
   void Run() {
     EndWithParent(channel_.socket());
+    channel_.Linger();
     std::string message;
     while (channel_.Receive(message, nullptr) == ChannelStatus::kDone) {
       MessageReader request(message, parent_);

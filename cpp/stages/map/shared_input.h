@@ -64,6 +64,8 @@ class SharedInput final {
 
  private:
   static constexpr int64_t kSlowPullNs = 1'000'000;
+  static constexpr int64_t kTogetherNs = 100'000;
+  static constexpr int64_t kTogetherBytes = 64 << 10;
 
   void DoPull(int64_t most, Rows& pulled) {
     Block& block = pulled.block;
@@ -80,12 +82,9 @@ class SharedInput final {
     for (;;) {
       pulled.position = position_;
       pulled.state = nullptr;
-      if (clock_.Due(NowNs())) pulled.state = clock_.Take(*input_);
-      const int64_t start = NowNs();
-      block = input_->NextBlock(to_drop_.empty() ? most : 1);
-      const int64_t took = NowNs() - start;
-      pulled.pull_ns += took;
-      slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
+      if (!next_ && clock_.Due(NowNs())) pulled.state = clock_.Take(*input_);
+      PullBlock(to_drop_.empty() ? most : 1, pulled);
+      if (to_drop_.empty()) Join(most, pulled);
       if (block.error && EndsRun(*block.error)) {
         // What came before it is still delivered; the input reports it again to whoever pulls next.
         if (block.rows == 0) {
@@ -104,6 +103,38 @@ class SharedInput final {
     }
   }
 
+  // What came last time and was left, or what comes next.
+  void PullBlock(int64_t most, Rows& pulled) {
+    if (next_) {
+      pulled.block = *std::exchange(next_, std::nullopt);
+      return;
+    }
+    const int64_t start = NowNs();
+    pulled.block = input_->NextBlock(most);
+    const int64_t took = NowNs() - start;
+    pulled.pull_ns += took;
+    slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
+  }
+
+  // Adds small rows that come one by one while they come quickly, so that the cost of handing them
+  // on is paid once for all of them.
+  void Join(int64_t most, Rows& pulled) {
+    Block& block = pulled.block;
+    if (block.stacked()) return;
+    auto bytes = static_cast<int64_t>(block.footprint());
+    while (block.rows > 0 && block.rows < most && !block.last() && bytes < kTogetherBytes &&
+           pulled.pull_ns < kTogetherNs) {
+      Rows more;
+      PullBlock(most - block.rows, more);
+      pulled.pull_ns += more.pull_ns;
+      bytes += static_cast<int64_t>(more.block.footprint());
+      if (!block.Concat(more.block)) {
+        next_ = std::move(more.block);
+        return;
+      }
+    }
+  }
+
   std::mutex mutex_;
   IteratorPtr input_;
   DelayedRestore restore_;
@@ -112,6 +143,7 @@ class SharedInput final {
   int64_t slow_pulls_ = 0;  // in a row
   StepRuns to_drop_;
   MarkClock clock_;
+  std::optional<Block> next_;  // of the input, which is ahead of position_ by it
 };
 
 }  // namespace penstock

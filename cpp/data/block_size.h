@@ -41,6 +41,11 @@ class Grain {
   static Grain AsWanted() { return {100'000, 1, true}; }
 
   int64_t rows() const { return rows_; }
+  // Goes on where another one has ended, which had the same rows.
+  Grain From(int64_t rows) && {
+    rows_ = rows;
+    return *this;
+  }
   // Reports that a block of `rows` rows took `nanoseconds`.
   void Learn(int64_t rows, int64_t nanoseconds) {
     if (rows == 0) return;

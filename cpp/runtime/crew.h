@@ -42,6 +42,11 @@ class Crew final {
   // Whether the system has refused a thread; the stage then asks for no more.
   bool refused() const { return refused_; }
 
+  // Whether none works. What they have done is then visible.
+  bool idle() const {
+    return running_.load(std::memory_order_acquire) == 0;  // pairs with the end of a thread
+  }
+
   // Starts those again that have left and are wanted; to be called after a Notify for whatever they
   // wait for (see Parking). Where no thread can be had, the others do the work. When there are no
   // others, throws std::system_error, and other failures only if `needed`.

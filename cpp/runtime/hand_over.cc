@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -12,7 +13,11 @@ constexpr int64_t kWindow = 32;         // takes
 constexpr MonoTime kLeastNs = 300'000;  // of a window
 constexpr int64_t kMostNeeded = 256;    // windows
 constexpr double kWorth = 1.03;         // a smaller difference is none
-std::atomic<int64_t> change_every{0};   // relaxed: a number that stands alone
+constexpr double kGrows = 1.25;
+// With several makers: so far from what they could reach, and with so little gained.
+constexpr double kFar = 1.3;
+constexpr double kLittle = 0.6;
+std::atomic<int64_t> change_every{0};  // relaxed: a number that stands alone
 
 }  // namespace
 
@@ -22,7 +27,7 @@ void HandOver::Asked(MonoTime now) {
   if (left_ != 0) outside_ += now - left_;
 }
 
-bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows) {
+bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows, int makers) {
   left_ = now;
   ++takes_;
   rows_ += rows;
@@ -37,29 +42,46 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
     return false;
   }
   if (takes_ < kWindow || now - began_ < kLeastNs) return false;
+  // More and more rows come at a time: what handing over costs is not known yet.
+  const double together = static_cast<double>(rows_) / static_cast<double>(takes_);
+  if (pays_ && together > kGrows * std::exchange(together_, together)) {
+    Restart(now, made_ns, made_rows);
+    return false;
+  }
   const int64_t made = made_rows - made_rows_;
+  const auto passed = static_cast<double>(now - began_);
+  const double row = passed / static_cast<double>(std::max<int64_t>(rows_, 1));
   // What has waited since before says nothing about what it takes to make more.
   if (made > 0) {
     const double each = static_cast<double>(made_ns - made_ns_) / static_cast<double>(made);
-    const bool change = Weigh(static_cast<double>(now - began_), each * static_cast<double>(rows_));
+    if (pays_) {
+      each_before_ = each;
+    } else if (each_before_ > 0 && each > 0) {
+      slowing_ = std::max(std::exchange(each_before_, 0) / each, 1.0);
+    }
+    const bool change = Weigh(passed, each * static_cast<double>(rows_), makers);
     agreed_ = change ? agreed_ + 1 : 0;
   }
   Restart(now, made_ns, made_rows);
-  if (agreed_ < needed_) return false;
+  const double before = pays_ ? 0 : std::exchange(before_, 0);
+  const bool worse = before > 0 && row > before * kWorth;
+  if (agreed_ < needed_ && !worse) return false;
   agreed_ = 0;
   needed_ = std::min(2 * needed_, kMostNeeded);
+  if (pays_) before_ = row;
   pays_ = !pays_;
   began_ = takes_ = 0;  // what is ready, and what starts, is not counted
   return true;
 }
 
 // Whether a window of `passed` nanoseconds, in which what was taken took `making`, is for a change.
-bool HandOver::Weigh(double passed, double making) {
+bool HandOver::Weigh(double passed, double making, int makers) {
   const auto use = static_cast<double>(outside_);
-  const double longer = std::max(making, use);
+  const double longer = std::max(making * (pays_ ? 1 : slowing_) / makers, use);
   const auto takes = static_cast<double>(takes_);
   if (!pays_) return (longer + cost_ * takes) * kWorth < making + use;
   cost_ = std::max(passed - longer, 0.0) / takes;
+  if (makers > 1 && passed > kFar * longer && passed > kLittle * (making + use)) return true;
   return passed > kWorth * (making + use);
 }
 

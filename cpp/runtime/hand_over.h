@@ -1,4 +1,4 @@
-// HandOver: whether it pays that a thread of its own makes what another one takes.
+// HandOver: whether it pays that other threads make what one takes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,10 @@ namespace penstock {
 // thread, the time that passes is compared with the sum of both sides' work, which is what it would
 // be without; and while there is none, with the longer of both and what handing over has cost.
 // Times are summed over windows of takes, so one that is slow by chance decides nothing, and the
-// more often the answer has changed, the more windows must agree before it does again.
+// more often the answer has changed, the more windows must agree before it does again. Several
+// makers share the work of making, and slow each other down, so that their work says too much about
+// what one alone would need: where they gain far less than their number, the consumer tries it.
+// After a change to it, what it needs is compared with what passed before.
 //
 // Used by the consumer; what the maker has spent is told by it.
 class HandOver final {
@@ -21,8 +24,8 @@ class HandOver final {
   // The beginning of a take.
   void Asked(MonoTime now);
   // The end of a take of `rows` rows. `made_ns`: what making has taken since the beginning, of
-  // `made_rows` rows. True when the answer has changed.
-  bool Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows);
+  // `made_rows` rows, by all makers together. True when the answer has changed.
+  bool Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows, int makers = 1);
   // The answer: true at first.
   bool pays() const { return pays_; }
 
@@ -30,19 +33,24 @@ class HandOver final {
   static void ChangeEvery(int64_t takes);
 
  private:
-  bool Weigh(double passed, double making);
+  bool Weigh(double passed, double making, int makers);
   void Restart(MonoTime now, int64_t made_ns, int64_t made_rows);
 
   bool pays_ = true;
-  MonoTime left_ = 0;   // the end of the last take
-  MonoTime began_ = 0;  // of the window; 0: there is none yet
-  int64_t first_ = 0;   // takes that are not counted: the first ones find nothing ready
-  int64_t takes_ = 0;   // in the window, and so on
+  MonoTime left_ = 0;    // the end of the last take
+  MonoTime began_ = 0;   // of the window; 0: there is none yet
+  int64_t first_ = 0;    // takes that are not counted: the first ones find nothing ready
+  int64_t takes_ = 0;    // in the window, and so on
+  double together_ = 0;  // rows of a take, in the window before
   int64_t rows_ = 0;
   MonoTime outside_ = 0;
   int64_t made_ns_ = 0;  // at its beginning
   int64_t made_rows_ = 0;
-  double cost_ = 0;     // ns of a take from a thread, beyond the longer side
+  double cost_ = 0;  // ns of a take from a thread, beyond the longer side
+  // With threads, ns of a row, and those of its making; 0: they were compared with those without.
+  double before_ = 0;
+  double each_before_ = 0;
+  double slowing_ = 1;  // how much longer making took with threads
   int64_t agreed_ = 0;  // windows in a row that were for a change
   int64_t needed_ = 2;  // of them, to make it
 };

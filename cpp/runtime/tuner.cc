@@ -79,7 +79,6 @@ std::vector<int> Tuner::Decide(const PipelineWindow& window) {
       if (WorkChanged(measured)) {
         limit_ = 0;
         too_few_.clear();
-        explored_ = false;
         improve_after_ = reduce_after_ = reduce_pause_ = 0;
         changed_ = true;
         reduced_ = false;
@@ -266,7 +265,7 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
       other_work_ = kOtherWork;
       changed_ = false;
       too_few_ = before_;
-      explored_ = false;
+      explore_after_ = 0;
       if (std::exchange(reduced_, false)) {  // what had seemed to suffice did not for long
         reduce_pause_ = std::max(Longer(reduce_pause_), kUsualPause);
         reduce_after_ = time_ + reduce_pause_;
@@ -275,8 +274,6 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
     }
     limit_ = std::max(measured.rate, rate_before_) * (1 + kNeededGain);
     improve_pause_ = Longer(improve_pause_);
-    // Neither the model nor the trial knows of a gain.
-    if (expected <= 0) improve_pause_ = std::max(improve_pause_, kUsualPause);
     improve_after_ = time_ + improve_pause_;
     ChangedForNothing();
     if (useful) return Trim(measured, widths, gain);
@@ -345,8 +342,8 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
 
 // Twice as many calls of the stage that all wait for.
 Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
-  if (explored_ || measured.waiting < kWaitsMuch || MemoryIsShort()) return widths;
-  explored_ = true;
+  if (time_ < explore_after_ || measured.waiting < kWaitsMuch || MemoryIsShort()) return widths;
+  explore_after_ = time_ + kLongestPause;
   const size_t slow = Slowest(-1);
   int most = std::min(2 * widths[slow], gathered_.stages[slow].most);
   if (gathered_.budget > 0) most = std::min(most, widths[slow] + gathered_.budget - Sum(widths));
@@ -357,10 +354,9 @@ Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
   before_ = widths;
   rate_before_ = expected_ = measured.rate;
   known_ = measured;
-  return Move(
-      widths, wanted,
-      Text("the consumer waits %.1f %%: tried once, though the model expects no more output",
-           measured.waiting * 100));
+  return Move(widths, wanted,
+              Text("the consumer waits %.1f %%: tried, though the model expects no more output",
+                   measured.waiting * 100));
 }
 
 Tuner::Widths Tuner::Reduce(const Measured& measured, const Widths& widths) {

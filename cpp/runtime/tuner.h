@@ -44,8 +44,9 @@ struct TunerMove {
 // The model says which widths reach most, and the fewest that reach it. A change must bring what
 // can be measured; otherwise it is taken back, and the rate that was reached counts as a limit that
 // the model cannot see (a disk, a lock, the GIL, memory bandwidth) until the work changes, or for
-// long. Gains may be hidden from it as well: while the consumer waits, more is tried once where it
-// expects nothing. A pure function of the windows: no clock, no randomness, no thread.
+// long. Gains may be hidden from it as well: while the consumer waits, more is tried now and
+// then where it expects nothing. A pure function of the windows: no clock, no randomness, no
+// thread.
 class Tuner final {
  public:
   Tuner();
@@ -105,7 +106,7 @@ class Tuner final {
   double improve_pause_ = 0;  // after the next failure
   double other_work_;         // see WorkChanged
   bool changed_ = false;      // the work, since the last trial
-  bool explored_ = false;     // what the model does not expect; as long as the work is the same
+  double explore_after_ = 0;  // the time: what the model does not expect is tried seldom
   double reduce_after_ = 0;
   double reduce_pause_ = 0;
   bool reduced_ = false;  // since the last time that more were needed

@@ -91,5 +91,57 @@ TEST(HandOver_decides_nothing_while_all_that_is_taken_was_there_before) {
   CHECK(hand_over.pays());
 }
 
+// Two makers that slow each other down `slower` times, and wait as well.
+struct Shared {
+  int64_t make, use;
+  double slower;
+  HandOver hand_over;
+  MonoTime now = 1;
+  int64_t made_ns = 0, made = 0;
+  int64_t threads = 0;  // takes from them
+
+  void Run(int64_t takes) {
+    for (int64_t i = 0; i < takes; ++i) {
+      hand_over.Asked(now);
+      const bool pays = hand_over.pays();
+      threads += pays;
+      const auto each = pays ? static_cast<int64_t>(static_cast<double>(make) * slower) : make;
+      now += pays ? each * 7 / 10 : each;
+      made_ns += each;
+      made += 4;
+      hand_over.Took(now, 4, made_ns, made, 2);
+      now += use;
+    }
+  }
+};
+
+TEST(HandOver_finds_that_one_side_alone_is_faster_than_makers_that_slow_each_other_down) {
+  Shared loop{100'000, 1'000, 1.7, {}};
+  loop.Run(10'000);
+  CHECK(!loop.hand_over.pays());
+  CHECK(loop.threads < 300);
+}
+
+TEST(HandOver_goes_back_where_makers_are_faster_though_they_gain_little) {
+  Shared loop{100'000, 1'000, 1.2, {}};
+  loop.Run(100'000);
+  CHECK(loop.threads > 90'000);
+}
+
+TEST(HandOver_waits_until_no_more_rows_come_at_a_time) {
+  HandOver hand_over;
+  MonoTime now = 1;
+  int64_t made = 0;
+  for (int64_t rows = 1; rows < 1000; rows *= 2) {
+    for (int i = 0; i < 32; ++i) {  // the cost of a take is that of handing over
+      hand_over.Asked(now);
+      made += rows;
+      CHECK(!hand_over.Took(now += 20'000, rows, 10 * made, made));
+      now += 100;
+    }
+  }
+  CHECK(hand_over.pays());
+}
+
 }  // namespace
 }  // namespace penstock::testing

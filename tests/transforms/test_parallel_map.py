@@ -2,11 +2,13 @@
 
 import threading
 
+import numpy as np
 import pytest
 
 import penstock as ps
 from compare import assert_same, assert_same_unordered
 from contract import Boom, DatasetContract, Failure, step, steps
+from penstock import _core
 
 
 def numbers():
@@ -54,6 +56,90 @@ class TestAutotune(DatasetContract):
     source = staticmethod(numbers)
     apply = staticmethod(lambda ds: ds.map(square, num_parallel_calls=ps.AUTOTUNE))
     expected = [x * x for x in range(14)]
+
+
+@pytest.fixture(params=[1, 3])
+def changing_sides(request):
+    """The consumer and threads take turns, as they do where the load changes."""
+    _core.change_sides(request.param)
+    yield
+    _core.change_sides(0)
+
+
+@pytest.mark.usefixtures("changing_sides")
+class TestParallelMapFromSideToSide(DatasetContract):
+    source = staticmethod(numbers)
+    apply = staticmethod(
+        lambda ds, num_parallel_calls: (
+            ds.map(ps.native(square), num_parallel_calls=num_parallel_calls)
+            .batch(5)
+            .map(ps.native(square), num_parallel_calls=num_parallel_calls)
+            .unbatch()
+        )
+    )
+    expected = [x**4 for x in range(14)]
+
+
+@pytest.mark.usefixtures("changing_sides")
+class TestUnorderedFromSideToSide(DatasetContract):
+    source = staticmethod(numbers)
+    apply = staticmethod(
+        lambda ds, num_parallel_calls: ds.map(
+            ps.native(square), num_parallel_calls=num_parallel_calls, deterministic=False
+        )
+    )
+    expected = [x * x for x in range(14)]
+    ordered = False
+
+
+@pytest.mark.usefixtures("changing_sides")
+@pytest.mark.parametrize("calls", [1, 2, ps.AUTOTUNE])
+def test_states_and_errors_while_the_sides_change(calls):
+    texts = [f"odd {i}" if i % 7 == 3 else str(i) for i in range(500)]
+    number = ps.native(lambda text: ps.strings.to_number(text, np.int64))
+    rows = ps.Dataset.from_tensor_slices(texts).map(number, num_parallel_calls=calls).prefetch(2)
+
+    def pulled(it, most):
+        found = []
+        for _ in range(most):
+            try:
+                found.append(int(next(it)))
+            except ValueError as error:
+                found.append(str(error).split("'")[1])
+            except StopIteration:
+                break
+        return found
+
+    with iter(rows) as it:
+        found = []
+        while more := pulled(it, 37):
+            found += more
+            state = it.get_state()
+            with iter(rows) as other:
+                other.set_state(state)
+                assert pulled(other, 20) == [
+                    text if text.startswith("odd") else int(text)
+                    for text in texts[len(found) : len(found) + 20]
+                ]
+    assert found == [text if text.startswith("odd") else int(text) for text in texts]
+
+
+@pytest.mark.parametrize("calls", [1, 3, ps.AUTOTUNE])
+def test_quick_rows_that_come_one_by_one_go_together_whatever_their_form(calls):
+    numbers = [np.int64(i) for i in range(46)]
+    values = (numbers + [np.full(i, i) for i in range(1, 6)] + numbers[:9]) * 20
+    signature = ps.TensorSpec(None, np.int64)
+    ds = ps.Dataset.from_generator(lambda: iter(values[:51]), output_signature=signature)
+    ds = ds.concatenate(ps.Dataset.range(9)).repeat(20)  # these come together
+    assert_same(list(ds.map(lambda x: x, num_parallel_calls=calls)), values)
+    doubled = ds.map(ps.native(lambda x: x + x), num_parallel_calls=calls)
+    assert_same(list(doubled), [value + value for value in values])
+    with iter(doubled) as it:
+        first = [next(it) for _ in range(480)]
+        state = it.get_state()
+    with iter(doubled) as it:
+        it.set_state(state)
+        assert_same(first + list(it), [value + value for value in values])
 
 
 class Turnstile:

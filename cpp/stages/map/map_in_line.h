@@ -1,4 +1,4 @@
-// What a parallel map does when it can get no thread: the consumer pulls and calls.
+// What a parallel map does without threads: the consumer pulls and calls.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-// It begins where the threads have stopped, or at the beginning, and goes on so to the end: it does
-// not ask for a thread for each block; the next iterator does.
+// It begins where the threads have stopped, or at the beginning. Where the system has refused them
+// it goes on so to the end: it does not ask for a thread for each block; the next iterator does.
 class MapInLine final {
  public:
   // What the threads of the map would use; `stages`: of the input, that run inside one another.
@@ -28,11 +28,18 @@ class MapInLine final {
     SharedInput& input;
     MapProgress& progress;
   };
-  MapInLine(const Shared& shared, Lane lane, int stages)
-      : shared_(shared), stages_(stages), grain_(Grain::Ahead(lane)) {}
+  MapInLine(const Shared& shared, Grain grain, int stages)
+      : shared_(shared), stages_(stages), grain_(grain) {}
 
-  // `info`: what is the same for all calls.
-  Block Next(int64_t max_rows, CallInfo info) {
+  // Whether nothing waits that was pulled.
+  bool idle() const { return calls_.idle(); }
+  // Rows that the last Next has pulled.
+  int64_t pulled() const { return pulled_; }
+  MonoTime ended_at() const { return ended_at_; }  // the last Next
+  int64_t grain() const { return grain_.rows(); }
+
+  // `info`: what is the same for all calls. `start`: now.
+  Block Next(int64_t max_rows, CallInfo info, MonoTime start) {
     if (ended_) return Block::AtEnd();
     try {
       shared_.session.RequireStackHere(stages_);
@@ -41,31 +48,31 @@ class MapInLine final {
       throw;
     }
     info.index = shared_.progress.index();
-    const int64_t start = NowNs();
-    int64_t pulled = 0;
+    pulled_ = 0;
     Block block = calls_.Next(max_rows, shared_.function, info, [&] {
       // A function of the user is called only for rows that were asked for: an error that waited
       // here would hold references to the caller's frames.
       const bool one = shared_.function.needs_lock();
-      SharedInput::Rows rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()));
+      SharedInput::Rows rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()), start);
       info.index = shared_.progress.index();
-      pulled = rows.block.rows;
+      pulled_ = rows.block.rows;
       return std::move(rows.block);
     });
-    grain_.Learn(pulled, NowNs() - start);
+    ended_at_ = NowNs();
+    grain_.Learn(pulled_, ended_at_ - start);
     shared_.progress.Deliver(block.steps());
     return block;
   }
 
  private:
-  SharedInput::Rows Pull(int64_t most) {
+  SharedInput::Rows Pull(int64_t most, MonoTime now) {
     const auto token = shared_.input.Hold();  // the last thread that leaves may drop it
     SharedInput::Rows rows;
     if (shared_.cancel.cancelled()) {  // the input may be gone
       rows.block = Block::Of(Error(ErrorKind::kCancelled, ""));
       return rows;
     }
-    shared_.input.Pull(most, rows);
+    shared_.input.Pull(most, now, rows);
     if (rows.halted) throw std::bad_alloc();
     MapPacket from;
     from.position = rows.position;
@@ -78,6 +85,8 @@ class MapInLine final {
   const int stages_;
   CallsInLine calls_;
   Grain grain_;
+  int64_t pulled_ = 0;
+  MonoTime ended_at_ = 0;
   bool ended_ = false;
 };
 

@@ -88,7 +88,7 @@ class OngoingMapIterator final : public BlockIterator {
  private:
   Block NextResults(int64_t max_rows) {
     if (!pump_ && !in_line_) Start();
-    if (in_line_) return in_line_->Next(max_rows, Info(0));
+    if (in_line_) return in_line_->Next(max_rows, Info(0), NowNs());
     while (pending_.empty()) {
       if (halted_) return Block::Of(OutOfMemory(stage_.kind));
       if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
@@ -130,8 +130,8 @@ class OngoingMapIterator final : public BlockIterator {
     } catch (const std::system_error& refusal) {  // then one call after the other
       stats_->parallelism.store(1, std::memory_order_relaxed);
       threads_add_busy_ = false;
-      in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_}, lane_,
-                       source_.depth_in_line());
+      in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_},
+                       Grain::Ahead(lane_), source_.depth_in_line());
       session_.NoteRefusal(stage_, refusal);
     }
   }
@@ -185,7 +185,7 @@ class OngoingMapIterator final : public BlockIterator {
     SharedInput::Rows rows;
     {
       const auto token = input_.Hold();
-      input_.Pull(std::min(Room(), grain_.rows()), rows);
+      input_.Pull(std::min(Room(), grain_.rows()), NowNs(), rows);
     }
     StageStats::Add(stats_->busy_ns, rows.pull_ns);
     if (rows.halted) return Halt();

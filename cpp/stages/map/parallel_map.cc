@@ -18,6 +18,7 @@
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
 #include "runtime/crew.h"
+#include "runtime/hand_over.h"
 #include "runtime/slot_ring.h"
 #include "stages/map/call_turns.h"
 #include "stages/map/carried_map.h"
@@ -71,6 +72,13 @@ class ParallelMapDataset final : public Dataset, public RandomAccess, public Ela
 // a slow input there is one worker more than calls, so that the input is read while all calls run.
 // Where the system refuses threads, the existing workers do the work, and without any the consumer
 // does.
+//
+// Where no Python runs, the consumer also does the work while HandOver says that threads do not
+// pay. The input goes over to it in three steps: it sets `leave_`, and goes on taking what is in
+// the ring; each worker publishes what it has pulled, sees `leave_` before its next pull, and
+// returns; the consumer, which finds the crew idle and then the ring empty, joins it and pulls from
+// then on. Back: between two pulls, with nothing waiting, it clears `leave_` and starts a new crew.
+// So joins and starts order all that the two sides do with the input.
 class ParallelMapIterator final : public BlockIterator {
  public:
   ParallelMapIterator(const Dataset& data, const RunContext& context, CancelToken cancel,
@@ -85,6 +93,8 @@ class ParallelMapIterator final : public BlockIterator {
         ordered_(calls.ordered),
         flagged_(calls.flagged),
         most_(MostCalls(session_, calls.calls, *function_)),
+        in_turns_(!function_->needs_lock() && !source_.calls_inline()),
+        batch_rows_(ordered_ ? context.batch_rows : 0),
         cancel_(std::move(cancel)),
         share_(session_, calls.calls == kAutotune),
         input_(data.StartInput(context.OnThread(cancel_).Replayed())),
@@ -102,9 +112,7 @@ class ParallelMapIterator final : public BlockIterator {
             [this](int number, Parking& parking) { Work(number, parking); },
             [this] { DropInput(); }) {
     threads_add_busy_ = true;
-    // Batches are made of consecutive rows, so rows can fill slabs only when they come in order.
-    if (context.batch_rows > 1 && ordered_)
-      slabs_.emplace(context.batch_rows, function_->slab_memory());
+    MakeSlabs();
     ShowWidth();
     if (session_.warming()) StartWorkers();
   }
@@ -120,7 +128,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   std::optional<Error> Discard(int64_t& steps) override {
     // Which rows stay is not known before they were tested.
-    if (!workers_.empty() || in_line_ || flagged_) return Iterator::Discard(steps);
+    if (begun_ || flagged_) return Iterator::Discard(steps);
     progress_.Discard(steps);
     return std::nullopt;
   }
@@ -135,13 +143,15 @@ class ParallelMapIterator final : public BlockIterator {
   using Packet = MapPacket;
 
   Block NextResults(int64_t max_rows) {
-    if (!in_line_) StartWorkers();
+    if (borrowed_ && hand_over_.pays() && in_line_->idle()) ReturnInput();
+    if (!in_line_ && !Leaves()) StartWorkers();
+    if (in_turns_ && pending_.empty() && !in_line_) hand_over_.Asked(NowNs());
     while (pending_.empty()) {
       if (halted_) return Block::Of(OutOfMemory(stage_.kind));
       if (ended_at_ >= 0 && taken_ > ended_at_) return Block::AtEnd();
       Packet packet;
       WaitStatus status = Pop(packet);
-      if (status == WaitStatus::kTimeout) return in_line_->Next(max_rows, Info(0));
+      if (status == WaitStatus::kTimeout) return NextInLine(max_rows);
       if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
       if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
       ++taken_;
@@ -151,16 +161,83 @@ class ParallelMapIterator final : public BlockIterator {
         cancel_.Cancel();  // what the other workers make comes after it
         continue;
       }
-      Recall(false);
+      if (!Leaves()) Recall(false);
       if (packet.end) ended_at_ = packet.number;
       progress_.Take(packet);
       charge_ = std::move(packet.charge);
       pending_.Add(std::move(packet.results));
+      if (in_turns_) Weigh(packet.rows, NowNs());
     }
     Block block = pending_.Take(max_rows);
     Deliver(block.rows + block.error.has_value());
     Tune();
     return block;
+  }
+
+  Block NextInLine(int64_t max_rows) {
+    const MonoTime start = NowNs();
+    const bool pulls = in_line_->idle();
+    if (pulls) hand_over_.Asked(start);
+    Block block = in_line_->Next(max_rows, Info(0), start);
+    tuned_.Delivered(block.steps());
+    if (!pulls) return block;
+    const MonoTime now = in_line_->ended_at();
+    tuned_.Called(now - start, now - start);
+    Count(in_line_->pulled(), now - start);
+    Weigh(in_line_->pulled(), now);
+    return block;
+  }
+
+  // What making has taken, for HandOver.
+  void Count(int64_t rows, int64_t ns) {
+    if (!in_turns_) return;
+    made_ns_.fetch_add(ns, std::memory_order_relaxed);
+    made_rows_.fetch_add(rows, std::memory_order_relaxed);
+  }
+
+  // After `rows` rows were taken: changes the side that works where that pays.
+  void Weigh(int64_t rows, MonoTime now) {
+    // Between the two there is nothing to be compared.
+    if (!in_turns_ || rows == 0 || in_line_.has_value() != borrowed_ ||
+        borrowed_ == hand_over_.pays()) {
+      return;
+    }
+    const int makers = std::max(std::min(tuned_.width(), session_.threads()), 1);
+    if (!hand_over_.Took(now, rows, made_ns_.load(std::memory_order_relaxed),
+                         made_rows_.load(std::memory_order_relaxed), makers) ||
+        hand_over_.pays()) {
+      return;
+    }
+    leave_.store(true, std::memory_order_release);  // pairs with the acquire in Leaves
+    width_.NotifyAll();
+    room_.NotifyAll();
+  }
+
+  bool Leaves() const {
+    return leave_.load(std::memory_order_acquire);  // pairs with the release in Weigh
+  }
+
+  // From the workers, which have all returned and whose results were all taken.
+  void BorrowInput() {
+    workers_.Join();
+    // Rows that were not asked for would keep theirs open.
+    MakeSlabs();
+    borrowed_ = true;
+    GoInLine();
+  }
+
+  void ReturnInput() {
+    grain_.store(in_line_->grain(), std::memory_order_relaxed);  // ordered by the starts
+    in_line_.reset();
+    borrowed_ = false;
+    leave_.store(false, std::memory_order_relaxed);  // likewise
+    threads_add_busy_ = true;
+    ShowWidth();
+  }
+
+  // Batches are made of consecutive rows, so rows can fill slabs only when they come in order.
+  void MakeSlabs() {
+    if (batch_rows_ > 1) slabs_.emplace(batch_rows_, function_->slab_memory());
   }
 
   CallInfo Info(int64_t position) const {
@@ -177,7 +254,7 @@ class ParallelMapIterator final : public BlockIterator {
     if (workers_.size() > width || workers_.refused()) return;
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
-    if (workers_.empty()) progress_.Begin(input_);
+    if (!std::exchange(begun_, true)) progress_.Begin(input_);
     while (workers_.size() <= width) {
       try {
         workers_.Add();
@@ -204,7 +281,8 @@ class ParallelMapIterator final : public BlockIterator {
   void GoInLine() {
     stats_->parallelism.store(1, std::memory_order_relaxed);
     threads_add_busy_ = false;
-    in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_}, lane_,
+    in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_},
+                     Grain::Ahead(lane_).From(grain_.load(std::memory_order_relaxed)),
                      source_.depth_in_line());
   }
 
@@ -214,6 +292,7 @@ class ParallelMapIterator final : public BlockIterator {
   // there), unless all have only left for a while. It must not wait: a worker that was recalled may
   // hold the input already, and is the last one later.
   void DropInput() {
+    ready_.NotifyOne();  // the consumer may wait for them to leave
     if (!input_ended_.load(std::memory_order_acquire) && !cancel_.cancelled()) return;
     input_.TryReset();
   }
@@ -233,7 +312,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   void Work(int number, Parking& parking) {
     Session::Serving serving(session_);
-    Grain grain = Grain::Ahead(lane_);
+    Grain grain = Grain::Ahead(lane_).From(grain_.load(std::memory_order_relaxed));
     for (;;) {
       const InStage here(stats_);
       // A worker beyond the present width sleeps until it is wanted again.
@@ -241,11 +320,12 @@ class ParallelMapIterator final : public BlockIterator {
       {
         const WaitsFor room(Doing::kRoom);
         wanted = parking.Wait(width_, cancel_, Patience(), [&] {
-          return Wanted(number) ||
+          return Wanted(number) || Leaves() ||
                  input_ended_.load(std::memory_order_acquire);  // pairs with the release in Pull
         });
       }
       if (wanted != WaitStatus::kReady || input_ended_.load(std::memory_order_acquire)) return;
+      if (Leaves()) return;
       Packet packet;
       SharedInput::Rows rows;
       if (!Pull(grain, parking, packet, rows)) return;
@@ -291,6 +371,9 @@ class ParallelMapIterator final : public BlockIterator {
     StageStats::Add(stats_->busy_ns, took);
     if (tuned_.moves()) tuned_.Called(took, ThreadCpuNs() - cpu_start);
     grain.Learn(count, took);
+    grain_.store(grain.rows(), std::memory_order_relaxed);  // a hint
+    packet.rows = count;
+    Count(count, took);
     packet.Charge(session_.budget());
     if (tuned_.moves()) tuned_.Made(packet.charge.bytes());
     // acquire: pairs with the release in StatsSink::Observe.
@@ -303,16 +386,17 @@ class ParallelMapIterator final : public BlockIterator {
   // nothing more to do.
   bool Pull(const Grain& grain, Parking& parking, Packet& packet, SharedInput::Rows& rows) {
     const auto token = input_.Hold();
-    if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled()) return false;
+    if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled() || Leaves())
+      return false;
     // One worker has waited on behalf of all that come after it.
     MonoTime patience = full_ ? 0 : Patience();
     {
       const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
-      full_ =
-          parking.Wait(room_, cancel_, patience, [this] { return Room(); }) != WaitStatus::kReady;
+      full_ = parking.Wait(room_, cancel_, patience, [this] { return Leaves() || Room(); }) !=
+              WaitStatus::kReady;
     }
-    if (full_ || cancel_.cancelled()) return false;
-    input_.Pull(grain.rows(), rows);
+    if (full_ || cancel_.cancelled() || Leaves()) return false;
+    input_.Pull(grain.rows(), NowNs(), rows);
     const std::optional<Error>& error = rows.block.error;
     if (!rows.halted && error && error->transient()) return false;
     bool slow = input_.slow();
@@ -322,6 +406,7 @@ class ParallelMapIterator final : public BlockIterator {
     packet.halted = rows.halted;
     StageStats::Add(stats_->busy_ns, rows.pull_ns);
     tuned_.Pulled(rows.pull_ns);
+    Count(0, rows.pull_ns);
     packet.number = next_number_++;
     if (rows.block.end && slabs_) slabs_->EndAt(packet.position + rows.block.rows);
     if (rows.block.end || packet.halted) {
@@ -338,16 +423,21 @@ class ParallelMapIterator final : public BlockIterator {
       return ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr);
     };
     if (pop()) return WaitStatus::kReady;
-    Recall(true);
+    if (!Leaves()) Recall(true);
     // The last worker may have published something before it left; else the caller makes what is
     // next.
     if (in_line_) return pop() ? WaitStatus::kReady : WaitStatus::kTimeout;
     int64_t start = NowNs();
-    WaitStatus status = WaitUntil(ready_, cancel_, pop);
+    bool popped = false;
+    const WaitStatus status = WaitUntil(
+        ready_, cancel_, [&] { return (popped = pop()) || (Leaves() && workers_.idle()); });
     int64_t waited = NowNs() - start;
     stats_->wait_ns.fetch_add(waited, std::memory_order_relaxed);
     tuned_.Waited(waited);
-    return status;
+    if (popped || status != WaitStatus::kReady) return status;
+    if (pop()) return WaitStatus::kReady;
+    BorrowInput();
+    return WaitStatus::kTimeout;
   }
 
   void Deliver(int64_t steps) {
@@ -358,7 +448,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   void Tune() {
     if (!tuned_.Tune()) return;
-    ShowWidth();
+    if (!in_line_) ShowWidth();
     width_.NotifyAll();
     room_.NotifyOne();
     turns_.Changed();
@@ -382,6 +472,8 @@ class ParallelMapIterator final : public BlockIterator {
   const bool ordered_;
   const bool flagged_;
   const int most_;
+  const bool in_turns_;       // the consumer may do the work, where that is faster
+  const int64_t batch_rows_;  // of the batches that it makes of these rows; 0: none
   CancelToken cancel_;
   CallShare share_;
 
@@ -401,6 +493,10 @@ class ParallelMapIterator final : public BlockIterator {
   CallTurns turns_;
   std::atomic<bool> input_ended_{false};
   std::atomic<bool> slow_input_{false};
+  std::atomic<bool> leave_{false};   // asks the workers to leave the input to the consumer
+  std::atomic<int64_t> grain_{1};    // rows of the last block
+  std::atomic<int64_t> made_ns_{0};  // of all pulls and calls, while in_turns_; estimates
+  std::atomic<int64_t> made_rows_{0};
   std::optional<Slabs> slabs_;
 
   PendingBlocks pending_;
@@ -409,6 +505,9 @@ class ParallelMapIterator final : public BlockIterator {
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
   bool halted_ = false;
+  bool begun_ = false;     // the input
+  bool borrowed_ = false;  // the consumer does the work for as long as that pays
+  HandOver hand_over_;
   TunedStage tuned_;
   std::optional<MapInLine> in_line_;
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };

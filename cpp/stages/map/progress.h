@@ -18,6 +18,7 @@ namespace penstock {
 // What a map has made of some consecutive steps of its input.
 struct MapPacket {
   std::vector<Block> results;
+  int64_t rows = 0;  // of the input
   int64_t number = 0;
   int64_t position = 0;  // of the input's step that it begins with
   StateBlob state;       // of the input at `position`, when one was taken

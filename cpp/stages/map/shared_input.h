@@ -51,9 +51,10 @@ class SharedInput final {
     if (token) input_.reset();
   }
 
-  void Pull(int64_t most, Rows& pulled) {
+  // `now`: the time.
+  void Pull(int64_t most, MonoTime now, Rows& pulled) {
     try {
-      DoPull(most, pulled);
+      DoPull(most, now, pulled);
     } catch (const std::bad_alloc&) {
       pulled.halted = true;
     }
@@ -67,7 +68,7 @@ class SharedInput final {
   static constexpr int64_t kTogetherNs = 100'000;
   static constexpr int64_t kTogetherBytes = 64 << 10;
 
-  void DoPull(int64_t most, Rows& pulled) {
+  void DoPull(int64_t most, MonoTime now, Rows& pulled) {
     Block& block = pulled.block;
     if (ended_) {
       block.end = true;
@@ -82,9 +83,12 @@ class SharedInput final {
     for (;;) {
       pulled.position = position_;
       pulled.state = nullptr;
-      if (!next_ && clock_.Due(NowNs())) pulled.state = clock_.Take(*input_);
-      PullBlock(to_drop_.empty() ? most : 1, pulled);
-      if (to_drop_.empty()) Join(most, pulled);
+      if (!next_ && clock_.Due(now)) {
+        pulled.state = clock_.Take(*input_);
+        now = NowNs();
+      }
+      now = PullBlock(to_drop_.empty() ? most : 1, now, pulled);
+      if (to_drop_.empty()) now = Join(most, now, pulled);
       if (block.error && EndsRun(*block.error)) {
         // What came before it is still delivered; the input reports it again to whoever pulls next.
         if (block.rows == 0) {
@@ -103,36 +107,38 @@ class SharedInput final {
     }
   }
 
-  // What came last time and was left, or what comes next.
-  void PullBlock(int64_t most, Rows& pulled) {
+  // What came last time and was left, or what comes next. Gives the time after it.
+  MonoTime PullBlock(int64_t most, MonoTime start, Rows& pulled) {
     if (next_) {
       pulled.block = *std::exchange(next_, std::nullopt);
-      return;
+      return start;
     }
-    const int64_t start = NowNs();
     pulled.block = input_->NextBlock(most);
-    const int64_t took = NowNs() - start;
+    const MonoTime end = NowNs();
+    const int64_t took = end - start;
     pulled.pull_ns += took;
     slow_pulls_ = took > kSlowPullNs ? slow_pulls_ + 1 : 0;
+    return end;
   }
 
-  // Adds small rows that come one by one while they come quickly, so that the cost of handing them
-  // on is paid once for all of them.
-  void Join(int64_t most, Rows& pulled) {
+  // Adds small rows that come one by one, as long as they come quickly: the cost of handing them on
+  // is then paid once for all of them.
+  MonoTime Join(int64_t most, MonoTime now, Rows& pulled) {
     Block& block = pulled.block;
-    if (block.stacked()) return;
+    if (block.stacked() || block.rows >= most) return now;
     auto bytes = static_cast<int64_t>(block.footprint());
     while (block.rows > 0 && block.rows < most && !block.last() && bytes < kTogetherBytes &&
            pulled.pull_ns < kTogetherNs) {
       Rows more;
-      PullBlock(most - block.rows, more);
+      now = PullBlock(most - block.rows, now, more);
       pulled.pull_ns += more.pull_ns;
       bytes += static_cast<int64_t>(more.block.footprint());
       if (!block.Concat(more.block)) {
         next_ = std::move(more.block);
-        return;
+        break;
       }
     }
+    return now;
   }
 
   std::mutex mutex_;

@@ -73,7 +73,8 @@ std::vector<Pipeline> Pipelines() {
   };
 }
 
-// Also with the input of a prefetch that goes from side to side after every other take.
+// Also with the input of a prefetch or parallel map that goes from side to side after every other
+// take.
 void ForEach(const std::function<void(const Pipeline&)>& test) {
   for (const int64_t takes : {0, 2}) {
     HandOver::ChangeEvery(takes);

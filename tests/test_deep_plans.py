@@ -157,6 +157,27 @@ print([int(x) for x in its[1]])
     assert told.splitlines() == ["[2, 3]", "True", "True", "[2, 3]"]
 
 
+def test_what_changes_sides_stays_with_threads_where_the_stack_is_short():
+    told = run_deep("""
+from penstock import _core
+deep = Dataset.range(20_000)
+for _ in range(400):
+    deep = deep.skip(0)
+double = ps.native(lambda x: x * 2)
+for ds in deep.map(double, num_parallel_calls=2), deep.map(double).prefetch(2):
+    for takes in 1, 3:
+        _core.change_sides(takes)
+        it = iter(ds)
+        came = [int(next(it)) for _ in range(100)]
+        in_thread(128 << 10, lambda: came.extend(int(next(it)) for _ in range(100)))
+        in_thread(128 << 10, it.get_state)
+        came += [int(next(it)) for _ in range(100)]
+        in_thread(128 << 10, lambda: came.extend(int(x) for x in it))
+        print(came == list(range(0, 40_000, 2)))
+""")
+    assert told.splitlines() == ["True"] * 4
+
+
 def test_plans_and_runs_end_where_the_stack_is_short():
     run_deep("""
 for kind in "take", "zip", "concatenate":

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock import _core
 from scripts import run_script
 
 Dataset = ps.Dataset
@@ -115,6 +116,25 @@ def test_interrupt_is_answered_and_loses_nothing(name, spin):
         assert values == list(range(N))
     assert latency is not None
     assert latency < 1
+
+
+@pytest.mark.parametrize("takes", [0, 1, 10**9])
+@pytest.mark.parametrize("calls", [None, 1, 2])
+def test_interrupt_is_answered_where_all_rows_are_dropped(calls, takes):
+    _core.change_sides(takes)
+    try:
+        none = ps.native(lambda x: x < 0)
+        with iter(Dataset.range(10**15).filter(none, num_parallel_calls=calls)) as it:
+            begun = threading.Event()
+            interrupter = Interrupter(begun)
+            begun.set()
+            with pytest.raises(KeyboardInterrupt):
+                next(it)
+            latency = time.monotonic() - interrupter.at
+            interrupter.thread.join()
+        assert latency < 1
+    finally:
+        _core.change_sides(0)
 
 
 @pytest.mark.parametrize(

@@ -571,3 +571,19 @@ go.set()
 for thread in users:
     thread.join()
 """)
+
+
+@pytest.mark.parametrize("more", [1, 2, 3])
+def test_a_map_that_changes_sides_goes_on_with_the_threads_that_it_gets(more):
+    told = run(f"""
+_core.change_sides(1)
+ds = Dataset.range(20_000).map(times, num_parallel_calls=3)
+with warned():
+    it = iter(ds)
+    first = next(it)
+    it.close()
+allow_threads({more})
+with warned():
+    print(elements(iter(ds)) == list(range(0, 40_000, 2)))
+""")
+    assert told == "True\n"

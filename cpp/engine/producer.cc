@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/out_of_memory.h"
+#include "engine/stack_need.h"
 #include "runtime/activity.h"
 #include "runtime/clock.h"
 #include "runtime/trace.h"
@@ -195,7 +196,7 @@ bool Producer::Produce() {
 Producer::Packet Producer::PullHere(int64_t max_rows) {
   Packet packet;
   try {
-    session_.RequireStackHere(options_.stages);
+    if (hand_over_.pays() || !StackCarriesInput()) session_.RequireStackHere(options_.stages);
   } catch (const Error& error) {  // a caller that goes on asking after an error finds the end
     packet.block = Block::Of(error);
     packet.block.end = true;
@@ -271,6 +272,8 @@ WaitStatus Producer::Next(Packet& packet, int64_t max_rows) {
     stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
     if (popped || status != WaitStatus::kReady) return status;
     pump_.reset();  // its body has returned, or is about to
+    if (!StackCarriesInput()) ReturnInput();
+    if (pump_) return Next(packet, max_rows);
     in_line_ = true;
     if (Pop(packet)) return WaitStatus::kReady;  // its last one
     asked_at_ = NowNs();
@@ -301,10 +304,15 @@ void Producer::Weigh(int64_t rows) {
     return;
   }
   if (!hand_over_.pays()) {
+    if (!StackCarriesInput()) return;
     leave_.store(true, std::memory_order_release);  // pairs with the acquire in Produce
     room_.NotifyAll();
     return;
   }
+  ReturnInput();
+}
+
+void Producer::ReturnInput() {
   leave_.store(false, std::memory_order_relaxed);  // ordered by the start of the thread
   try {
     StartThread();
@@ -312,6 +320,8 @@ void Producer::Weigh(int64_t rows) {
   } catch (const std::system_error&) {  // there is none now: pulled here, as where none pays
   }
 }
+
+bool Producer::StackCarriesInput() const { return StackCarries(StackUse::kRun, options_.stages); }
 
 // Takes the next packet, or an error once the thread has halted; false when nothing is ready.
 bool Producer::Pop(Packet& packet) {
@@ -346,6 +356,7 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 
 Block Producer::Take(int64_t max_rows) {
   Start();
+  if (in_line_ && !hand_over_.pays() && !StackCarriesInput()) ReturnInput();
   // All that came last is used.
   if (pending_.empty() && came_rows_ > 0) {
     used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));

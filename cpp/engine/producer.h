@@ -118,6 +118,10 @@ class Producer {
   bool Left() const;
   // After a take of `rows` rows: changes the side that pulls where that pays.
   void Weigh(int64_t rows);
+  // To a thread, if one can be had.
+  void ReturnInput();
+  // Whether the thread that asks can pull it: another one may be next time.
+  bool StackCarriesInput() const;
   void Deliver(const Block& block);
   // Makes the buffer as large as the model says, and the memory budget allows.
   void Tune();

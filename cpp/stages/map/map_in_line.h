@@ -20,7 +20,7 @@ namespace penstock {
 // it goes on so to the end: it does not ask for a thread for each block; the next iterator does.
 class MapInLine final {
  public:
-  // What the threads of the map would use; `stages`: of the input, that run inside one another.
+  // What the threads of the map would use.
   struct Shared {
     Session& session;
     const CancelToken& cancel;
@@ -28,6 +28,8 @@ class MapInLine final {
     SharedInput& input;
     MapProgress& progress;
   };
+  // `stages`: of the input, that run inside one another, for which the stack is looked at; 0: the
+  // caller does that.
   MapInLine(const Shared& shared, Grain grain, int stages)
       : shared_(shared), stages_(stages), grain_(grain) {}
 
@@ -42,7 +44,7 @@ class MapInLine final {
   Block Next(int64_t max_rows, CallInfo info, MonoTime start) {
     if (ended_) return Block::AtEnd();
     try {
-      shared_.session.RequireStackHere(stages_);
+      if (stages_ > 0) shared_.session.RequireStackHere(stages_);
     } catch (const Error&) {  // a caller that goes on asking after an error finds the end
       ended_ = true;
       throw;

@@ -10,6 +10,7 @@
 #include "engine/registry.h"
 #include "engine/session.h"
 #include "stages/map/parallel_map.h"
+#include "storage/stop_check.h"
 
 namespace penstock {
 namespace {
@@ -194,8 +195,12 @@ Block ThoseThatStay(Block flagged) {
 }  // namespace
 
 Block RowsThatStay(const std::function<Block()>& next) {
+  Block block = ThoseThatStay(next());
+  if (block.rows > 0 || block.last()) return block;
+  StopCheck stop(nullptr);  // many may be dropped, and none of the waits for them last
   for (;;) {
-    Block block = ThoseThatStay(next());
+    stop.Look();
+    block = ThoseThatStay(next());
     if (block.rows > 0 || block.last()) return block;
   }
 }

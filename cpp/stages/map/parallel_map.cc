@@ -13,6 +13,7 @@
 #include "engine/producer.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
+#include "engine/stack_need.h"
 #include "engine/tuning.h"
 #include "runtime/activity.h"
 #include "runtime/clock.h"
@@ -143,7 +144,7 @@ class ParallelMapIterator final : public BlockIterator {
   using Packet = MapPacket;
 
   Block NextResults(int64_t max_rows) {
-    if (borrowed_ && hand_over_.pays() && in_line_->idle()) ReturnInput();
+    if (borrowed_ && in_line_->idle() && (hand_over_.pays() || !StackCarriesInput())) ReturnInput();
     if (!in_line_ && !Leaves()) StartWorkers();
     if (in_turns_ && pending_.empty() && !in_line_) hand_over_.Asked(NowNs());
     while (pending_.empty()) {
@@ -199,13 +200,13 @@ class ParallelMapIterator final : public BlockIterator {
   void Weigh(int64_t rows, MonoTime now) {
     // Between the two there is nothing to be compared.
     if (!in_turns_ || rows == 0 || in_line_.has_value() != borrowed_ ||
-        borrowed_ == hand_over_.pays()) {
+        borrowed_ == hand_over_.pays() || workers_.refused()) {
       return;
     }
     const int makers = std::max(std::min(tuned_.width(), session_.threads()), 1);
     if (!hand_over_.Took(now, rows, made_ns_.load(std::memory_order_relaxed),
                          made_rows_.load(std::memory_order_relaxed), makers) ||
-        hand_over_.pays()) {
+        hand_over_.pays() || !StackCarriesInput()) {
       return;
     }
     leave_.store(true, std::memory_order_release);  // pairs with the acquire in Leaves
@@ -213,17 +214,19 @@ class ParallelMapIterator final : public BlockIterator {
     room_.NotifyAll();
   }
 
+  // Of the thread that asks: another one may be next time.
+  bool StackCarriesInput() const { return StackCarries(StackUse::kRun, source_.depth_in_line()); }
+
   bool Leaves() const {
     return leave_.load(std::memory_order_acquire);  // pairs with the release in Weigh
   }
 
   // From the workers, which have all returned and whose results were all taken.
   void BorrowInput() {
-    workers_.Join();
     // Rows that were not asked for would keep theirs open.
     MakeSlabs();
     borrowed_ = true;
-    GoInLine();
+    RunInLine(0);
   }
 
   void ReturnInput() {
@@ -232,7 +235,6 @@ class ParallelMapIterator final : public BlockIterator {
     borrowed_ = false;
     leave_.store(false, std::memory_order_relaxed);  // likewise
     threads_add_busy_ = true;
-    ShowWidth();
   }
 
   // Batches are made of consecutive rows, so rows can fill slabs only when they come in order.
@@ -280,10 +282,14 @@ class ParallelMapIterator final : public BlockIterator {
 
   void GoInLine() {
     stats_->parallelism.store(1, std::memory_order_relaxed);
+    RunInLine(source_.depth_in_line());
+  }
+
+  // `stages`: for which the stack is looked at each time; 0: it is known to suffice.
+  void RunInLine(int stages) {
     threads_add_busy_ = false;
     in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_},
-                     Grain::Ahead(lane_).From(grain_.load(std::memory_order_relaxed)),
-                     source_.depth_in_line());
+                     Grain::Ahead(lane_).From(grain_.load(std::memory_order_relaxed)), stages);
   }
 
   // --- on the workers ---
@@ -436,8 +442,14 @@ class ParallelMapIterator final : public BlockIterator {
     tuned_.Waited(waited);
     if (popped || status != WaitStatus::kReady) return status;
     if (pop()) return WaitStatus::kReady;
-    BorrowInput();
-    return WaitStatus::kTimeout;
+    workers_.Join();
+    if (StackCarriesInput()) {
+      BorrowInput();
+      return WaitStatus::kTimeout;
+    }
+    leave_.store(false, std::memory_order_relaxed);  // ordered by the starts
+    StartWorkers();
+    return Pop(packet);
   }
 
   void Deliver(int64_t steps) {
@@ -448,7 +460,7 @@ class ParallelMapIterator final : public BlockIterator {
 
   void Tune() {
     if (!tuned_.Tune()) return;
-    if (!in_line_) ShowWidth();
+    ShowWidth();
     width_.NotifyAll();
     room_.NotifyOne();
     turns_.Changed();

@@ -174,16 +174,16 @@ class PyFunction final : public Function {
       std::optional<ElementRngs::Lease> rng;
       if (rng_name_) rng.emplace(rngs_);
       const bool scalars = IsScalarColumn(rows) && !rng;
-      int64_t row = 0;
-      const RunningCall running(info, rows, row, callable_.get());
-      for (; row < rows.rows; ++row) {
+      std::optional<RunningCall> running(std::in_place, info, rows, callable_.get());
+      for (int64_t row = 0; row < rows.rows; ++row) {
+        running->At(row);
         gil.Yield();
         if (info.progress) info.progress->store(row, std::memory_order_relaxed);
         random.For(rows.key(row));
-        PyObject* result = running.Timed([&] {
+        PyObject* result = running->Timed([&] {
           PyObject* made =
               scalars ? CallScalar(rows.columns[0], row, arguments)
-                      : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, running);
+                      : CallRow(rows, row, arguments, true, rng ? &*rng : nullptr, *running);
           return made && awaits_ ? Await(PyRef::Steal(made)) : made;
         });
         bool added = result && (collector.AddScalar(result, rows, row) ||
@@ -191,6 +191,7 @@ class PyFunction final : public Function {
         if (!added && gil.TakeInterrupt()) {
           Py_XDECREF(result);
           collector.Finish(out);
+          running.reset();
           if (!rows.stacked()) arguments.GiveBack(rows, row);
           rows = Rest(std::move(rows), row);
           throw Error(ErrorKind::kInterrupted, "");
@@ -303,16 +304,18 @@ class PyFunction final : public Function {
     if (info.progress) info.progress->store(0, std::memory_order_relaxed);
     ScopedRandom random(info.random);
     random.For(rows.key(0));
-    constexpr int64_t kRow = 0;
-    const RunningCall running(info, rows, kRow, callable_.get());
-    PyObject* frame[2] = {nullptr,
-                          MakeScalar(rows.columns[0].dtype(), rows.columns[0].items.data())};
     PyRef result;
-    if (frame[1]) {
-      result = PyRef::Steal(running.Timed([&] {
-        return Vectorcall(callable_.get(), frame + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-      }));
-      Py_DECREF(frame[1]);
+    {
+      const RunningCall running(info, rows, callable_.get());
+      PyObject* frame[2] = {nullptr,
+                            MakeScalar(rows.columns[0].dtype(), rows.columns[0].items.data())};
+      if (frame[1]) {
+        result = PyRef::Steal(running.Timed([&] {
+          return Vectorcall(callable_.get(), frame + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                            nullptr);
+        }));
+        Py_DECREF(frame[1]);
+      }
     }
     int code = result ? ScalarTypeCode(Py_TYPE(result.get())) : -1;
     if (code >= 0) {
@@ -348,8 +351,7 @@ class PyFunction final : public Function {
   PyRef CallOnce(Block& row, const CallInfo& info) {
     ScopedRandom random(info.random);
     random.For(row.key(0));
-    constexpr int64_t kRow = 0;
-    const RunningCall running(info, row, kRow, callable_.get());
+    const RunningCall running(info, row, callable_.get());
     Arguments arguments(row);
     std::optional<ElementRngs::Lease> rng;
     if (rng_name_) rng.emplace(rngs_);
@@ -438,9 +440,9 @@ class OngoingCoroutines final : public OngoingCalls {
     {
       ScopedRandom random(info.random);
       Arguments arguments(begun->rows);
-      int64_t row = 0;
-      const RunningCall running(info, begun->rows, row, function_.callable_.get());
-      for (; row < begun->rows.rows; ++row) {
+      RunningCall running(info, begun->rows, function_.callable_.get());
+      for (int64_t row = 0; row < begun->rows.rows; ++row) {
+        running.At(row);
         gil.Yield();
         random.For(begun->rows.key(row));
         auto call = std::make_unique<Call>(*this, begun, row, number + row, retries_);
@@ -498,8 +500,7 @@ class OngoingCoroutines final : public OngoingCalls {
         CountRetry(info);
         Block row = begun_->kept.SliceApart(row_, 1);
         Arguments arguments(row);
-        constexpr int64_t kRow = 0;
-        const RunningCall running(info, row, kRow, function_.callable_.get());
+        const RunningCall running(info, row, function_.callable_.get());
         random.For(row.key(0));
         if (PyRef coroutine = Begun(row, 0, arguments, running)) return coroutine;
         error = function_.UserError(row, 0, info);

@@ -36,15 +36,15 @@ class IndexableFunction final : public Function {
       ScopedRandom random(info.random);
       gil.Yield();
       random.For(rows.key(0));
-      int64_t row = 0;
-      const RunningCall running(info, rows, row, object_.get());
+      std::optional<RunningCall> running(std::in_place, info, rows, object_.get());
       PyRef fetched;
       std::optional<Error> wrong;  // with the object, and so with each of its rows
-      if (!HasItsSize() || !running.Timed([&] { return FetchAll(rows, &fetched); })) {
+      if (!HasItsSize() || !running->Timed([&] { return FetchAll(rows, &fetched); })) {
         if (gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
         wrong = CurrentUserError();
       }
-      for (; row < rows.rows; ++row) {
+      for (int64_t row = 0; row < rows.rows; ++row) {
+        running->At(row);
         if (wrong) {
           collector.AddError(At(*wrong, rows, row, info));
           continue;
@@ -54,13 +54,14 @@ class IndexableFunction final : public Function {
           random.For(rows.key(row));
         }
         PyRef value = fetched ? PyRef::Borrow(PyTuple_GET_ITEM(fetched.get(), row))
-                              : running.Timed([&] { return Fetch(PositionOf(rows, row)); });
+                              : running->Timed([&] { return Fetch(PositionOf(rows, row)); });
         if (value && (collector.AddScalar(value.get(), rows, row) ||
                       collector.Add(value.get(), rows.origin(row)))) {
           continue;
         }
         if (gil.TakeInterrupt()) {
           collector.Finish(out);
+          running.reset();
           rows = rows.Slice(row, rows.rows - row);
           throw Error(ErrorKind::kInterrupted, "");
         }

@@ -199,7 +199,7 @@ class GeneratorIterator final : public BlockIterator {
       PyErr_Clear();  // it was raised where it came first
       cut_short_ = false;
       --to_skip_;
-      ++asked_;
+      running->At(++asked_);
     }
     RowPolicy policy = data_->policy();
     if (takes_ragged_) policy.ragged = &ragged_;
@@ -222,6 +222,7 @@ class GeneratorIterator final : public BlockIterator {
       Origin origin;
       origin.key = static_cast<uint64_t>(asked_);
       origin.index = asked_++;
+      running->At(asked_);
       if (!value || !collector.Add(value.get(), origin)) {
         collector.AddError(Failure());
         break;

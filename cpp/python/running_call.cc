@@ -62,8 +62,8 @@ RunningCall::Consuming::~Consuming() {
   t_session = former_session_;
 }
 
-RunningCall::RunningCall(const StageLabel& stage, int64_t first, const int64_t& row,
-                         const Block* rows, PyObject* called)
+RunningCall::RunningCall(const StageLabel& stage, int64_t first, int64_t row, const Block* rows,
+                         PyObject* called)
     : thread_(t_thread),
       session_(SessionHere()),
       slow_ns_(session_ ? session_->slow().limit_ns() : 0),
@@ -89,8 +89,9 @@ RunningCall::~RunningCall() {
 }
 
 std::string RunningCall::text() const {
-  if (rows_ && row_ < rows_->rows) return TextOf(stage_, first_, *rows_, row_);
-  return Format("{}, element {}", stage_.text(), first_ + row_);
+  const int64_t row = row_.load(std::memory_order_relaxed);  // see At
+  if (rows_ && row < rows_->rows) return TextOf(stage_, first_, *rows_, row);
+  return Format("{}, element {}", stage_.text(), first_ + row);
 }
 
 std::string RunningCall::TextOf(const StageLabel& stage, int64_t first, const Block& rows,
@@ -103,8 +104,9 @@ std::string RunningCall::TextOf(const StageLabel& stage, int64_t first, const Bl
 
 void RunningCall::NoteSlow(int64_t ns) const {
   std::string what = text();
-  if (rows_ && row_ < rows_->rows) {
-    const Origin origin = rows_->origin(row_);
+  const int64_t row = row_.load(std::memory_order_relaxed);
+  if (rows_ && row < rows_->rows) {
+    const Origin origin = rows_->origin(row);
     if (origin.file) what += " of " + *origin.file;
   }
   session_->slow().Note(what, ns);
@@ -118,8 +120,8 @@ std::vector<RunningCall::Seen> RunningCall::Of(const Session& session, MonoTime 
     const std::lock_guard changing(thread->mutex);
     for (const RunningCall* call = thread->call; call; call = call->outer_) {
       if (call->session_ != &session) continue;
-      if (call->seen_at_ == 0 || call->seen_row_ != call->row_) call->seen_at_ = now;
-      call->seen_row_ = call->row_;
+      const int64_t row = call->row_.load(std::memory_order_relaxed);
+      if (std::exchange(call->seen_row_, row) != row) call->seen_at_ = now;
       seen.push_back({call->text(), thread->id, PyRef::Borrow(call->called_), call->seen_at_});
     }
   }

@@ -2,6 +2,7 @@
 // one does not return at exit, when nothing comes, or when a call was slow.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace penstock {
 
-// All of it is used with the GIL held, or where there is none with the mutex of the thread.
+// All of it is used with the GIL held, or where there is none with the mutex of the thread. Its
+// rows are changed with Changing only, or after it has ended.
 class RunningCall {
  public:
   // The calls of one thread that may be asked about, for as long as it lives. `id`: Python's.
@@ -44,15 +46,20 @@ class RunningCall {
     Session* const former_session_;
   };
 
-  // For calls row by row: `row` is the present one. `called`: what is called.
-  RunningCall(const CallInfo& info, const Block& rows, const int64_t& row, PyObject* called)
-      : RunningCall(*info.stage, info.index, row, &rows, called) {}
-  // For a source that is asked for element after element.
-  RunningCall(const StageLabel& stage, const int64_t& element, PyObject* called)
+  // For calls row by row, from the first one on. `called`: what is called.
+  RunningCall(const CallInfo& info, const Block& rows, PyObject* called)
+      : RunningCall(*info.stage, info.index, 0, &rows, called) {}
+  // For a source that is asked for element after element, from this one on.
+  RunningCall(const StageLabel& stage, int64_t element, PyObject* called)
       : RunningCall(stage, 0, element, nullptr, called) {}
   ~RunningCall();
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
+
+  // It has come to this row, or element.
+  void At(int64_t row) {
+    row_.store(row, std::memory_order_relaxed);  // a number that stands alone
+  }
 
   // Changes rows that another thread may just be showing. Without code of the user's, which could
   // make calls of its own.
@@ -99,7 +106,7 @@ class RunningCall {
   static std::vector<Seen> Of(const Session& session, MonoTime now);
 
  private:
-  RunningCall(const StageLabel& stage, int64_t first, const int64_t& row, const Block* rows,
+  RunningCall(const StageLabel& stage, int64_t first, int64_t row, const Block* rows,
               PyObject* called);
   void NoteSlow(int64_t ns) const;
 
@@ -108,7 +115,7 @@ class RunningCall {
   const int64_t slow_ns_;
   const StageLabel& stage_;
   const int64_t first_;
-  const int64_t& row_;
+  std::atomic<int64_t> row_;
   const Block* const rows_;  // null: not known before the call returns
   PyObject* called_;         // may be null
   const RunningCall* outer_ = nullptr;

@@ -118,28 +118,28 @@ def test_async_with_closes():
 
 
 def test_closing_ends_a_wait_for_coroutines():
-    begun = threading.Event()
+    begun = []
     ended = []
 
     async def wait(x):
-        begun.set()
+        begun.append(int(x))
         try:
             await asyncio.Event().wait()
         finally:
             ended.append(int(x))
 
-    async def main(ds):
+    async def main(ds, calls):
         it = iter(ds)
         elements = asyncio.ensure_future(listed(it))
-        while not begun.is_set():
+        while len(begun) < calls:
             await asyncio.sleep(0.001)
         await asyncio.wait_for(it.aclose(), LIMIT)
         return await asyncio.wait_for(elements, LIMIT)
 
-    assert asyncio.run(main(ps.Dataset.range(3).map(wait))) == []
+    assert asyncio.run(main(ps.Dataset.range(3).map(wait), 1)) == []
     assert ended == [0]
     begun.clear()
-    assert asyncio.run(main(ps.Dataset.range(3).map(wait, 3))) == []
+    assert asyncio.run(main(ps.Dataset.range(3).map(wait, 3), 3)) == []
     assert sorted(ended) == [0, 0, 1, 2]
 
 

@@ -103,11 +103,11 @@ def _described(call: Call) -> str:
     if call.worker is not None:
         return f"{described} in worker process {call.worker}"
     lines: list[str] = []
-    if call.task is not None:
+    if call.task is not None and _frames_stay():
         # Of an asynchronous generator the task is one of penstock's that asks for its next value.
         made = getattr(call.called, "values", None)
         lines = _lines_of_coroutine(call.task.get_coro() if made is None else made)
-    elif call.thread is not None:
+    elif call.thread is not None and _frames_stay():
         lines = _lines(sys._current_frames().get(call.thread), _code_of(call.called))
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], "...", lines[-1]]
@@ -154,6 +154,11 @@ def _of_loop() -> FrameType | None:
 
     ident = coroutines.thread_ident()
     return None if ident is None else sys._current_frames().get(ident)
+
+
+def _frames_stay() -> bool:
+    """Whether frames of other threads stay as they are while they are read: not without a GIL."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def _runs(call: Call) -> bool:

@@ -52,12 +52,15 @@ class Running:
 class Waiting:
     """Calls that wait for ever, and say how they have ended."""
 
-    def __init__(self):
+    def __init__(self, calls=1):
         self.begun = threading.Event()
+        self.left = calls  # until `begun`
         self.ended = []
 
     async def __call__(self, x):
-        self.begun.set()
+        self.left -= 1
+        if self.left == 0:
+            self.begun.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -679,7 +682,7 @@ def test_closing_cancels_the_call_of_a_sequential_map(ahead):
 
 
 def test_dropping_cancels_the_calls():
-    waiting = Waiting()
+    waiting = Waiting(4)
 
     async def first(x):
         return x if x == 0 else await waiting(x)

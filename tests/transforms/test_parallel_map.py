@@ -128,8 +128,9 @@ def test_states_and_errors_while_the_sides_change(calls):
 def test_quick_rows_that_come_one_by_one_go_together_whatever_their_form(calls):
     numbers = [np.int64(i) for i in range(46)]
     values = (numbers + [np.full(i, i) for i in range(1, 6)] + numbers[:9]) * 20
-    signature = ps.TensorSpec(None, np.int64)
-    ds = ps.Dataset.from_generator(lambda: iter(values[:51]), output_signature=signature)
+    ds = ps.Dataset.from_tensors(numbers[0])
+    for value in values[1:51]:
+        ds = ds.concatenate(ps.Dataset.from_tensors(value))
     ds = ds.concatenate(ps.Dataset.range(9)).repeat(20)  # these come together
     assert_same(list(ds.map(lambda x: x, num_parallel_calls=calls)), values)
     doubled = ds.map(ps.native(lambda x: x + x), num_parallel_calls=calls)

@@ -50,7 +50,7 @@ class OngoingMapIterator final : public BlockIterator {
         flagged_(calls.flagged),
         calls_(std::min(calls.calls == kAutotune ? kUsualCalls : calls.calls, kMostCalls)),
         cancel_(std::move(cancel)),
-        input_(data.StartInput(context.OnThread(cancel_).Replayed())),
+        input_(data.StartInput(context.OnThread(cancel_).Replayed()), false),
         stats_(data.Stats(context)),
         ring_(static_cast<size_t>(2 * calls_)),
         begun_(ring_.capacity()),

@@ -98,7 +98,7 @@ class ParallelMapIterator final : public BlockIterator {
         batch_rows_(ordered_ ? context.batch_rows : 0),
         cancel_(std::move(cancel)),
         share_(session_, calls.calls == kAutotune),
-        input_(data.StartInput(context.OnThread(cancel_).Replayed())),
+        input_(data.StartInput(context.OnThread(cancel_).Replayed()), in_turns_),
         stats_(data.Stats(context)),
         ring_(static_cast<size_t>(std::max<int64_t>(2 * most_, 4))),
         room_watch_(cancel_, room_),

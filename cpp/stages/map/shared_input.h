@@ -29,7 +29,9 @@ class SharedInput final {
     bool halted = false;   // memory ran out: there are no rows, and none will come
   };
 
-  explicit SharedInput(IteratorPtr input) : input_(std::move(input)) {}
+  // `joins`: small rows that come one by one may be pulled together, further ahead than one by one:
+  // where no Python runs for them.
+  SharedInput(IteratorPtr input, bool joins) : input_(std::move(input)), joins_(joins) {}
 
   // Before the first pull: begins `steps` steps after a state of the input.
   void StartAt(int64_t steps, StateBlob blob) { restore_.Set(steps, std::move(blob)); }
@@ -88,7 +90,7 @@ class SharedInput final {
         now = NowNs();
       }
       now = PullBlock(to_drop_.empty() ? most : 1, now, pulled);
-      if (to_drop_.empty()) now = Join(most, now, pulled);
+      if (joins_ && to_drop_.empty()) now = Join(most, now, pulled);
       if (block.error && EndsRun(*block.error)) {
         // What came before it is still delivered; the input reports it again to whoever pulls next.
         if (block.rows == 0) {
@@ -143,6 +145,7 @@ class SharedInput final {
 
   std::mutex mutex_;
   IteratorPtr input_;
+  const bool joins_;
   DelayedRestore restore_;
   bool ended_ = false;      // it could not be restored
   int64_t position_ = 0;    // steps

@@ -128,7 +128,7 @@ void BatchRows::Include(Stretch stretch, const Structure* structure, const Block
   Keep(std::move(stretch));
 }
 
-std::optional<Error> BatchRows::Append(Block block, int64_t index, Block* rest) {
+std::optional<Error> BatchRows::Append(Block&& block, int64_t index, Block* rest) {
   rest->rows = 0;
   if (block.ragged()) {
     if (AppendRagged(block)) return std::nullopt;

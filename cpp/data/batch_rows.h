@@ -26,7 +26,7 @@ class BatchRows {
   // Adds the rows of a block (its error and end are the caller's). A row that does not fit is left
   // out, and its error is returned; `rest` then holds the rows after it. `index` is the position of
   // the block's first row in the input.
-  std::optional<Error> Append(Block block, int64_t index, Block* rest);
+  std::optional<Error> Append(Block&& block, int64_t index, Block* rest);
   // The batch; empty again afterwards, and also when this throws.
   Element Take();
 

@@ -34,11 +34,15 @@ Step Input::Next() {
 Block Input::NextBlock(int64_t max_rows) {
   if (auto error = Prepare()) return Block::Of(*std::move(error));
   if (max_rows > 1) Mark();
-  return NextRows(max_rows);
+  return Pull(max_rows);
 }
 
 Block Input::NextRows(int64_t max_rows) {
   if (auto error = Prepare()) return Block::Of(*std::move(error));
+  return Pull(max_rows);
+}
+
+Block Input::Pull(int64_t max_rows) {
   Block block = iterator_->NextBlock(max_rows);
   position_ += block.steps();
   return block;

@@ -38,6 +38,7 @@ class Input {
 
  private:
   std::optional<Error> Prepare();
+  Block Pull(int64_t max_rows);
 
   IteratorPtr iterator_;
   int64_t position_ = 0;

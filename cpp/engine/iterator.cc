@@ -16,9 +16,6 @@
 namespace penstock {
 namespace {
 
-constexpr uint32_t kSampleEvery = 64;
-constexpr int64_t kCheapNs = 2000;
-
 // The Error of the exception that is being handled. A stage that throws on purpose throws an Error
 // and leaves itself consistent, unless the system had no memory.
 Error Caught(std::string_view stage) noexcept {
@@ -98,36 +95,41 @@ void Iterator::AddCall(int64_t ns, const Block& block) {
   if (calls) calls->Add(ns, block.rows, block.footprint());
 }
 
+// Functions of their own, each with one variable for its answer, which is then made in its caller.
 template <typename Answer, typename Call>
 Answer Iterator::Framed(Call call) {
-  auto guarded = [&]() -> Answer {
-    try {
-      return call();
-    } catch (...) {
-      return AnswerOf<Answer>(Caught(name()));
-    }
-  };
   const InStage here(stats_);
-  bool traced = Trace::enabled();
-  if (untimed_ > 0 && !traced) {
-    --untimed_;
-    Answer answer = guarded();
-    Count(answer);
-    return answer;
-  }
-  int64_t start = NowNs();
+  const bool traced = Trace::enabled();
+  if (!traced && !timing_.Due()) return Untimed<Answer>(call);
+  const int64_t start = NowNs();
   if (Interrupted(start)) return AnswerOf<Answer>(Error(ErrorKind::kInterrupted, ""));
-  int64_t index = steps_;
-  Answer answer = guarded();
-  int64_t end = NowNs();
-  // Of a cheap stage, one call is timed now and then and represents the calls in between. The
-  // recent mean says what is cheap, so that a stage that is slow sometimes (a full batch, an input
-  // that waits) is always timed.
-  mean_ns_ += (end - start - mean_ns_) / 4;
-  bool cheap = mean_ns_ < kCheapNs;
-  untimed_ = cheap ? kSampleEvery - 1 : 0;
+  return Timed<Answer>(call, start, traced);
+}
+
+template <typename Answer, typename Call>
+Answer Iterator::Guarded(Call& call) {
+  try {
+    return call();
+  } catch (...) {
+    return AnswerOf<Answer>(Caught(name()));
+  }
+}
+
+template <typename Answer, typename Call>
+Answer Iterator::Untimed(Call& call) {
+  Answer answer = Guarded<Answer>(call);
+  Count(answer);
+  return answer;
+}
+
+template <typename Answer, typename Call>
+Answer Iterator::Timed(Call& call, int64_t start, bool traced) {
+  const int64_t index = steps_;
+  Answer answer = Guarded<Answer>(call);
+  const int64_t end = NowNs();
+  timing_.Took(end - start);
   if (!threads_add_busy_) {
-    stats_->busy_ns.fetch_add((end - start) * (cheap && !traced ? kSampleEvery : 1),
+    stats_->busy_ns.fetch_add((end - start) * (traced ? 1 : timing_.stands_for()),
                               std::memory_order_relaxed);
   }
   if (traced) Trace::Emit(trace_name_, start, end, index);

@@ -10,6 +10,7 @@
 #include "runtime/cancel.h"
 #include "runtime/stage_label.h"
 #include "runtime/stats.h"
+#include "runtime/timed_steps.h"
 
 namespace penstock {
 
@@ -63,6 +64,12 @@ class Iterator {
  private:
   template <typename Answer, typename Call>
   Answer Framed(Call call);
+  template <typename Answer, typename Call>
+  Answer Guarded(Call& call);
+  template <typename Answer, typename Call>
+  Answer Untimed(Call& call);
+  template <typename Answer, typename Call>
+  Answer Timed(Call& call, int64_t start, bool traced);
   void Count(Step& step);
   void Count(Block& block);
   void AddCall(int64_t ns, const Step& step);
@@ -73,8 +80,7 @@ class Iterator {
   StageStats* stats_ = nullptr;
   std::optional<CancelToken> run_ends_;
   int64_t steps_ = 0;
-  uint32_t untimed_ = 0;  // calls until the next timed one
-  int64_t mean_ns_ = 0;   // of the calls that were timed
+  TimedSteps<2000, 64> timing_;
 };
 
 using IteratorPtr = std::unique_ptr<Iterator>;

@@ -26,6 +26,12 @@ size_t RingSize(int64_t limit) {
                                                 : std::min(limit, kMostRing));
 }
 
+// What a take gives whose wait has ended before there was something.
+Block Refusal(WaitStatus status) {
+  return Block::Of(Error(
+      status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled, ""));
+}
+
 std::string FewerMicroseconds(const Varied& made, const Varied& used, int64_t from, int64_t to) {
   const double fewer = StarvedSeconds(made, used, static_cast<double>(from)) -
                        StarvedSeconds(made, used, static_cast<double>(to));
@@ -121,33 +127,34 @@ void Producer::Run() {
   input_.reset();
 }
 
-Producer::Packet Producer::Pull(int64_t most, MonoTime start) {
+Block Producer::Pull(int64_t most, std::optional<MonoTime> start, Mark& mark) {
   const bool exact = session_.unordered();
-  Packet packet;
-  packet.position = pulled_;
-  packet.block.error = restore_.Prepare(*input_);
-  if (packet.block.error) {
-    packet.block.end = !packet.block.error->transient();
-  } else {
-    if (!exact && clock_.Due(start)) packet.state = clock_.Take(*input_);
-    packet.block = input_->NextBlock(exact ? 1 : std::clamp<int64_t>(grain_.rows(), 1, most));
-  }
-  const std::optional<Error>& error = packet.block.error;
+  mark.position = pulled_;
+  const std::optional<Error> unprepared = restore_.Prepare(*input_);
+  if (!unprepared && !exact && start && clock_.Due(*start)) mark.state = clock_.Take(*input_);
+  const int64_t rows = exact ? 1 : std::clamp<int64_t>(grain_.rows(), 1, most);
+  Block block = unprepared ? Block::Of(*unprepared) : input_->NextBlock(rows);
+  const std::optional<Error>& error = block.error;
   const bool cut_short = error && error->transient();
+  if (unprepared) block.end = !cut_short;
+  if (start) Learn(block.rows, *start);
+  pulled_ += block.rows + (error && !cut_short);
+  // Nothing may have to be pulled again, so the state after each element is kept.
+  if (exact && (block.rows > 0 || !cut_short)) {
+    mark.state = SaveState(*input_);
+    mark.position = pulled_;
+  }
+  ended_ = block.end || (error && EndsRun(*error));
+  return block;
+}
+
+void Producer::Learn(int64_t rows, MonoTime start) {
   pulled_at_ = NowNs();
   const int64_t took = pulled_at_ - start;
-  grain_.Learn(packet.block.rows, took);
+  grain_.Learn(rows, took);
   pull_ns_.fetch_add(took, std::memory_order_relaxed);
-  pull_rows_.fetch_add(packet.block.rows, std::memory_order_relaxed);
-  if (tunes_ && packet.block.rows > 0) made_.Add(took, packet.block.rows);
-  pulled_ += packet.block.rows + (error && !cut_short);
-  // Nothing may have to be pulled again, so the state after each element is kept.
-  if (exact && (packet.block.rows > 0 || !cut_short)) {
-    packet.state = SaveState(*input_);
-    packet.position = pulled_;
-  }
-  ended_ = packet.block.end || (error && EndsRun(*error));
-  return packet;
+  pull_rows_.fetch_add(rows, std::memory_order_relaxed);
+  if (tunes_ && rows > 0) made_.Add(took, rows);
 }
 
 void Producer::Push(Packet packet) {
@@ -183,7 +190,7 @@ bool Producer::Produce() {
       Permits::Held held(options_.permits.get());
       int64_t room =
           limit_.load(std::memory_order_relaxed) - buffered_.load(std::memory_order_acquire);
-      packet = Pull(std::max<int64_t>(room, 1), NowNs());
+      packet.block = Pull(std::max<int64_t>(room, 1), NowNs(), packet.mark);
     }
     if (packet.block.error && packet.block.error->transient() && !ended_) break;
     Push(std::move(packet));
@@ -191,32 +198,59 @@ bool Producer::Produce() {
   return true;
 }
 
-// Pulls no more rows at a time than a thread would make ahead, so that a function of the user is
-// not called earlier.
-Producer::Packet Producer::PullHere(int64_t max_rows) {
-  Packet packet;
+bool Producer::PullsHere() {
+  return in_line_ && ring_.empty() &&
+         !halted_.load(std::memory_order_acquire);  // pairs with the release in Run
+}
+
+Block Producer::TakeHere(int64_t max_rows) {
   try {
     if (hand_over_.pays() || !StackCarriesInput()) session_.RequireStackHere(options_.stages);
   } catch (const Error& error) {  // a caller that goes on asking after an error finds the end
-    packet.block = Block::Of(error);
-    packet.block.end = true;
-    return packet;
+    finished_ = true;
+    return Block::Of(error);
   }
   if (options_.permits) {
     const WaitStatus status = options_.permits->Acquire(cancel_);
-    if (status != WaitStatus::kReady) {
-      packet.block = Block::Of(Error(
-          status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled,
-          ""));
-      return packet;
-    }
+    if (status != WaitStatus::kReady) return Refusal(status);
   }
   const Permits::Held held(options_.permits.get());
-  const int64_t most = options_.limit == kAutotune ? kMostAutotunedBuffer : options_.limit;
-  packet = Pull(std::min(most, max_rows), asked_at_);
-  asked_at_ = pulled_at_;      // of another one in the same take
+  return PullHere(max_rows);
+}
+
+// Pulls no more rows at a time than a thread would make ahead, so that a function of the user is
+// not called earlier.
+Block Producer::PullHere(int64_t max_rows) {
+  const int64_t limit = options_.limit == kAutotune ? kMostAutotunedBuffer : options_.limit;
+  const int64_t most = std::min(limit, max_rows);
+  const bool timed = timing_.Due();
+  const MonoTime start = timed ? NowNs() : 0;
+  Mark mark;
+  Block block = Pull(most, timed ? std::optional(start) : std::nullopt, mark);
+  if (timed) timing_.Took(pulled_at_ - start);
   if (ended_) input_.reset();  // as Run does
-  return packet;
+  Note(mark, block);
+  if (options_.in_turns) {
+    if (timed)
+      Weigh(block.rows, pulled_at_);
+    else
+      hand_over_.TookUntimed(block.rows);
+  }
+  if (block.rows == max_rows && block.error) {  // the error does not fit into one step
+    pending_.Add(std::move(block));
+    block = pending_.Take(max_rows);
+  }
+  Deliver(block);
+  return block;
+}
+
+void Producer::Note(Mark& mark, Block& block) {
+  if (mark.state) trail_.Add(mark.position, std::move(mark.state));
+  finished_ = block.end;
+  if (!block.error) return;
+  block.end = false;  // it comes after the error
+  // The input ran out of memory, which ends the thread, too: each later call gets the same error.
+  if (EndsRun(*block.error)) halted_.store(true, std::memory_order_release);  // as in Run
 }
 
 void Producer::Deliver(const Block& block) {
@@ -262,24 +296,19 @@ bool Producer::Left() const {
          left_.load(std::memory_order_acquire);     // pairs with the release in Run
 }
 
-WaitStatus Producer::Next(Packet& packet, int64_t max_rows) {
+WaitStatus Producer::Next(Packet& packet) {
   if (Pop(packet)) return WaitStatus::kReady;
-  if (!in_line_) {
-    const int64_t start = NowNs();
-    bool popped = false;
-    const WaitStatus status =
-        WaitUntil(*ready_, cancel_, [&] { return (popped = Pop(packet)) || Left(); });
-    stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
-    if (popped || status != WaitStatus::kReady) return status;
-    pump_.reset();  // its body has returned, or is about to
-    if (!StackCarriesInput()) ReturnInput();
-    if (pump_) return Next(packet, max_rows);
-    in_line_ = true;
-    if (Pop(packet)) return WaitStatus::kReady;  // its last one
-    asked_at_ = NowNs();
-  }
-  packet = PullHere(max_rows);
-  return WaitStatus::kReady;
+  const int64_t start = NowNs();
+  bool popped = false;
+  const WaitStatus status =
+      WaitUntil(*ready_, cancel_, [&] { return (popped = Pop(packet)) || Left(); });
+  stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
+  if (popped || status != WaitStatus::kReady) return status;
+  pump_.reset();  // its body has returned, or is about to
+  if (!StackCarriesInput()) ReturnInput();
+  if (pump_) return Next(packet);
+  in_line_ = true;
+  return Pop(packet) ? WaitStatus::kReady : WaitStatus::kTimeout;  // its last one
 }
 
 void Producer::MakeRoom(int64_t count) {
@@ -295,11 +324,10 @@ void Producer::MakeRoom(int64_t count) {
   }
 }
 
-void Producer::Weigh(int64_t rows) {
+void Producer::Weigh(int64_t rows, MonoTime now) {
   // Between the two there is nothing to be compared.
   if (finished_ || in_line_ == hand_over_.pays()) return;
-  if (!hand_over_.Took(in_line_ ? pulled_at_ : NowNs(), rows,
-                       pull_ns_.load(std::memory_order_relaxed),
+  if (!hand_over_.Took(now, rows, pull_ns_.load(std::memory_order_relaxed),
                        pull_rows_.load(std::memory_order_relaxed))) {
     return;
   }
@@ -341,7 +369,7 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
     Block& next = more.block;
     count += next.rows;
     bytes += more.charge.bytes();
-    if (more.state) trail_.Add(more.position, std::move(more.state));
+    if (more.mark.state) trail_.Add(more.mark.position, std::move(more.mark.state));
     finished_ = next.end;
     if (next.error && EndsRun(*next.error)) halted_.store(true, std::memory_order_release);
     const bool room = block.rows + next.rows + next.error.has_value() <= max_rows;
@@ -357,50 +385,46 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 Block Producer::Take(int64_t max_rows) {
   Start();
   if (in_line_ && !hand_over_.pays() && !StackCarriesInput()) ReturnInput();
-  // All that came last is used.
-  if (pending_.empty() && came_rows_ > 0) {
-    used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
+  if (!pending_.empty()) return TakePending(max_rows);
+  if (came_rows_ > 0) used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
+  if (finished_) return Block::AtEnd();
+  if (PullsHere()) return TakeHere(max_rows);
+  if (options_.in_turns) hand_over_.Asked(NowNs());
+  return TakeReady(max_rows);
+}
+
+Block Producer::TakeReady(int64_t max_rows) {
+  if (tunes_) {
+    int64_t buffered = buffered_.load(std::memory_order_relaxed);
+    if (buffered >= limit_.load(std::memory_order_relaxed)) was_full_ = true;
+    if (buffered == 0 && std::exchange(was_full_, false)) Tune();
   }
-  if (pending_.empty() && (options_.in_turns || in_line_)) {
-    asked_at_ = NowNs();
-    hand_over_.Asked(asked_at_);
+  Packet packet;
+  const WaitStatus status = Next(packet);
+  if (status == WaitStatus::kTimeout) return TakeHere(max_rows);
+  if (status != WaitStatus::kReady) return Refusal(status);
+  int64_t count = packet.block.rows;
+  Note(packet.mark, packet.block);
+  // Nearly always the whole packet is taken. An error after the last row does not fit into one
+  // step.
+  const bool whole = count < max_rows || (count == max_rows && !packet.block.error);
+  if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
+  if (packet.ahead) MakeRoom(count);
+  if (options_.in_turns) Weigh(count, NowNs());
+  if (tunes_) {
+    came_at_ = NowNs();
+    came_rows_ = count;
   }
-  while (pending_.empty()) {
-    if (finished_) return Block::AtEnd();
-    if (tunes_) {
-      int64_t buffered = buffered_.load(std::memory_order_relaxed);
-      if (buffered >= limit_.load(std::memory_order_relaxed)) was_full_ = true;
-      if (buffered == 0 && std::exchange(was_full_, false)) Tune();
-    }
-    Packet packet;
-    const WaitStatus status = Next(packet, max_rows);
-    if (status == WaitStatus::kInterrupted) return Block::Of(Error(ErrorKind::kInterrupted, ""));
-    if (status != WaitStatus::kReady) return Block::Of(Error(ErrorKind::kCancelled, ""));
-    int64_t count = packet.block.rows;
-    if (packet.state) trail_.Add(packet.position, std::move(packet.state));
-    finished_ = packet.block.end;
-    if (packet.block.error) packet.block.end = false;  // it comes after the error
-    // The input ran out of memory, which ends the thread, too: each later call gets the same error.
-    if (packet.block.error && EndsRun(*packet.block.error)) {
-      halted_.store(true, std::memory_order_release);  // as in Run
-    }
-    // Nearly always the whole packet is taken. An error after the last row does not fit into one
-    // step.
-    bool whole = count < max_rows || (count == max_rows && !packet.block.error);
-    if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
-    if (packet.ahead) MakeRoom(count);
-    if (options_.in_turns) Weigh(count);
-    if (tunes_) {
-      came_at_ = NowNs();
-      came_rows_ = count;
-    }
-    if (whole) {
-      Deliver(packet.block);
-      return std::move(packet.block);
-    }
-    pending_charge_ = std::move(packet.charge);
-    pending_.Add(std::move(packet.block));
+  if (whole) {
+    Deliver(packet.block);
+    return std::move(packet.block);
   }
+  pending_charge_ = std::move(packet.charge);
+  pending_.Add(std::move(packet.block));
+  return TakePending(max_rows);
+}
+
+Block Producer::TakePending(int64_t max_rows) {
   Block block = pending_.Take(max_rows);
   if (pending_.empty()) pending_charge_.Reset();
   Deliver(block);

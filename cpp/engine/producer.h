@@ -17,6 +17,7 @@
 #include "runtime/parking.h"
 #include "runtime/pump.h"
 #include "runtime/spsc_ring.h"
+#include "runtime/timed_steps.h"
 #include "runtime/wait.h"
 
 namespace penstock {
@@ -88,10 +89,14 @@ class Producer {
   std::optional<Error> Discard(int64_t& steps);
 
  private:
+  // A state of the input, when one was taken.
+  struct Mark {
+    StateBlob state;
+    int64_t position = 0;  // in steps
+  };
   struct Packet {
     Block block;
-    StateBlob state;       // of the input, when one was taken
-    int64_t position = 0;  // where it was taken, in steps
+    Mark mark;
     BudgetCharge charge;
     bool ahead = false;  // it was in the ring
   };
@@ -99,25 +104,35 @@ class Producer {
   void Run();
   // False when the thread leaves while there is more to do.
   bool Produce();
-  // At most `most` rows of the input, then perhaps a transient error. `start`: now.
-  Packet Pull(int64_t most, MonoTime start);
+  // At most `most` rows of the input, then perhaps a transient error. `start`: now, if it is timed.
+  Block Pull(int64_t most, std::optional<MonoTime> start, Mark& mark);
+  // Of a pull that is timed.
+  void Learn(int64_t rows, MonoTime start);
   void Push(Packet packet);
-  // The same in the consumer's thread.
-  Packet PullHere(int64_t max_rows);
+  // Whether this side is to pull what is taken next.
+  bool PullsHere();
+  // What Take gives then.
+  Block TakeHere(int64_t max_rows);
+  Block PullHere(int64_t max_rows);
   bool Room();
   void StartThread();
   bool Pop(Packet& packet);
   // Adds the small elements that are ready as well, so that the cost of a call is paid once for all
   // of them. Returns how many rows left the ring.
   int64_t Join(Packet& packet, int64_t max_rows);
-  // Waits for the next packet, or pulls it where no thread does.
-  WaitStatus Next(Packet& packet, int64_t max_rows);
+  // What Take gives otherwise.
+  Block TakeReady(int64_t max_rows);
+  Block TakePending(int64_t max_rows);
+  // Waits for the next packet; kTimeout: the thread has left, and this side pulls.
+  WaitStatus Next(Packet& packet);
+  // Before a block is handed out: keeps a state, and sees what ends the run.
+  void Note(Mark& mark, Block& block);
   // After a packet with `count` rows has left the ring.
   void MakeRoom(int64_t count);
   // Whether the thread has left the input to this side.
   bool Left() const;
   // After a take of `rows` rows: changes the side that pulls where that pays.
-  void Weigh(int64_t rows);
+  void Weigh(int64_t rows, MonoTime now);
   // To a thread, if one can be had.
   void ReturnInput();
   // Whether the thread that asks can pull it: another one may be next time.
@@ -166,7 +181,7 @@ class Producer {
   bool started_ = false;
   bool in_line_ = false;  // there is no thread, and this side does its work
   HandOver hand_over_;
-  MonoTime asked_at_ = 0;  // of the take that goes on
+  TimedSteps<10'000, 8> timing_;  // of what is pulled here
   // While tunes_: when rows came the last time, and how many. 0 once their use was measured.
   MonoTime came_at_ = 0;
   int64_t came_rows_ = 0;

@@ -67,7 +67,7 @@ bool WriteLog(Session& session, bool end) {
   return static_cast<bool>(module);
 }
 
-void TakeBlock(Run& run, Block block) {
+void TakeBlock(Run& run, Block&& block) {
   run.block = std::move(block);
   run.row = 0;
   run.own = run.block.own_columns();
@@ -83,17 +83,20 @@ bool Fetch(Iter* it, ObjectLock& lock) {
   run.fetch_position = run.session->position();
   const StallWatch::Wait wait(run.stall, *run.session, start);
   const RunningCall::Consuming consuming(run.consumer, *run.session);
-  Block block;
-  int64_t took;
-  {
+  int64_t took = 0;
+  auto pull = [&] {
     const ObjectLock::Released released(lock, attachment);
-    do {
-      block = run.session->NextBlock(run.ask.rows());
+    Block pulled = run.session->NextBlock(run.ask.rows());
+    for (;;) {
       // One that was raised already and came after the rows before it: the work is taken up again.
-      if (block.error && block.error->kind() == ErrorKind::kInterrupted) block.error.reset();
-    } while (block.rows == 0 && !block.last() && !attachment.interrupted());
+      if (pulled.error && pulled.error->kind() == ErrorKind::kInterrupted) pulled.error.reset();
+      if (pulled.rows > 0 || pulled.last() || attachment.interrupted()) break;
+      pulled = run.session->NextBlock(run.ask.rows());
+    }
     took = NowNs() - start;
-  }
+    return pulled;
+  };
+  Block block = pull();
   run.fetching_ns += took;
   run.fetch_began_ns = 0;
   if (attachment.interrupted()) {  // what came with it is kept for the next call

@@ -27,6 +27,11 @@ void HandOver::Asked(MonoTime now) {
   if (left_ != 0) outside_ += now - left_;
 }
 
+void HandOver::TookUntimed(int64_t rows) {
+  ++takes_;
+  rows_ += rows;
+}
+
 bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows, int makers) {
   left_ = now;
   ++takes_;
@@ -76,7 +81,7 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
 
 // Whether a window of `passed` nanoseconds, in which what was taken took `making`, is for a change.
 bool HandOver::Weigh(double passed, double making, int makers) {
-  const auto use = static_cast<double>(outside_);
+  const double use = pays_ ? static_cast<double>(outside_) : std::max(passed - making, 0.0);
   const double longer = std::max(making * (pays_ ? 1 : slowing_) / makers, use);
   const auto takes = static_cast<double>(takes_);
   if (!pays_) return (longer + cost_ * takes) * kWorth < making + use;

@@ -11,7 +11,8 @@ namespace penstock {
 // each time the other one has to be woken costs some 5 to 100 us. Where both sides are quick, the
 // consumer is faster when it makes what it takes itself. Nothing is known before: while there is a
 // thread, the time that passes is compared with the sum of both sides' work, which is what it would
-// be without; and while there is none, with the longer of both and what handing over has cost.
+// be without; and while there is none, with the longer of both and what handing over has cost. What
+// is not making is using then, so that quick takes need no look at the clock.
 // Times are summed over windows of takes, so one that is slow by chance decides nothing, and the
 // more often the answer has changed, the more windows must agree before it does again. Several
 // makers share the work of making, and slow each other down, so that their work says too much about
@@ -21,11 +22,14 @@ namespace penstock {
 // Used by the consumer; what the maker has spent is told by it.
 class HandOver final {
  public:
-  // The beginning of a take.
+  // The beginning of a take, while it pays.
   void Asked(MonoTime now);
   // The end of a take of `rows` rows. `made_ns`: what making has taken since the beginning, of
-  // `made_rows` rows, by all makers together. True when the answer has changed.
+  // `made_rows` rows, by all makers together; rows that were not timed are in neither. True when
+  // the answer has changed.
   bool Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_rows, int makers = 1);
+  // The same while it does not pay, without a look at the clock; a later Took decides.
+  void TookUntimed(int64_t rows);
   // The answer: true at first.
   bool pays() const { return pays_; }
 
@@ -43,7 +47,7 @@ class HandOver final {
   int64_t takes_ = 0;    // in the window, and so on
   double together_ = 0;  // rows of a take, in the window before
   int64_t rows_ = 0;
-  MonoTime outside_ = 0;
+  MonoTime outside_ = 0;  // of takes, while it pays
   int64_t made_ns_ = 0;  // at its beginning
   int64_t made_rows_ = 0;
   double cost_ = 0;  // ns of a take from a thread, beyond the longer side

@@ -328,10 +328,9 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
     made.origins = rows.origins;
     TakeOneByOne(made);
   }
-  out.emplace_back();  // from here on nothing can fail
+  out.push_back(std::move(made));  // from here on nothing can fail
   Block done = std::move(rows);
-  if (made.elements.empty()) made.origins = std::move(done.origins);
-  out.back() = std::move(made);
+  if (out.back().elements.empty()) out.back().origins = std::move(done.origins);
   return true;
 }
 

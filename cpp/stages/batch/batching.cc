@@ -171,7 +171,7 @@ class BatchIterator final : public Iterator {
   int64_t NotLookedAt() const { return rest_.rows + (error_ && !error_->transient()); }
 
   // `reported`: a misfit among these rows was reported before the state was saved.
-  std::optional<Error> Append(Block block, bool reported) {
+  std::optional<Error> Append(Block&& block, bool reported) {
     int64_t rows = block.rows;
     auto error = rows_->Append(std::move(block), index_, &rest_);
     index_ += rows - rest_.rows;

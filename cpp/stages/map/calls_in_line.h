@@ -25,41 +25,36 @@ class CallsInLine final {
   template <class Pull>
   Block Next(int64_t max_rows, Function& function, const CallInfo& info, Pull pull) {
     if (!results_.empty()) return results_.Take(max_rows);
-    if (rows_.rows == 0) {
-      if (input_error_) return Block::Of(*std::exchange(input_error_, std::nullopt));
-      rows_ = pull();
-      input_error_ = std::exchange(rows_.error, std::nullopt);
+    if (rows_.rows == 0 && input_error_) return TakeError();
+    Block rows = rows_.rows > 0 ? std::exchange(rows_, Block()) : pull();
+    if (rows.error) input_error_ = std::exchange(rows.error, std::nullopt);
+    if (rows.rows == 0) return input_error_ ? TakeError() : Block::AtEnd();
+    const bool end = std::exchange(rows.end, false);
+    made_.clear();
+    try {
+      function.Map(std::move(rows), info, made_);
+    } catch (const Error&) {  // interrupted: the rest is made with the next call
+      rows_ = std::move(rows);
+      results_.Add(std::move(made_));
+      throw;
     }
-    bool end = std::exchange(rows_.end, false);
-    if (rows_.rows > 0) {
-      made_.clear();
-      try {
-        function.Map(std::move(rows_), info, made_);
-      } catch (const Error&) {  // interrupted: the rest is in rows_ for the next call
-        results_.Add(std::move(made_));
-        throw;
-      } catch (...) {
-        rows_ = Block();
-        throw;
-      }
-      rows_ = Block();
-      Block block;
-      if (made_.size() == 1 && made_[0].rows <= max_rows) {
-        block = std::move(made_[0]);
-      } else {
-        results_.Add(std::move(made_));
-        block = results_.Take(max_rows);
-      }
-      if (end && results_.empty() && !block.error) block.end = true;
-      return block;
-    }
-    if (input_error_) return Block::Of(*std::exchange(input_error_, std::nullopt));
-    return Block::AtEnd();
+    return TakeMade(max_rows, end);
   }
 
  private:
+  Block TakeError() { return Block::Of(*std::exchange(input_error_, std::nullopt)); }
+
+  // What made_ has. `end`: nothing comes after it.
+  Block TakeMade(int64_t max_rows, bool end) {
+    const bool whole = made_.size() == 1 && made_[0].rows <= max_rows;
+    if (!whole) results_.Add(std::move(made_));
+    Block block = whole ? std::move(made_[0]) : results_.Take(max_rows);
+    if (end && results_.empty() && !block.error) block.end = true;
+    return block;
+  }
+
   PendingBlocks results_;
-  std::vector<Block> made_;           // kept for its memory
+  std::vector<Block> made_;           // of a call; kept for its memory
   Block rows_;                        // pulled, their results not made: a call was interrupted
   std::optional<Error> input_error_;  // after them
 };

@@ -37,10 +37,10 @@ class MapInLine final {
   bool idle() const { return calls_.idle(); }
   // Rows that the last Next has pulled.
   int64_t pulled() const { return pulled_; }
-  MonoTime ended_at() const { return ended_at_; }  // the last Next
+  MonoTime ended_at() const { return ended_at_; }  // the last Next that was timed
   int64_t grain() const { return grain_.rows(); }
 
-  // `info`: what is the same for all calls. `start`: now.
+  // `info`: what is the same for all calls. `start`: now, or 0 if it is not timed.
   Block Next(int64_t max_rows, CallInfo info, MonoTime start) {
     if (ended_) return Block::AtEnd();
     try {
@@ -49,38 +49,39 @@ class MapInLine final {
       ended_ = true;
       throw;
     }
+    return Make(max_rows, info, start);
+  }
+
+ private:
+  Block Make(int64_t max_rows, CallInfo& info, MonoTime start) {
     info.index = shared_.progress.index();
     pulled_ = 0;
     Block block = calls_.Next(max_rows, shared_.function, info, [&] {
       // A function of the user is called only for rows that were asked for: an error that waited
       // here would hold references to the caller's frames.
       const bool one = shared_.function.needs_lock();
-      SharedInput::Rows rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()), start);
+      Block rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()), start);
       info.index = shared_.progress.index();
-      pulled_ = rows.block.rows;
-      return std::move(rows.block);
+      pulled_ = rows.rows;
+      return rows;
     });
-    ended_at_ = NowNs();
-    grain_.Learn(pulled_, ended_at_ - start);
+    if (start != 0) {
+      ended_at_ = NowNs();
+      grain_.Learn(pulled_, ended_at_ - start);
+    }
     shared_.progress.Deliver(block.steps());
     return block;
   }
 
- private:
-  SharedInput::Rows Pull(int64_t most, MonoTime now) {
+  Block Pull(int64_t most, MonoTime now) {
     const auto token = shared_.input.Hold();  // the last thread that leaves may drop it
+    if (shared_.cancel.cancelled())           // the input may be gone
+      return Block::Of(Error(ErrorKind::kCancelled, ""));
     SharedInput::Rows rows;
-    if (shared_.cancel.cancelled()) {  // the input may be gone
-      rows.block = Block::Of(Error(ErrorKind::kCancelled, ""));
-      return rows;
-    }
     shared_.input.Pull(most, now, rows);
     if (rows.halted) throw std::bad_alloc();
-    MapPacket from;
-    from.position = rows.position;
-    from.state = std::move(rows.state);
-    shared_.progress.Take(from);
-    return rows;
+    shared_.progress.Take(rows.position, std::move(rows.state));
+    return std::move(rows.block);
   }
 
   const Shared shared_;

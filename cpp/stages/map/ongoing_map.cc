@@ -104,7 +104,7 @@ class OngoingMapIterator final : public BlockIterator {
         continue;
       }
       if (packet.end) ended_at_ = packet.number;
-      progress_.Take(packet);
+      progress_.Take(packet.position, std::move(packet.state));
       charge_ = std::move(packet.charge);
       pending_.Add(std::move(packet.results));
     }

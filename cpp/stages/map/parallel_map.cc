@@ -21,6 +21,7 @@
 #include "runtime/crew.h"
 #include "runtime/hand_over.h"
 #include "runtime/slot_ring.h"
+#include "runtime/timed_steps.h"
 #include "stages/map/call_turns.h"
 #include "stages/map/carried_map.h"
 #include "stages/map/map_in_line.h"
@@ -164,7 +165,7 @@ class ParallelMapIterator final : public BlockIterator {
       }
       if (!Leaves()) Recall(false);
       if (packet.end) ended_at_ = packet.number;
-      progress_.Take(packet);
+      progress_.Take(packet.position, std::move(packet.state));
       charge_ = std::move(packet.charge);
       pending_.Add(std::move(packet.results));
       if (in_turns_) Weigh(packet.rows, NowNs());
@@ -176,14 +177,19 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   Block NextInLine(int64_t max_rows) {
-    const MonoTime start = NowNs();
     const bool pulls = in_line_->idle();
-    if (pulls) hand_over_.Asked(start);
+    const bool timed = pulls && timing_.Due();
+    const MonoTime start = timed ? NowNs() : 0;
     Block block = in_line_->Next(max_rows, Info(0), start);
     tuned_.Delivered(block.steps());
-    if (!pulls) return block;
+    if (!timed) {
+      if (pulls) hand_over_.TookUntimed(in_line_->pulled());
+      return block;
+    }
     const MonoTime now = in_line_->ended_at();
-    tuned_.Called(now - start, now - start);
+    timing_.Took(now - start);
+    const int64_t ns = (now - start) * timing_.stands_for();
+    tuned_.Called(ns, ns);
     Count(in_line_->pulled(), now - start);
     Weigh(in_line_->pulled(), now);
     return block;
@@ -520,6 +526,7 @@ class ParallelMapIterator final : public BlockIterator {
   bool begun_ = false;     // the input
   bool borrowed_ = false;  // the consumer does the work for as long as that pays
   HandOver hand_over_;
+  TimedSteps<10'000, 8> timing_;  // of what the consumer makes
   TunedStage tuned_;
   std::optional<MapInLine> in_line_;
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };

@@ -60,11 +60,12 @@ class MapProgress final {
     steps = 0;
   }
   void Begin(SharedInput& input) { input.StartAt(-trail_.front_position(), trail_.front_blob()); }
-  // The steps of a packet are delivered next.
-  void Take(MapPacket& packet) {
-    if (packet.state) trail_.Add(packet.position, std::move(packet.state));
+  // The input's steps from `position` on are delivered next. `state`: of the input there, if there
+  // is one.
+  void Take(int64_t position, StateBlob state) {
+    if (state) trail_.Add(position, std::move(state));
     trail_.Thin();
-    delivered_.MoveTo(packet.position);
+    delivered_.MoveTo(position);
   }
   void Deliver(int64_t steps) {
     delivered_.Add(steps);

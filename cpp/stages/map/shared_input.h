@@ -53,7 +53,7 @@ class SharedInput final {
     if (token) input_.reset();
   }
 
-  // `now`: the time.
+  // `now`: the time, or 0 if the pull is not timed.
   void Pull(int64_t most, MonoTime now, Rows& pulled) {
     try {
       DoPull(most, now, pulled);
@@ -85,7 +85,7 @@ class SharedInput final {
     for (;;) {
       pulled.position = position_;
       pulled.state = nullptr;
-      if (!next_ && clock_.Due(now)) {
+      if (!next_ && now != 0 && clock_.Due(now)) {
         pulled.state = clock_.Take(*input_);
         now = NowNs();
       }
@@ -109,13 +109,14 @@ class SharedInput final {
     }
   }
 
-  // What came last time and was left, or what comes next. Gives the time after it.
+  // What came last time and was left, or what comes next. Gives the time after it, or 0 as it was.
   MonoTime PullBlock(int64_t most, MonoTime start, Rows& pulled) {
     if (next_) {
       pulled.block = *std::exchange(next_, std::nullopt);
       return start;
     }
     pulled.block = input_->NextBlock(most);
+    if (start == 0) return start;
     const MonoTime end = NowNs();
     const int64_t took = end - start;
     pulled.pull_ns += took;
@@ -128,6 +129,7 @@ class SharedInput final {
   MonoTime Join(int64_t most, MonoTime now, Rows& pulled) {
     Block& block = pulled.block;
     if (block.stacked() || block.rows >= most) return now;
+    if (now == 0) now = NowNs();
     auto bytes = static_cast<int64_t>(block.footprint());
     while (block.rows > 0 && block.rows < most && !block.last() && bytes < kTogetherBytes &&
            pulled.pull_ns < kTogetherNs) {

@@ -97,17 +97,7 @@ void Iterator::AddCall(int64_t ns, const Block& block) {
 
 // Functions of their own, each with one variable for its answer, which is then made in its caller.
 template <typename Answer, typename Call>
-Answer Iterator::Framed(Call call) {
-  const InStage here(stats_);
-  const bool traced = Trace::enabled();
-  if (!traced && !timing_.Due()) return Untimed<Answer>(call);
-  const int64_t start = NowNs();
-  if (Interrupted(start)) return AnswerOf<Answer>(Error(ErrorKind::kInterrupted, ""));
-  return Timed<Answer>(call, start, traced);
-}
-
-template <typename Answer, typename Call>
-Answer Iterator::Guarded(Call& call) {
+[[gnu::always_inline]] inline Answer Iterator::Guarded(Call& call) {
   try {
     return call();
   } catch (...) {
@@ -116,7 +106,7 @@ Answer Iterator::Guarded(Call& call) {
 }
 
 template <typename Answer, typename Call>
-Answer Iterator::Untimed(Call& call) {
+[[gnu::always_inline]] inline Answer Iterator::Untimed(Call& call) {
   Answer answer = Guarded<Answer>(call);
   Count(answer);
   return answer;
@@ -136,6 +126,16 @@ Answer Iterator::Timed(Call& call, int64_t start, bool traced) {
   if (!threads_add_busy_) AddCall(end - start, answer);
   Count(answer);
   return answer;
+}
+
+template <typename Answer, typename Call>
+[[gnu::always_inline]] inline Answer Iterator::Framed(Call call) {
+  const InStage here(stats_);
+  const bool traced = Trace::enabled();
+  if (!traced && !timing_.Due()) return Untimed<Answer>(call);
+  const int64_t start = NowNs();
+  if (Interrupted(start)) return AnswerOf<Answer>(Error(ErrorKind::kInterrupted, ""));
+  return Timed<Answer>(call, start, traced);
 }
 
 Step Iterator::Next() {

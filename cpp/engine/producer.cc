@@ -127,7 +127,8 @@ void Producer::Run() {
   input_.reset();
 }
 
-Block Producer::Pull(int64_t most, std::optional<MonoTime> start, Mark& mark) {
+[[gnu::always_inline]] inline Block Producer::Pull(int64_t most, std::optional<MonoTime> start,
+                                                   Mark& mark) {
   const bool exact = session_.unordered();
   mark.position = pulled_;
   const std::optional<Error> unprepared = restore_.Prepare(*input_);
@@ -203,7 +204,7 @@ bool Producer::PullsHere() {
          !halted_.load(std::memory_order_acquire);  // pairs with the release in Run
 }
 
-Block Producer::TakeHere(int64_t max_rows) {
+[[gnu::always_inline]] inline Block Producer::TakeHere(int64_t max_rows) {
   try {
     if (hand_over_.pays() || !StackCarriesInput()) session_.RequireStackHere(options_.stages);
   } catch (const Error& error) {  // a caller that goes on asking after an error finds the end
@@ -220,7 +221,7 @@ Block Producer::TakeHere(int64_t max_rows) {
 
 // Pulls no more rows at a time than a thread would make ahead, so that a function of the user is
 // not called earlier.
-Block Producer::PullHere(int64_t max_rows) {
+[[gnu::always_inline]] inline Block Producer::PullHere(int64_t max_rows) {
   const int64_t limit = options_.limit == kAutotune ? kMostAutotunedBuffer : options_.limit;
   const int64_t most = std::min(limit, max_rows);
   const bool timed = timing_.Due();

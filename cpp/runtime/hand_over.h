@@ -48,7 +48,7 @@ class HandOver final {
   double together_ = 0;  // rows of a take, in the window before
   int64_t rows_ = 0;
   MonoTime outside_ = 0;  // of takes, while it pays
-  int64_t made_ns_ = 0;  // at its beginning
+  int64_t made_ns_ = 0;   // at its beginning
   int64_t made_rows_ = 0;
   double cost_ = 0;  // ns of a take from a thread, beyond the longer side
   // With threads, ns of a row, and those of its making; 0: they were compared with those without.

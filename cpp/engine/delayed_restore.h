@@ -20,6 +20,8 @@ class DelayedRestore final {
     state_ = std::move(state);
   }
 
+  // Whether the iterator is where it was left.
+  bool done() const { return restored_ && to_discard_ == 0; }
   // Before each pull. After a transient error it goes on with the next call; after another one
   // there is nothing to pull.
   std::optional<Error> Prepare(Iterator& iterator) {

@@ -96,6 +96,8 @@ void Iterator::AddCall(int64_t ns, const Block& block) {
 }
 
 // Functions of their own, each with one variable for its answer, which is then made in its caller.
+// They are compiled as one: a processor predicts the returns of some 16 nested calls, and of stages
+// inside one another there are soon more.
 template <typename Answer, typename Call>
 [[gnu::always_inline]] inline Answer Iterator::Guarded(Call& call) {
   try {

@@ -132,7 +132,8 @@ void Producer::Run() {
   const bool exact = session_.unordered();
   mark.position = pulled_;
   const std::optional<Error> unprepared = restore_.Prepare(*input_);
-  if (!unprepared && !exact && start && clock_.Due(*start)) mark.state = clock_.Take(*input_);
+  // Where this side pulls, nothing is ahead of what was taken: VisitState saves what there is.
+  if (!unprepared && !exact && !in_line_ && clock_.Due(*start)) mark.state = clock_.Take(*input_);
   const int64_t rows = exact ? 1 : std::clamp<int64_t>(grain_.rows(), 1, most);
   Block block = unprepared ? Block::Of(*unprepared) : input_->NextBlock(rows);
   const std::optional<Error>& error = block.error;
@@ -204,9 +205,10 @@ bool Producer::PullsHere() {
          !halted_.load(std::memory_order_acquire);  // pairs with the release in Run
 }
 
-[[gnu::always_inline]] inline Block Producer::TakeHere(int64_t max_rows) {
+// Compiled as one function with PullHere and Pull, as the frame of Iterator is.
+[[gnu::always_inline]] inline Block Producer::TakeHere(int64_t max_rows, bool carries) {
   try {
-    if (hand_over_.pays() || !StackCarriesInput()) session_.RequireStackHere(options_.stages);
+    if (!carries) session_.RequireStackHere(options_.stages);
   } catch (const Error& error) {  // a caller that goes on asking after an error finds the end
     finished_ = true;
     return Block::Of(error);
@@ -229,7 +231,10 @@ bool Producer::PullsHere() {
   Mark mark;
   Block block = Pull(most, timed ? std::optional(start) : std::nullopt, mark);
   if (timed) timing_.Took(pulled_at_ - start);
-  if (ended_) input_.reset();  // as Run does
+  if (ended_) {
+    if (!mark.state) mark = {clock_.Take(*input_), pulled_};
+    input_.reset();  // as Run does
+  }
   Note(mark, block);
   if (options_.in_turns) {
     if (timed)
@@ -343,11 +348,16 @@ void Producer::Weigh(int64_t rows, MonoTime now) {
 
 void Producer::ReturnInput() {
   leave_.store(false, std::memory_order_relaxed);  // ordered by the start of the thread
+  in_line_ = false;                                // likewise
   try {
     StartThread();
-    in_line_ = false;
   } catch (const std::system_error&) {  // there is none now: pulled here, as where none pays
+    in_line_ = true;
   }
+}
+
+bool Producer::BorrowCarries() const {
+  return in_line_ && !hand_over_.pays() && StackCarriesInput();
 }
 
 bool Producer::StackCarriesInput() const { return StackCarries(StackUse::kRun, options_.stages); }
@@ -385,11 +395,12 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 
 Block Producer::Take(int64_t max_rows) {
   Start();
-  if (in_line_ && !hand_over_.pays() && !StackCarriesInput()) ReturnInput();
+  const bool carries = BorrowCarries();
+  if (in_line_ && !hand_over_.pays() && !carries) ReturnInput();
   if (!pending_.empty()) return TakePending(max_rows);
   if (came_rows_ > 0) used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
   if (finished_) return Block::AtEnd();
-  if (PullsHere()) return TakeHere(max_rows);
+  if (PullsHere()) return TakeHere(max_rows, carries);
   if (options_.in_turns) hand_over_.Asked(NowNs());
   return TakeReady(max_rows);
 }
@@ -402,7 +413,7 @@ Block Producer::TakeReady(int64_t max_rows) {
   }
   Packet packet;
   const WaitStatus status = Next(packet);
-  if (status == WaitStatus::kTimeout) return TakeHere(max_rows);
+  if (status == WaitStatus::kTimeout) return TakeHere(max_rows, BorrowCarries());
   if (status != WaitStatus::kReady) return Refusal(status);
   int64_t count = packet.block.rows;
   Note(packet.mark, packet.block);
@@ -432,7 +443,13 @@ Block Producer::TakePending(int64_t max_rows) {
   return block;
 }
 
-void Producer::VisitState(StateVisitor& visitor) { trail_.VisitState(visitor, delivered_); }
+void Producer::VisitState(StateVisitor& visitor) {
+  const bool here = in_line_ && input_ && delivered_ == pulled_ && restore_.done();
+  if (visitor.saving() && here && StackCarriesInput()) {
+    if (StateBlob blob = clock_.Take(*input_)) trail_.Add(delivered_, std::move(blob));
+  }
+  trail_.VisitState(visitor, delivered_);
+}
 
 std::optional<Error> Producer::Discard(int64_t& steps) {
   if (!started_) {  // the thread will pass over them where it starts

@@ -111,8 +111,8 @@ class Producer {
   void Push(Packet packet);
   // Whether this side is to pull what is taken next.
   bool PullsHere();
-  // What Take gives then.
-  Block TakeHere(int64_t max_rows);
+  // What Take gives then. `carries`: the stack is known to suffice.
+  Block TakeHere(int64_t max_rows, bool carries);
   Block PullHere(int64_t max_rows);
   bool Room();
   void StartThread();
@@ -137,6 +137,8 @@ class Producer {
   void ReturnInput();
   // Whether the thread that asks can pull it: another one may be next time.
   bool StackCarriesInput() const;
+  // The same, where this side pulls because a thread does not pay.
+  bool BorrowCarries() const;
   void Deliver(const Block& block);
   // Makes the buffer as large as the model says, and the memory budget allows.
   void Tune();
@@ -179,7 +181,7 @@ class Producer {
   MonoTime pulled_at_ = 0;  // the end of the last pull
   // The consumer's side.
   bool started_ = false;
-  bool in_line_ = false;  // there is no thread, and this side does its work
+  bool in_line_ = false;  // there is no thread, and this side does its work; a thread only reads it
   HandOver hand_over_;
   TimedSteps<10'000, 8> timing_;  // of what is pulled here
   // While tunes_: when rows came the last time, and how many. 0 once their use was measured.

@@ -8,8 +8,10 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kFirst = 16;          // takes before the first window
+constexpr int64_t kFirst = 8;           // takes before the first window
 constexpr int64_t kWindow = 32;         // takes
+constexpr int64_t kFew = 8;             // takes of a window in which a thread costs very much
+constexpr double kMuch = 2;             // times what there is without
 constexpr MonoTime kLeastNs = 300'000;  // of a window
 constexpr int64_t kMostNeeded = 256;    // windows
 constexpr double kWorth = 1.03;         // a smaller difference is none
@@ -46,25 +48,30 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
     if (takes_ >= kFirst) Restart(now, made_ns, made_rows);
     return false;
   }
-  if (takes_ < kWindow || now - began_ < kLeastNs) return false;
+  if (takes_ < kFew || now - began_ < kLeastNs) return false;
+  const int64_t made = made_rows - made_rows_;
+  const auto passed = static_cast<double>(now - began_);
+  // What has waited since before says nothing about what it takes to make more.
+  const double each =
+      made > 0 ? static_cast<double>(made_ns - made_ns_) / static_cast<double>(made) : 0;
+  const double making = each * static_cast<double>(rows_);
+  const bool costly =
+      pays_ && made > 0 && passed > kMuch * (making + static_cast<double>(outside_));
+  if (takes_ < kWindow && !costly) return false;
   // More and more rows come at a time: what handing over costs is not known yet.
   const double together = static_cast<double>(rows_) / static_cast<double>(takes_);
   if (pays_ && together > kGrows * std::exchange(together_, together)) {
     Restart(now, made_ns, made_rows);
     return false;
   }
-  const int64_t made = made_rows - made_rows_;
-  const auto passed = static_cast<double>(now - began_);
   const double row = passed / static_cast<double>(std::max<int64_t>(rows_, 1));
-  // What has waited since before says nothing about what it takes to make more.
   if (made > 0) {
-    const double each = static_cast<double>(made_ns - made_ns_) / static_cast<double>(made);
     if (pays_) {
       each_before_ = each;
     } else if (each_before_ > 0 && each > 0) {
       slowing_ = std::max(std::exchange(each_before_, 0) / each, 1.0);
     }
-    const bool change = Weigh(passed, each * static_cast<double>(rows_), makers);
+    const bool change = Weigh(passed, making, makers);
     agreed_ = change ? agreed_ + 1 : 0;
   }
   Restart(now, made_ns, made_rows);

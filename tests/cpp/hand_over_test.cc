@@ -48,6 +48,28 @@ TEST(HandOver_does_not_pay_where_a_side_is_quicker_than_a_wake_up) {
   }
 }
 
+TEST(HandOver_finds_soon_that_a_thread_costs_much_more_than_it_saves) {
+  Loop loop{3'000, 500, 50'000, {}};
+  loop.Run(40);
+  CHECK(!loop.hand_over.pays());
+}
+
+TEST(HandOver_counts_takes_that_were_not_timed) {
+  Loop loop{3'000, 500, 50'000, {}};
+  loop.Run(1'000);
+  CHECK(!loop.hand_over.pays());
+  loop.make = loop.use = 2'000'000;
+  for (int i = 0; i < 1'000 && !loop.hand_over.pays(); ++i) {  // one in four is timed
+    for (int untimed = 0; untimed < 3; ++untimed) {
+      loop.now += loop.make + loop.use;
+      loop.hand_over.TookUntimed(4);
+    }
+    loop.Run(1);
+  }
+  CHECK(loop.hand_over.pays());
+  CHECK_EQ(loop.changes, 2);
+}
+
 TEST(HandOver_lets_a_thread_be_where_the_difference_is_small) {
   Loop loop{10'000'000, 0, 50'000, {}};  // a hundredth of what there is to wait for
   loop.Run(1'000);
@@ -133,10 +155,10 @@ TEST(HandOver_waits_until_no_more_rows_come_at_a_time) {
   MonoTime now = 1;
   int64_t made = 0;
   for (int64_t rows = 1; rows < 1000; rows *= 2) {
-    for (int i = 0; i < 32; ++i) {  // the cost of a take is that of handing over
+    for (int i = 0; i < 8; ++i) {  // the cost of a take is that of handing over
       hand_over.Asked(now);
       made += rows;
-      CHECK(!hand_over.Took(now += 20'000, rows, 10 * made, made));
+      CHECK(!hand_over.Took(now += 40'000, rows, 10 * made, made));
       now += 100;
     }
   }

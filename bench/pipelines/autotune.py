@@ -18,7 +18,7 @@ import penstock as ps
 from bench.pipelines.measure import Figure, main
 from bench.spread import Spread
 
-SETTLING = 6.0  # seconds that AUTOTUNE is given
+SETTLING = 10.0  # seconds that AUTOTUNE is given: its first trials are judged by then
 WINDOW = 0.8  # seconds of a measurement
 STEADY = 30.0  # seconds in which moves are counted after that
 ROUNDS = 5  # of AUTOTUNE and the best fixed calls in turn

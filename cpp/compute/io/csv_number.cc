@@ -2,6 +2,7 @@
 #include "compute/io/csv_number.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -23,6 +24,87 @@ std::string_view Trimmed(std::string_view text) {
 
 bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 
+static_assert(std::endian::native == std::endian::little, "characters are taken as they lie");
+
+constexpr size_t kWord = sizeof(uint64_t);
+constexpr uint64_t kEach = 0x0101010101010101;  // times a byte: eight of it
+
+template <typename T>
+T Load(const char* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+// One to eight characters, the first one in the lowest byte, and zeros.
+uint64_t WordOf(std::string_view text) {
+  const char* at = text.data();
+  const size_t size = text.size();
+  // Two halves that may overlap: nothing is read beyond the text.
+  if (size >= 4) {
+    return Load<uint32_t>(at) | uint64_t{Load<uint32_t>(at + size - 4)} << 8 * (size - 4);
+  }
+  if (size >= 2) {
+    return Load<uint16_t>(at) | uint64_t{Load<uint16_t>(at + size - 2)} << 8 * (size - 2);
+  }
+  return static_cast<uint8_t>(*at);
+}
+
+// The number of `count` digits, one to eight, which are the lowest bytes; false if other characters
+// are among them. All at a time: pairs, then fours, then eights are put together.
+bool ReadDigits(uint64_t word, size_t count, uint64_t* digits) {
+  word <<= 8 * (kWord - count);
+  if (count < kWord) word |= kEach * '0' >> 8 * count;
+  const uint64_t high = word & kEach * 0xf0;
+  const uint64_t beyond = (word + kEach * 0x06) & kEach * 0xf0;
+  if ((high ^ kEach * 0x30) | (beyond ^ kEach * 0x30)) return false;
+  word = (word & kEach * 0x0f) * (1 + (uint64_t{10} << 8)) >> 8;
+  word = (word & 0x00ff00ff00ff00ff) * (1 + (uint64_t{100} << 16)) >> 16;
+  *digits = (word & 0x0000ffff0000ffff) * (1 + (uint64_t{10'000} << 32)) >> 32;
+  return true;
+}
+
+// Takes a point out of up to eight characters. Gives how many were before it; `size` if none.
+size_t TakePoint(uint64_t* word, size_t size) {
+  const uint64_t other = *word ^ kEach * '.';
+  const uint64_t points = (other - kEach) & ~other & kEach * 0x80;  // the lowest one is right
+  if (points == 0) return size;
+  const auto before = static_cast<size_t>(std::countr_zero(points)) / 8;
+  const uint64_t low = (uint64_t{1} << 8 * before) - 1;
+  *word = (*word & low) | (*word >> 8 & ~low);
+  return before;
+}
+
+// Digits with at most one point among them, and how many of them come after it. False for other
+// characters, and where there are more than a word has.
+bool ReadShort(std::string_view text, uint64_t* digits, size_t* decimals) {
+  if (text.empty() || text.size() > kWord) return false;
+  uint64_t word = WordOf(text);
+  const size_t before = TakePoint(&word, text.size());
+  const size_t count = text.size() - (before < text.size());
+  *decimals = count - before;
+  return count > 0 && ReadDigits(word, count, digits);
+}
+
+// The same where there are more.
+bool ReadLong(std::string_view text, uint64_t* digits, size_t* decimals) {
+  constexpr size_t kMostDigits = 18;  // of which uint64_t holds any
+  if (text.size() <= kWord || text.size() > kMostDigits) return false;
+  *digits = 0;
+  size_t point = text.size();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (IsDecimal(text[i])) {
+      *digits = *digits * 10 + static_cast<uint64_t>(text[i] - '0');
+    } else if (text[i] == '.' && point == text.size()) {
+      point = i;
+    } else {
+      return false;
+    }
+  }
+  *decimals = point == text.size() ? 0 : text.size() - point - 1;
+  return true;
+}
+
 // Digits with at most one point among them, where two numbers that T holds exactly give the nearest
 // to it, as a fraction: most numbers of files are such. False for all others, also for what is
 // none.
@@ -32,22 +114,11 @@ bool ReadShortDecimal(std::string_view text, T* value) {
                                 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17};
   constexpr size_t kMostDecimals = std::is_same_v<T, float> ? 10 : std::size(kPowers) - 1;
   constexpr uint64_t kMost = uint64_t{1} << std::numeric_limits<T>::digits;
-  constexpr size_t kMostDigits = 18;  // of which uint64_t holds any
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
-  if (text.empty() || text.size() > kMostDigits) return false;
   uint64_t digits = 0;
-  size_t point = text.size();
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (IsDecimal(text[i])) {
-      digits = digits * 10 + static_cast<uint64_t>(text[i] - '0');
-    } else if (text[i] == '.' && point == text.size() && text.size() > 1) {
-      point = i;
-    } else {
-      return false;
-    }
-  }
-  const size_t decimals = point == text.size() ? 0 : text.size() - point - 1;
+  size_t decimals = 0;
+  if (!ReadShort(text, &digits, &decimals) && !ReadLong(text, &digits, &decimals)) return false;
   if (digits > kMost || decimals > kMostDecimals) return false;
   const T size = static_cast<T>(digits) / static_cast<T>(kPowers[decimals]);
   *value = negative ? -size : size;
@@ -99,6 +170,16 @@ bool ReadFloat(std::string_view text, void* out) {
 template <typename T>
 bool ReadInteger(std::string_view text, void* out) {
   T value{};
+  const bool negative = text.starts_with('-');
+  const std::string_view unsigned_text = text.substr(negative);
+  uint64_t digits = 0;
+  if (!unsigned_text.empty() && unsigned_text.size() <= kWord &&
+      ReadDigits(WordOf(unsigned_text), unsigned_text.size(), &digits)) {
+    value = static_cast<T>(digits);  // any of eight digits is one
+    if (negative) value = -value;
+    std::memcpy(out, &value, sizeof(T));
+    return true;
+  }
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return false;
   std::memcpy(out, &value, sizeof(T));

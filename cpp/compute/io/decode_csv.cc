@@ -106,47 +106,48 @@ struct CsvColumn {
   Tensor otherwise;
 };
 
-// The values of a column over all lines.
-struct CsvValues {
-  std::vector<uint8_t> items;
-  std::string text;            // of strings, one after the other
-  std::vector<int64_t> spans;  // begin and end of each
-
-  void Reserve(size_t count, const CsvColumn& column) {
-    if (column.dtype.is_reference())
-      spans.reserve(2 * count);
-    else
-      items.reserve(count * column.dtype.itemsize);
+// The values of a column over all lines: one of each.
+class CsvValues {
+ public:
+  CsvValues(const CsvColumn& column, const Tensor& records) {
+    if (column.dtype.is_reference()) {
+      spans_.reserve(2 * static_cast<size_t>(records.elements()));
+    } else {
+      numbers_ = Tensor::Make(column.dtype, records.shape());
+      next_ = numbers_.mutable_data();
+    }
   }
 
   void Add(std::string_view field, const CsvColumn& column) {
     bool missing = field.data() == nullptr;
     if (column.dtype.is_reference()) {
-      spans.push_back(static_cast<int64_t>(text.size()));
-      text.append(missing ? column.otherwise.string() : field);
-      spans.push_back(static_cast<int64_t>(text.size()));
+      spans_.push_back(static_cast<int64_t>(text_.size()));
+      text_.append(missing ? column.otherwise.string() : field);
+      spans_.push_back(static_cast<int64_t>(text_.size()));
       return;
     }
-    items.resize(items.size() + column.dtype.itemsize);
-    uint8_t* to = items.data() + items.size() - column.dtype.itemsize;
     if (missing)
-      std::memcpy(to, column.otherwise.data(), column.dtype.itemsize);
-    else if (!ReadCsvNumber(field, column.dtype.code, to))
+      std::memcpy(next_, column.otherwise.data(), column.dtype.itemsize);
+    else if (!ReadCsvNumber(field, column.dtype.code, next_))
       throw Error(ErrorKind::kData, "'{}' is no {}", field, column.dtype.name());
+    next_ += column.dtype.itemsize;
   }
 
-  Tensor Take(const CsvColumn& column, const Shape& shape) const {
-    if (!column.dtype.is_reference()) {
-      Tensor out = Tensor::Make(column.dtype, shape);
-      if (!items.empty()) std::memcpy(out.mutable_data(), items.data(), items.size());
-      return out;
-    }
-    BufferRef bytes = Buffer::Allocate(text.size());
-    BufferRef places = Buffer::Allocate(spans.size() * sizeof(int64_t));
-    if (!text.empty()) std::memcpy(bytes->data(), text.data(), text.size());
-    if (!spans.empty()) std::memcpy(places->data(), spans.data(), spans.size() * sizeof(int64_t));
+  Tensor Take(const CsvColumn& column, const Shape& shape) {
+    if (!column.dtype.is_reference()) return std::move(numbers_);
+    BufferRef bytes = Buffer::Allocate(text_.size());
+    BufferRef places = Buffer::Allocate(spans_.size() * sizeof(int64_t));
+    if (!text_.empty()) std::memcpy(bytes->data(), text_.data(), text_.size());
+    if (!spans_.empty())
+      std::memcpy(places->data(), spans_.data(), spans_.size() * sizeof(int64_t));
     return Tensor::Packed(column.dtype.code, shape, std::move(places), std::move(bytes));
   }
+
+ private:
+  Tensor numbers_;
+  uint8_t* next_ = nullptr;     // of them
+  std::string text_;            // of strings, one after the other
+  std::vector<int64_t> spans_;  // begin and end of each
 };
 
 // Arguments: a table with a row (column of the line, required) for each output, and its defaults.
@@ -177,10 +178,8 @@ class DecodeCsv final : public Op {
       throw Error(ErrorKind::kType, "decode_csv: records must be bytes or str, got {}",
                   records.dtype().name());
     }
-    std::vector<CsvValues> values(columns_.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i].Reserve(static_cast<size_t>(records.elements()), columns_[i]);
-    }
+    std::vector<CsvValues> values;
+    for (const CsvColumn& column : columns_) values.emplace_back(column, records);
     std::vector<uint32_t> delimiters;
     for (int64_t i = 0; i < records.elements(); ++i) {
       try {

@@ -232,7 +232,7 @@ bool Producer::PullsHere() {
   Block block = Pull(most, timed ? std::optional(start) : std::nullopt, mark);
   if (timed) timing_.Took(pulled_at_ - start);
   if (ended_) {
-    if (!mark.state) mark = {clock_.Take(*input_), pulled_};
+    if (!mark.state && restore_.done()) mark = {clock_.Take(*input_), pulled_};
     input_.reset();  // as Run does
   }
   Note(mark, block);

@@ -106,10 +106,15 @@ struct CsvColumn {
   Tensor otherwise;
 };
 
-// The values of a column over all lines: one of each.
+// The values of a column over all lines: one of each. It stays where it is made: a scalar, which
+// that of a single line is, lies within its tensor.
 class CsvValues {
  public:
-  CsvValues(const CsvColumn& column, const Tensor& records) {
+  CsvValues() = default;
+  CsvValues(const CsvValues&) = delete;
+  CsvValues& operator=(const CsvValues&) = delete;
+
+  void Begin(const CsvColumn& column, const Tensor& records) {
     if (column.dtype.is_reference()) {
       spans_.reserve(2 * static_cast<size_t>(records.elements()));
     } else {
@@ -178,8 +183,8 @@ class DecodeCsv final : public Op {
       throw Error(ErrorKind::kType, "decode_csv: records must be bytes or str, got {}",
                   records.dtype().name());
     }
-    std::vector<CsvValues> values;
-    for (const CsvColumn& column : columns_) values.emplace_back(column, records);
+    std::vector<CsvValues> values(columns_.size());
+    for (size_t i = 0; i < values.size(); ++i) values[i].Begin(columns_[i], records);
     std::vector<uint32_t> delimiters;
     for (int64_t i = 0; i < records.elements(); ++i) {
       try {

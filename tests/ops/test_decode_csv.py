@@ -124,6 +124,16 @@ def test_wrong_columns_are_refused():
             ps.io.decode_csv("1,2", [0, 0], select_cols=columns)
 
 
+@pytest.mark.parametrize("columns", [1, 2, 3, 9, 40])
+def test_a_single_line_has_all_of_its_values(columns):
+    line = ",".join(str(i) for i in range(columns))
+    defaults = [np.int64, 0.0, 7, b""] * 10
+    values = ps.io.decode_csv(line, defaults[:columns])
+    assert [int(value) for value in values] == list(range(columns))
+    missing = ps.io.decode_csv("," * columns, [7] * (columns + 1))
+    assert [int(value) for value in missing] == [7] * (columns + 1)
+
+
 def test_columns_have_the_shape_of_the_records():
     found = ps.io.decode_csv(np.array([["1,2"], ["3,4"]], object), [0, b""])
     assert_same(found, [np.array([[1], [3]], np.int32), np.array([[b"2"], [b"4"]], object)])

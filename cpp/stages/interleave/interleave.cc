@@ -329,7 +329,8 @@ class InterleaveIterator final : public BlockIterator {
       again.position = at;
       auto* error = std::get_if<Error>(&step);
       again.error = error ? *error : Open(std::get<Element>(step), at, again.opened);
-      if (again.error && again.error->transient()) throw *again.error;
+      // One that had its turn was open.
+      if (again.error && (again.error->transient() || i < cycle)) throw *again.error;
     }
     PassTo(pulled);
     for (size_t i = 0; i < positions.size(); ++i) {

@@ -340,12 +340,20 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
                    measured.waiting * 100, (expected / measured.rate - 1) * 100));
 }
 
-// Twice as many calls of the stage that all wait for.
+// Twice as many calls of the stage that all wait for, or where that has all it may have, of the
+// busiest one that has not.
 Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
   if (time_ < explore_after_ || measured.waiting < kWaitsMuch || MemoryIsShort()) return widths;
   explore_after_ = time_ + kLongestPause;
-  const size_t slow = Slowest(-1);
-  int most = std::min(2 * widths[slow], gathered_.stages[slow].most);
+  const std::vector<StageWindow>& stages = gathered_.stages;
+  size_t slow = Slowest(-1);
+  const bool full = widths[slow] >= stages[slow].most;
+  for (size_t s = 0; full && s < stages.size(); ++s) {
+    const auto busy = [&](size_t of) { return stages[of].called / widths[of]; };
+    const bool better = widths[slow] >= stages[slow].most || busy(s) > busy(slow);
+    if (widths[s] < stages[s].most && better) slow = s;
+  }
+  int most = std::min(2 * widths[slow], stages[slow].most);
   if (gathered_.budget > 0) most = std::min(most, widths[slow] + gathered_.budget - Sum(widths));
   if (most <= widths[slow]) return widths;
   Widths wanted = widths;

@@ -143,6 +143,8 @@ class ParallelMapIterator final : public BlockIterator {
 
  private:
   using Packet = MapPacket;
+  // To ask for the processor time of a thread is a system call.
+  using CpuTiming = TimedSteps<2'000'000, 8>;
 
   Block NextResults(int64_t max_rows) {
     if (borrowed_ && in_line_->idle() && (hand_over_.pays() || !StackCarriesInput())) ReturnInput();
@@ -325,6 +327,7 @@ class ParallelMapIterator final : public BlockIterator {
   void Work(int number, Parking& parking) {
     Session::Serving serving(session_);
     Grain grain = Grain::Ahead(lane_).From(grain_.load(std::memory_order_relaxed));
+    CpuTiming cpu_timing;
     for (;;) {
       const InStage here(stats_);
       // A worker beyond the present width sleeps until it is wanted again.
@@ -346,7 +349,7 @@ class ParallelMapIterator final : public BlockIterator {
         CallTurns::Turn turn(turns_, [this] { return tuned_.width(); });
         if (turn.status() != WaitStatus::kReady) return;
         try {
-          Call(grain, packet, rows.block);
+          Call(grain, cpu_timing, packet, rows.block);
         } catch (const std::bad_alloc&) {  // for how many rows there are results is unknown
           packet = Packet();
           packet.halted = true;
@@ -361,9 +364,10 @@ class ParallelMapIterator final : public BlockIterator {
     }
   }
 
-  void Call(Grain& grain, Packet& packet, Block& rows) {
+  void Call(Grain& grain, CpuTiming& cpu_timing, Packet& packet, Block& rows) {
     const int64_t start = NowNs();
-    const int64_t cpu_start = tuned_.moves() ? ThreadCpuNs() : 0;
+    const bool times_cpu = tuned_.moves() && cpu_timing.Due();
+    const int64_t cpu_start = times_cpu ? ThreadCpuNs() : 0;
     std::optional<Error> error = std::exchange(rows.error, std::nullopt);
     packet.end = std::exchange(rows.end, false);
     int64_t count = rows.rows;
@@ -381,7 +385,11 @@ class ParallelMapIterator final : public BlockIterator {
     if (error) packet.results.push_back(Block::Of(*std::move(error)));
     const int64_t took = NowNs() - start;
     StageStats::Add(stats_->busy_ns, took);
-    if (tuned_.moves()) tuned_.Called(took, ThreadCpuNs() - cpu_start);
+    if (times_cpu) cpu_timing.Took(took);
+    if (tuned_.moves()) {
+      const int64_t cpu = times_cpu ? ThreadCpuNs() - cpu_start : 0;
+      tuned_.Called(took, cpu * cpu_timing.stands_for());
+    }
     grain.Learn(count, took);
     grain_.store(grain.rows(), std::memory_order_relaxed);  // a hint
     packet.rows = count;

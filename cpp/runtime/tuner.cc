@@ -340,8 +340,9 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
                    measured.waiting * 100, (expected / measured.rate - 1) * 100));
 }
 
-// Twice as many calls of the stage that all wait for, or where that has all it may have, of the
-// busiest one that has not.
+// Twice as many calls of the stage that all wait for. Where that has all it may have, several times
+// as many of the busiest one that has not: what that brings comes from waiting for each other less
+// often, which is seen only with many.
 Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
   if (time_ < explore_after_ || measured.waiting < kWaitsMuch || MemoryIsShort()) return widths;
   explore_after_ = time_ + kLongestPause;
@@ -353,7 +354,7 @@ Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
     const bool better = widths[slow] >= stages[slow].most || busy(s) > busy(slow);
     if (widths[s] < stages[s].most && better) slow = s;
   }
-  int most = std::min(2 * widths[slow], stages[slow].most);
+  int most = std::min((full ? kMostGrowth : 2) * widths[slow], stages[slow].most);
   if (gathered_.budget > 0) most = std::min(most, widths[slow] + gathered_.budget - Sum(widths));
   if (most <= widths[slow]) return widths;
   Widths wanted = widths;

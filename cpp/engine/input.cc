@@ -42,6 +42,7 @@ Block Input::NextRows(int64_t max_rows) {
   return Pull(max_rows);
 }
 
+// Compiled into both, as the frame of Iterator is.
 [[gnu::always_inline]] inline Block Input::Pull(int64_t max_rows) {
   Block block = iterator_->NextBlock(max_rows);
   position_ += block.steps();

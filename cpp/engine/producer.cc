@@ -200,11 +200,6 @@ bool Producer::Produce() {
   return true;
 }
 
-bool Producer::PullsHere() {
-  return in_line_ && ring_.empty() &&
-         !halted_.load(std::memory_order_acquire);  // pairs with the release in Run
-}
-
 // Compiled as one function with PullHere and Pull, as the frame of Iterator is.
 [[gnu::always_inline]] inline Block Producer::TakeHere(int64_t max_rows, bool carries) {
   try {
@@ -356,10 +351,6 @@ void Producer::ReturnInput() {
   }
 }
 
-bool Producer::BorrowCarries() const {
-  return in_line_ && !hand_over_.pays() && StackCarriesInput();
-}
-
 bool Producer::StackCarriesInput() const { return StackCarries(StackUse::kRun, options_.stages); }
 
 // Takes the next packet, or an error once the thread has halted; false when nothing is ready.
@@ -395,12 +386,15 @@ int64_t Producer::Join(Packet& packet, int64_t max_rows) {
 
 Block Producer::Take(int64_t max_rows) {
   Start();
-  const bool carries = BorrowCarries();
-  if (in_line_ && !hand_over_.pays() && !carries) ReturnInput();
+  const bool borrowed = in_line_ && !hand_over_.pays();
+  const bool carries = borrowed && StackCarriesInput();
+  if (borrowed && !carries) ReturnInput();
   if (!pending_.empty()) return TakePending(max_rows);
   if (came_rows_ > 0) used_.Add(NowNs() - came_at_, std::exchange(came_rows_, 0));
   if (finished_) return Block::AtEnd();
-  if (PullsHere()) return TakeHere(max_rows, carries);
+  const bool pulls = in_line_ && ring_.empty() &&
+                     !halted_.load(std::memory_order_acquire);  // pairs with the release in Run
+  if (pulls) return TakeHere(max_rows, carries);
   if (options_.in_turns) hand_over_.Asked(NowNs());
   return TakeReady(max_rows);
 }
@@ -413,7 +407,9 @@ Block Producer::TakeReady(int64_t max_rows) {
   }
   Packet packet;
   const WaitStatus status = Next(packet);
-  if (status == WaitStatus::kTimeout) return TakeHere(max_rows, BorrowCarries());
+  if (status == WaitStatus::kTimeout) {
+    return TakeHere(max_rows, !hand_over_.pays() && StackCarriesInput());
+  }
   if (status != WaitStatus::kReady) return Refusal(status);
   int64_t count = packet.block.rows;
   Note(packet.mark, packet.block);

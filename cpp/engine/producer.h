@@ -109,9 +109,7 @@ class Producer {
   // Of a pull that is timed.
   void Learn(int64_t rows, MonoTime start);
   void Push(Packet packet);
-  // Whether this side is to pull what is taken next.
-  bool PullsHere();
-  // What Take gives then. `carries`: the stack is known to suffice.
+  // What Take gives where this side pulls what is next. `carries`: the stack is known to suffice.
   Block TakeHere(int64_t max_rows, bool carries);
   Block PullHere(int64_t max_rows);
   bool Room();
@@ -137,8 +135,6 @@ class Producer {
   void ReturnInput();
   // Whether the thread that asks can pull it: another one may be next time.
   bool StackCarriesInput() const;
-  // The same, where this side pulls because a thread does not pay.
-  bool BorrowCarries() const;
   void Deliver(const Block& block);
   // Makes the buffer as large as the model says, and the memory budget allows.
   void Tune();

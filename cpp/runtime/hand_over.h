@@ -13,11 +13,12 @@ namespace penstock {
 // thread, the time that passes is compared with the sum of both sides' work, which is what it would
 // be without; and while there is none, with the longer of both and what handing over has cost. What
 // is not making is using then, so that quick takes need no look at the clock.
-// Times are summed over windows of takes, so one that is slow by chance decides nothing, and the
-// more often the answer has changed, the more windows must agree before it does again. Several
-// makers share the work of making, and slow each other down, so that their work says too much about
-// what one alone would need: where they gain far less than their number, the consumer tries it.
-// After a change to it, what it needs is compared with what passed before.
+// Times are summed over windows of takes, so one that is slow by chance decides nothing; a window
+// in which a thread costs several times what it saves is a short one. The more often the answer has
+// changed, the more windows must agree before it does again. Several makers share the work of
+// making, and slow each other down, so that their work says too much about what one alone would
+// need: where they gain far less than their number, the consumer tries it. After a change to it,
+// what it needs is compared with what passed before.
 //
 // Used by the consumer; what the maker has spent is told by it.
 class HandOver final {

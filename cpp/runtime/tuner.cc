@@ -346,19 +346,14 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
 Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
   if (time_ < explore_after_ || measured.waiting < kWaitsMuch || MemoryIsShort()) return widths;
   explore_after_ = time_ + kLongestPause;
-  const std::vector<StageWindow>& stages = gathered_.stages;
-  size_t slow = Slowest(-1);
-  const bool full = widths[slow] >= stages[slow].most;
-  for (size_t s = 0; full && s < stages.size(); ++s) {
-    const auto busy = [&](size_t of) { return stages[of].called / widths[of]; };
-    const bool better = widths[slow] >= stages[slow].most || busy(s) > busy(slow);
-    if (widths[s] < stages[s].most && better) slow = s;
-  }
-  int most = std::min((full ? kMostGrowth : 2) * widths[slow], stages[slow].most);
-  if (gathered_.budget > 0) most = std::min(most, widths[slow] + gathered_.budget - Sum(widths));
-  if (most <= widths[slow]) return widths;
+  size_t stage = Slowest(-1);
+  const bool full = widths[stage] >= gathered_.stages[stage].most;
+  if (full) stage = BusiestWithRoom(widths).value_or(stage);
+  int most = std::min((full ? kMostGrowth : 2) * widths[stage], gathered_.stages[stage].most);
+  if (gathered_.budget > 0) most = std::min(most, widths[stage] + gathered_.budget - Sum(widths));
+  if (most <= widths[stage]) return widths;
   Widths wanted = widths;
-  wanted[slow] = most;
+  wanted[stage] = most;
   trial_ = Trial::kMore;
   before_ = widths;
   rate_before_ = expected_ = measured.rate;
@@ -399,6 +394,19 @@ size_t Tuner::Slowest(int consumer) const {
   }
   const auto mostly = [&](size_t s) { return WaitFor(static_cast<int>(s)) > stages[s].waited / 2; };
   return mostly(slowest) ? Slowest(static_cast<int>(slowest)) : slowest;
+}
+
+// The stage whose calls are busiest, of those that may have more.
+std::optional<size_t> Tuner::BusiestWithRoom(const Widths& widths) const {
+  std::optional<size_t> busiest;
+  double most = 0;
+  for (size_t s = 0; s < widths.size(); ++s) {
+    const double busy = gathered_.stages[s].called / widths[s];
+    if (widths[s] >= gathered_.stages[s].most || (busiest && busy <= most)) continue;
+    busiest = s;
+    most = busy;
+  }
+  return busiest;
 }
 
 // The work had seemed to be other, and a trial has brought nothing: more is asked for next time.

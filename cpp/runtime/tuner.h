@@ -1,6 +1,7 @@
 // The controller that moves the widths of all stages of a run, by the model of the pipeline.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,7 @@ class Tuner final {
   Measured Measure() const;
   double WaitFor(int consumer) const;
   size_t Slowest(int consumer) const;
+  std::optional<size_t> BusiestWithRoom(const Widths& widths) const;
   double Rate(const Measured& measured, const Widths& widths) const;
   Widths Plan(const Measured& measured) const;
   bool MemoryIsShort() const;

@@ -58,15 +58,19 @@ TEST(HandOver_counts_takes_that_were_not_timed) {
   Loop loop{3'000, 500, 50'000, {}};
   loop.Run(1'000);
   CHECK(!loop.hand_over.pays());
-  loop.make = loop.use = 2'000'000;
-  for (int i = 0; i < 1'000 && !loop.hand_over.pays(); ++i) {  // one in four is timed
-    for (int untimed = 0; untimed < 3; ++untimed) {
-      loop.now += loop.make + loop.use;
-      loop.hand_over.TookUntimed(4);
+  loop.make = 2'000'000;
+  for (const int64_t use : {500, 2'000'000}) {
+    loop.use = use;
+    for (int i = 0; i < 1'000 && !loop.hand_over.pays(); ++i) {  // one in four is timed
+      for (int untimed = 0; untimed < 3; ++untimed) {
+        loop.now += loop.make + loop.use;
+        loop.hand_over.TookUntimed(4);
+      }
+      loop.Run(1);
     }
-    loop.Run(1);
+    // If the rows of the others were not counted, their making would pass for use.
+    CHECK_EQ(loop.hand_over.pays(), use > 500);
   }
-  CHECK(loop.hand_over.pays());
   CHECK_EQ(loop.changes, 2);
 }
 

@@ -103,6 +103,37 @@ TEST(Tuner_tries_more_once_where_the_model_expects_nothing) {
   }
 }
 
+// All calls that the first stage may have wait. Those of the second are half idle, and yet more of
+// them are faster: they wait for each other less often.
+TEST(Tuner_tries_more_of_another_stage_where_the_slowest_has_all_it_may_have) {
+  for (const double gain : {0.0, 0.1}) {
+    Tuner tuner;
+    std::vector<int> widths{64, 2};
+    for (int i = 0; i < 400; ++i) {
+      const double seconds = 0.5;
+      StageWindow first, second;
+      first.consumer = 1;
+      first.width = widths[0];
+      second.width = widths[1];
+      first.most = second.most = 64;
+      first.delivered = second.delivered = 1000 * (widths[1] >= 8 ? 1 + gain : 1) * seconds;
+      first.called = widths[0] * seconds;
+      second.called = 0.5 * widths[1] * seconds;
+      first.waited = second.waited = 0.9 * seconds;
+      widths = tuner.Decide({.seconds = seconds,
+                             .processors = 2,
+                             .elsewhere = 0,
+                             .budget = 0,
+                             .stages = {first, second}});
+    }
+    CHECK_EQ(widths[0], 64);
+    CHECK_EQ(widths[1], gain > 0 ? 8 : 2);
+    CHECK_EQ(tuner.log()[0].old_value, 2);
+    CHECK_EQ(tuner.log()[0].new_value, 8);
+    CHECK(tuner.log()[0].reason.find("the consumer waits 90.0 %: tried, though") == 0);
+  }
+}
+
 TEST(Tuner_lowers_when_fewer_suffice_and_not_below_the_need) {
   Tuner tuner;
   const int width = Drive(tuner, {0.1, 64, 0.025}, 24, 400);  // needs 4

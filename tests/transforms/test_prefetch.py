@@ -68,6 +68,23 @@ def test_as_many_elements_are_made_ahead_as_were_asked_for(size):
         assert len(count) <= size + 2
 
 
+def test_a_state_taken_where_the_consumer_pulls_makes_nothing_again():
+    ds = ps.Dataset.range(10_000).map(ps.native(lambda x: x + 1)).prefetch(2)
+    _core.change_sides(1_000)
+    try:
+        with iter(ds) as it:
+            for _ in range(1_500):  # of which the last hundreds come without a thread
+                next(it)
+            state = it.get_state()
+    finally:
+        _core.change_sides(0)
+    with iter(ds) as resumed:
+        resumed.set_state(state)
+        assert next(resumed) == 1_501
+        (made,) = (stage["elements"] for stage in resumed.stats() if stage["kind"] == "map")
+        assert made < 100
+
+
 @pytest.mark.parametrize("size", [-2, -100])
 def test_a_negative_size_is_refused(size):
     with pytest.raises(ValueError, match="prefetch: buffer_size must be >= 0"):

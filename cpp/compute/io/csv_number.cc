@@ -77,7 +77,7 @@ size_t TakePoint(uint64_t* word, size_t size) {
 
 // Digits with at most one point among them, and how many of them come after it. False for other
 // characters, and where there are more than a word has.
-bool ReadShort(std::string_view text, uint64_t* digits, size_t* decimals) {
+bool ReadWord(std::string_view text, uint64_t* digits, size_t* decimals) {
   if (text.empty() || text.size() > kWord) return false;
   uint64_t word = WordOf(text);
   const size_t before = TakePoint(&word, text.size());
@@ -86,8 +86,8 @@ bool ReadShort(std::string_view text, uint64_t* digits, size_t* decimals) {
   return count > 0 && ReadDigits(word, count, digits);
 }
 
-// The same where there are more.
-bool ReadLong(std::string_view text, uint64_t* digits, size_t* decimals) {
+// The same, one character after the other, where there are more than a word has.
+bool ReadOneByOne(std::string_view text, uint64_t* digits, size_t* decimals) {
   constexpr size_t kMostDigits = 18;  // of which uint64_t holds any
   if (text.size() <= kWord || text.size() > kMostDigits) return false;
   *digits = 0;
@@ -118,7 +118,7 @@ bool ReadShortDecimal(std::string_view text, T* value) {
   if (negative) text.remove_prefix(1);
   uint64_t digits = 0;
   size_t decimals = 0;
-  if (!ReadShort(text, &digits, &decimals) && !ReadLong(text, &digits, &decimals)) return false;
+  if (!ReadWord(text, &digits, &decimals) && !ReadOneByOne(text, &digits, &decimals)) return false;
   if (digits > kMost || decimals > kMostDecimals) return false;
   const T size = static_cast<T>(digits) / static_cast<T>(kPowers[decimals]);
   *value = negative ? -size : size;

@@ -329,7 +329,7 @@ class InterleaveIterator final : public BlockIterator {
       again.position = at;
       auto* error = std::get_if<Error>(&step);
       again.error = error ? *error : Open(std::get<Element>(step), at, again.opened);
-      // One that had its turn was open.
+      // A turn has a position only while its dataset is open.
       if (again.error && (again.error->transient() || i < cycle)) throw *again.error;
     }
     PassTo(pulled);

@@ -143,7 +143,8 @@ class ParallelMapIterator final : public BlockIterator {
 
  private:
   using Packet = MapPacket;
-  // To ask for the processor time of a thread is a system call.
+  // To ask for the processor time of a thread is a system call, which is not made for each quick
+  // call of the function.
   using CpuTiming = TimedSteps<2'000'000, 8>;
 
   Block NextResults(int64_t max_rows) {

@@ -27,7 +27,7 @@ size_t RingSize(int64_t limit) {
 }
 
 // What a take gives whose wait has ended before there was something.
-Block Refusal(WaitStatus status) {
+Block EndOfWait(WaitStatus status) {
   return Block::Of(Error(
       status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled, ""));
 }
@@ -210,7 +210,7 @@ bool Producer::Produce() {
   }
   if (options_.permits) {
     const WaitStatus status = options_.permits->Acquire(cancel_);
-    if (status != WaitStatus::kReady) return Refusal(status);
+    if (status != WaitStatus::kReady) return EndOfWait(status);
   }
   const Permits::Held held(options_.permits.get());
   return PullHere(max_rows);
@@ -410,7 +410,7 @@ Block Producer::TakeReady(int64_t max_rows) {
   if (status == WaitStatus::kTimeout) {
     return TakeHere(max_rows, !hand_over_.pays() && StackCarriesInput());
   }
-  if (status != WaitStatus::kReady) return Refusal(status);
+  if (status != WaitStatus::kReady) return EndOfWait(status);
   int64_t count = packet.block.rows;
   Note(packet.mark, packet.block);
   // Nearly always the whole packet is taken. An error after the last row does not fit into one

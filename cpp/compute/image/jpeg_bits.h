@@ -14,6 +14,15 @@ class JpegBits {
   JpegBits() = default;
   JpegBits(const uint8_t* begin, const uint8_t* end) : next_(begin), end_(end) { FindPlain(); }
 
+  // Of bytes without stuffed zeros and markers. Eight more can be read after them.
+  static JpegBits OfPlain(const uint8_t* begin, const uint8_t* end) {
+    JpegBits bits;
+    bits.next_ = begin;
+    bits.plain_ = end + 8;
+    bits.end_ = end;
+    return bits;
+  }
+
   // Makes at least 56 bits ready. After the last ones before a marker come zeros.
   void Refill() {
     if (plain_ - next_ < 8) [[unlikely]] {
@@ -27,6 +36,8 @@ class JpegBits {
   }
   // The next bits, at most 32 and at least 1.
   uint32_t Peek(int count) const { return static_cast<uint32_t>(bits_ >> (64 - count)); }
+  // The same, or none.
+  uint32_t PeekSome(int count) const { return static_cast<uint32_t>(bits_ >> 1 >> (63 - count)); }
   void Take(uint32_t count) {
     bits_ <<= count;
     count_ -= static_cast<int>(count);

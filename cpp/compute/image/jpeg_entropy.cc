@@ -10,6 +10,7 @@
 
 #include "compute/image/jpeg_bits.h"
 #include "compute/image/jpeg_huffman.h"
+#include "compute/image/jpeg_walk.h"
 
 namespace penstock {
 namespace {
@@ -24,6 +25,8 @@ constexpr int kMostOfDc = 16 + 15;  // bits of a code, and of its value
 static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
 // Tables to walk over what is not wanted take as long to fill as they save in about as many MCUs.
 constexpr int kMcusBeforeWalk = 2048;
+// For each walker, so that they meet in small images, and the smallest has several turns.
+size_t FewBytes(size_t bytes) { return std::max<size_t>(bytes / 8, 64); }
 
 class EntropyMcus final : public DecodedMcus {
  public:
@@ -40,6 +43,10 @@ class EntropyMcus final : public DecodedMcus {
         walked_(always ? kMcusBeforeWalk - 1 : 0) {
     for (int i = 0; i < info->comps_in_scan; ++i) FillTables(*info, i);
     dc_alone_ = std::ranges::any_of(blocks_, &Block::dc_alone);
+    const size_t mcus = size_t{info->MCUs_per_row} * info->MCU_rows_in_scan;
+    if (dc_alone_ && !index_ && restart_interval_ == 0 && (always || mcus >= kMcusBeforeWalk)) {
+      WalkAhead(*info, always ? FewBytes(info->src->bytes_in_buffer) : JpegWalk::kShare);
+    }
     decode_mcu = OnMcu;
     SetMcuDecoder(info, this);
   }
@@ -51,6 +58,10 @@ class EntropyMcus final : public DecodedMcus {
     const HuffmanTable* dc;
     const HuffmanTable* ac;
     const WalkTable* walk = nullptr;  // over those of `ac`, once there is reason to have it
+  };
+
+  struct Walks {
+    WalkTable dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
   };
 
   static boolean OnMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
@@ -65,17 +76,29 @@ class EntropyMcus final : public DecodedMcus {
     auto& ac = ac_tables_[component.ac_tbl_no];
     if (!ac) FillAcTable(*info.ac_huff_tbl_ptrs[component.ac_tbl_no], *(ac = NewTable()));
     tables_[static_cast<size_t>(number)] = {dc.get(), ac.get()};
-    ac_numbers_[static_cast<size_t>(number)] = static_cast<size_t>(component.ac_tbl_no);
   }
   void FillWalkTables(const jpeg_decompress_struct& info) {
-    for (size_t i = 0; i < tables_.size() && tables_[i].ac; ++i) {
-      auto& walk = walk_tables_[ac_numbers_[i]];
-      if (!walk) {
-        walk = std::make_unique_for_overwrite<WalkTable>();
-        FillWalkTable(*info.ac_huff_tbl_ptrs[ac_numbers_[i]], *walk);
-      }
-      tables_[i].walk = walk.get();
+    walks_ = std::make_unique_for_overwrite<Walks>();
+    for (size_t i = 0; i < NUM_HUFF_TBLS; ++i) {
+      if (ac_tables_[i]) FillAcWalkTable(*info.ac_huff_tbl_ptrs[i], walks_->ac[i]);
     }
+    for (int i = 0; i < info.comps_in_scan; ++i) {
+      tables_[static_cast<size_t>(i)].walk = &walks_->ac[info.cur_comp_info[i]->ac_tbl_no];
+    }
+  }
+  void WalkAhead(const jpeg_decompress_struct& info, size_t share) {
+    FillWalkTables(info);
+    for (size_t i = 0; i < NUM_HUFF_TBLS; ++i) {
+      if (dc_tables_[i]) FillDcWalkTable(*info.dc_huff_tbl_ptrs[i], walks_->dc[i]);
+    }
+    std::vector<JpegWalk::Block> blocks;
+    for (int i = 0; i < block_count_; ++i) {
+      const int component = blocks_[static_cast<size_t>(i)].component;
+      const Tables& tables = tables_[static_cast<size_t>(component)];
+      const WalkTable& dc_walk = walks_->dc[info.cur_comp_info[component]->dc_tbl_no];
+      blocks.push_back({tables.dc, tables.ac, &dc_walk, tables.walk});
+    }
+    ahead_ = std::make_unique<JpegWalk>(data_, end_, blocks, share);
   }
   static std::unique_ptr<HuffmanTable> NewTable() {
     return std::make_unique_for_overwrite<HuffmanTable>();
@@ -102,13 +125,17 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
+  void GoTo(size_t bit) {
+    bits_ = JpegBits(data_ + bit / 8, end_);
+    bits_.Refill();
+    bits_.Take(static_cast<uint32_t>(bit % 8));
+  }
+
   bool JumpTo(size_t mcu) {
     const JpegPoint point =
         index_.At(static_cast<JDIMENSION>(mcu / columns_), static_cast<JDIMENSION>(mcu % columns_));
     if (point.bit / 8 > static_cast<size_t>(end_ - data_)) return false;
-    bits_ = JpegBits(data_ + point.bit / 8, end_);
-    bits_.Refill();
-    bits_.Take(static_cast<uint32_t>(point.bit % 8));
+    GoTo(point.bit);
     dc_ = point.dc;
     decoded_ = mcu;
     if (restart_interval_ == 0) return true;
@@ -120,6 +147,14 @@ class EntropyMcus final : public DecodedMcus {
   }
 
   bool DecodeMcu(const jpeg_decompress_struct& info, JBLOCKROW* blocks, bool wanted) {
+    if (ahead_) {
+      if (const uint32_t* positions = ahead_->NextMcu()) {
+        ++decoded_;
+        return DecodeFoundBlocks(positions, blocks, wanted);
+      }
+      GoTo(ahead_->Next());
+      ahead_.reset();
+    }
     if (restart_interval_ > 0) {
       if (to_restart_ == 0 && !Restart()) return false;
       --to_restart_;
@@ -135,9 +170,10 @@ class EntropyMcus final : public DecodedMcus {
   // What is decoded: each has functions of its own, called at one place, so that they become part
   // of their callers and the bits stay in registers.
   enum class Part : uint8_t {
-    kAll,   // all coefficients of MCUs
-    kSome,  // those that are wanted; the others are walked over
-    kRest,  // of a block
+    kAll,    // all coefficients of MCUs
+    kSome,   // those that are wanted; the others are walked over
+    kFound,  // what is wanted of an MCU whose blocks were found
+    kRest,   // of a block
   };
 
   template <Part kPart>
@@ -162,6 +198,24 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
+  // At each a block begins. Blocks do not depend on each other then: a processor decodes several
+  // at once.
+  bool DecodeFoundBlocks(const uint32_t* positions, JBLOCKROW* blocks, bool wanted) {
+    bool sound = true;
+    for (int i = 0; i < block_count_; ++i, positions += JpegWalk::kStepsOfBlock) {
+      const Block& block = blocks_[static_cast<size_t>(i)];
+      const auto component = static_cast<size_t>(block.component);
+      const bool kept = wanted && block.wanted;
+      JCOEF* out = kept ? *blocks[i] : unwanted_;
+      JpegBits bits = ahead_->BitsAt(*positions);
+      sound &= DecodeFoundDc(bits, *tables_[component].dc, out, dc_[component]);
+      if (kept && !block.dc_alone) {
+        sound = sound && DecodeAc<Part::kFound>(bits, *tables_[component].ac, out, 1);
+      }
+    }
+    return sound;
+  }
+
   bool Restart() {
     if (!bits_.Restart(static_cast<uint8_t>(JPEG_RST0 + restarts_ % 8))) return false;
     ++restarts_;
@@ -182,6 +236,24 @@ class EntropyMcus final : public DecodedMcus {
       if (size < 0) return false;
       difference = TakeValue(bits, size);
     }
+    return StoreDc(difference, out, last_dc);
+  }
+
+  // The same where nothing is known to be likely, and nothing waits for how many bits it has.
+  static bool DecodeFoundDc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, int& last_dc) {
+    const HuffmanEntry entry = table.entries[bits.Peek(kLookupBits)];
+    bits.Take(entry & kEntryLength);
+    const int longer = -static_cast<int>(ZerosOf(entry) == kLonger);
+    int size = ValueOf(entry) & longer;
+    if (longer && (entry & kEntryLength) == 0) [[unlikely]] {
+      size = SymbolOf(bits, table, entry);
+      if (size < 0) return false;
+    }
+    const int value = TakeValue(bits, size);
+    return StoreDc((ValueOf(entry) & ~longer) | (value & longer), out, last_dc);
+  }
+
+  static bool StoreDc(int difference, JCOEF* out, int& last_dc) {
     last_dc += difference;
     out[0] = static_cast<JCOEF>(last_dc);
     return last_dc == out[0];
@@ -223,7 +295,7 @@ class EntropyMcus final : public DecodedMcus {
         const WalkEntry walk = tables.walk->entries[bits.Peek(kWalkBits)];
         const uint32_t after = k + CoefficientsOf(walk);
         // Where the last coefficient of all is among them, codes after it are of the next block.
-        if (after >= DCTSIZE2 || (walk & kWalkLength) == 0) [[unlikely]] {
+        if (after >= DCTSIZE2) [[unlikely]] {
           const Rest rest = DecodeRest(bits, *tables.ac, unwanted, k);
           bits = rest.bits;
           return rest.sound;
@@ -269,18 +341,13 @@ class EntropyMcus final : public DecodedMcus {
   // The symbol of an entry that is kLonger; negative: no code.
   static int SymbolOf(JpegBits& bits, const HuffmanTable& table, HuffmanEntry entry) {
     if (entry & kEntryLength) return ValueOf(entry);
-    const uint32_t code = bits.Peek(16);
-    for (int length = kLookupBits + 1; length <= 16; ++length) {
-      if (code >= table.limits[length]) continue;
-      bits.Take(static_cast<uint32_t>(length));
-      return table.symbols[table.places[length] + static_cast<int>(code >> (16 - length))];
-    }
-    return -1;
+    const HuffmanCode code = CodeIn(bits.Peek(16), table, kLookupBits + 1);
+    bits.Take(static_cast<uint32_t>(code.length));
+    return code.length > 0 ? code.symbol : -1;
   }
 
   static int TakeValue(JpegBits& bits, int size) {
-    if (size == 0) return 0;
-    const int value = ExtendedValue(bits.Peek(size), size);
+    const int value = ExtendedValue(bits.PeekSome(size), size);
     bits.Take(static_cast<uint32_t>(size));
     return value;
   }
@@ -305,10 +372,10 @@ class EntropyMcus final : public DecodedMcus {
   size_t decoded_ = 0;   // MCUs up to the one at which `bits_` are
   std::array<Tables, MAX_COMPS_IN_SCAN> tables_{};
   std::array<std::unique_ptr<HuffmanTable>, NUM_HUFF_TBLS> dc_tables_, ac_tables_;
-  std::array<size_t, MAX_COMPS_IN_SCAN> ac_numbers_{};  // which of them a component has
-  std::array<std::unique_ptr<WalkTable>, NUM_HUFF_TBLS> walk_tables_;
-  bool dc_alone_ = false;  // some blocks become one pixel
-  int walked_;             // MCUs of which not all is wanted
+  std::unique_ptr<Walks> walks_;
+  std::unique_ptr<JpegWalk> ahead_;  // as long as it finds blocks
+  bool dc_alone_ = false;            // some blocks become one pixel
+  int walked_;                       // MCUs of which not all is wanted
 };
 
 #endif

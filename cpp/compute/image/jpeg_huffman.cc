@@ -33,7 +33,7 @@ void FillValues(HuffmanTable& table, const ShortCode& prefix, int size, uint32_t
   const int length = prefix.length + size, both = length + end.length;
   for (uint32_t bits = 0; bits < 1u << size; ++bits) {
     const uint32_t code = prefix.code << size | bits;
-    const int value = size == 0 ? 0 : ExtendedValue(bits, size);
+    const int value = ExtendedValue(bits, size);
     FillPrefix(table, code, length, EntryOf(length, zeros, value));
     if (end.length > 0 && both <= kLookupBits) {
       FillPrefix(table, code << end.length | end.code, both, EntryOf(both, zeros, value) | kLast);
@@ -41,7 +41,8 @@ void FillValues(HuffmanTable& table, const ShortCode& prefix, int size, uint32_t
   }
 }
 
-// Calls fill(code, symbol) for every code of at most kLookupBits bits, and notes the longer ones.
+// Calls fill(code, symbol) for every code of at most kLookupBits bits, and notes where those of
+// each length are.
 template <typename Fill>
 void WalkCodes(const JHUFF_TBL& codes, HuffmanTable& table, Fill fill) {
   std::memcpy(table.symbols, codes.huffval, sizeof(table.symbols));
@@ -79,18 +80,35 @@ ShortCode CodeOfEndOfBlock(const JHUFF_TBL& codes) {
   return end;
 }
 
-struct WalkCode {
-  uint8_t length = 0;  // 0: it is longer than what is looked at
-  uint8_t symbol = 0;
-};
-using FirstCodes = std::array<WalkCode, 1 << kWalkBits>;
+// Of all kWalkBits bits, the code that they begin with; 0 as its length: it is longer than those.
+struct FirstCodes {
+  struct Code {
+    uint8_t length = 0;
+    uint8_t symbol = 0;
+  };
 
-// What the codes in `bits`, kWalkBits of them, lead over.
-WalkEntry WalkOf(const FirstCodes& codes, uint32_t bits) {
+  explicit FirstCodes(const JHUFF_TBL& table) {
+    ForEachCode(table, kWalkBits, [&](const ShortCode& code, uint8_t symbol) {
+      const int rest = kWalkBits - code.length;
+      std::fill_n(codes.begin() + (code.code << rest), size_t{1} << rest,
+                  Code{static_cast<uint8_t>(code.length), symbol});
+    });
+  }
+
+  std::array<Code, 1 << kWalkBits> codes{};
+};
+
+WalkEntry WalkEntryOf(uint32_t length, uint32_t ends, uint32_t coefficients) {
+  return static_cast<WalkEntry>(coefficients << 6 | ends | length);
+}
+constexpr WalkEntry kNoWalk = kWalkNone << 6;
+
+// What the AC codes in `bits`, kWalkBits of them, lead over.
+WalkEntry WalkOver(const FirstCodes& first, uint32_t bits) {
   uint32_t taken = 0, coefficients = 0, end = 0;
   while (taken < kWalkBits) {
     // After the bits that are known come zeros, which no whole code is of.
-    const WalkCode code = codes[bits << taken & ((1u << kWalkBits) - 1)];
+    const auto code = first.codes[bits << taken & ((1u << kWalkBits) - 1)];
     if (code.length == 0 || taken + code.length > kWalkBits) break;
     const uint32_t zeros = code.symbol >> 4, size = code.symbol & 15;
     if (size == 0 && zeros < 15) {
@@ -102,7 +120,7 @@ WalkEntry WalkOf(const FirstCodes& codes, uint32_t bits) {
     taken += code.length + size;
     coefficients += zeros + 1;
   }
-  return static_cast<WalkEntry>(coefficients << 7 | end | taken);
+  return taken == 0 ? kNoWalk : WalkEntryOf(taken, end, coefficients);
 }
 
 }  // namespace
@@ -134,14 +152,21 @@ void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table) {
   });
 }
 
-void FillWalkTable(const JHUFF_TBL& codes, WalkTable& table) {
-  FirstCodes first{};
-  ForEachCode(codes, kWalkBits, [&](const ShortCode& code, uint8_t symbol) {
-    const int rest = kWalkBits - code.length;
-    std::fill_n(first.begin() + (code.code << rest), size_t{1} << rest,
-                WalkCode{static_cast<uint8_t>(code.length), symbol});
-  });
-  for (uint32_t bits = 0; bits < 1u << kWalkBits; ++bits) table.entries[bits] = WalkOf(first, bits);
+void FillDcWalkTable(const JHUFF_TBL& codes, WalkTable& table) {
+  const FirstCodes first(codes);
+  for (uint32_t bits = 0; bits < 1u << kWalkBits; ++bits) {
+    const auto code = first.codes[bits];
+    const auto length = uint32_t{code.length} + code.symbol;
+    const bool none = code.length == 0 || length > kWalkMost;
+    table.entries[bits] = none ? kNoWalk : WalkEntryOf(length, kWalkEnds, 0);
+  }
+}
+
+void FillAcWalkTable(const JHUFF_TBL& codes, WalkTable& table) {
+  const FirstCodes first(codes);
+  for (uint32_t bits = 0; bits < 1u << kWalkBits; ++bits) {
+    table.entries[bits] = WalkOver(first, bits);
+  }
 }
 
 }  // namespace penstock

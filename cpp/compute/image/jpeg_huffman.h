@@ -2,6 +2,7 @@
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
+#include <cstddef>
 #include <cstdint>
 
 #include "compute/image/libjpeg.h"
@@ -15,8 +16,7 @@ constexpr int kLookupBits = 11;
 //   6 bits  length, of the code and of the bits of its value
 //   1 bit   unused
 //   1 bit   kLast: the code of the end of the block follows, and `length` includes it; it is no
-//   such
-//           code after the last of the 64 coefficients
+//           such code after the last of the 64 coefficients
 //   8 bits  how many coefficients are zero before this one; kEndOfBlock: all that are left;
 //           kLonger: the value (or the code, whose length is then 0) needs more bits than were
 //           looked at; the length is that of the code alone, and its symbol is in place of the
@@ -28,7 +28,7 @@ constexpr uint32_t kEndOfBlock = 64, kLonger = 128;
 
 struct HuffmanTable {
   HuffmanEntry entries[1 << kLookupBits];
-  // Of each length above kLookupBits: the first 16 bits that are no code as short, and what to add
+  // Of each length: the first 16 bits that are no code as short, and what to add
   // to a code for the place of its symbol.
   uint32_t limits[17];
   int32_t places[17];
@@ -37,15 +37,19 @@ struct HuffmanTable {
   int end_length;
 };
 
-// How far the AC codes that lie within the next kWalkBits bits lead, where no coefficient is
-// wanted: bits of the last one's value may come after those. From the lowest bit:
-//   6 bits  length, of the codes and of the bits of their values; 0: there is none, or a long value
-//   1 bit   kWalkEnds: the last one is the code of the end of the block
-//   9 bits  how many coefficients they are, below 64
+// How far the codes that lie within the next kWalkBits bits lead, where no coefficient is wanted:
+// bits of the last one's value may come after those. From the lowest bit:
+//   6 bits  length, of the codes and of the bits of their values
+//   8 bits  how many AC coefficients they are, below 64; kWalkNone: no code, or a long value
+//   1 bit   unused
+//   1 bit   kWalkEnds: the last one is the code of the end of the block, or of its DC coefficient
 constexpr uint32_t kWalkBits = 12, kWalkMost = 18;  // of a length
 using WalkEntry = uint16_t;
-constexpr WalkEntry kWalkLength = 63, kWalkEnds = 64;
-inline uint32_t CoefficientsOf(WalkEntry entry) { return entry >> 7; }
+constexpr WalkEntry kWalkLength = 63, kWalkEnds = 1 << 15;
+constexpr uint32_t kWalkNone = 128;
+inline uint32_t CoefficientsOf(WalkEntry entry) { return entry >> 6 & 0xFF; }
+// All bits where it has kWalkEnds, else none.
+inline ptrdiff_t EndsMask(WalkEntry entry) { return static_cast<int16_t>(entry) >> 15; }
 
 struct WalkTable {
   WalkEntry entries[1 << kWalkBits];
@@ -57,12 +61,26 @@ inline int ValueOf(HuffmanEntry entry) { return static_cast<int32_t>(entry) >> 1
 // `codes` have passed libjpeg's checks: lengths that make a prefix code, and DC symbols below 16.
 void FillDcTable(const JHUFF_TBL& codes, HuffmanTable& table);
 void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table);
-void FillWalkTable(const JHUFF_TBL& codes, WalkTable& table);
+void FillDcWalkTable(const JHUFF_TBL& codes, WalkTable& table);
+void FillAcWalkTable(const JHUFF_TBL& codes, WalkTable& table);
 
-// The value of `size` bits (ITU-T T.81, F.2.2.1: EXTEND); size is 1 or more.
+struct HuffmanCode {
+  int length = 0;  // 0: it is no code
+  int symbol = 0;
+};
+// The code in the next 16 bits, if it has at least that length.
+inline HuffmanCode CodeIn(uint32_t bits, const HuffmanTable& table, int least_length) {
+  for (int length = least_length; length <= 16; ++length) {
+    if (bits >= table.limits[length]) continue;
+    return {length, table.symbols[table.places[length] + static_cast<int>(bits >> (16 - length))]};
+  }
+  return {};
+}
+
+// The value of `size` bits (ITU-T T.81, F.2.2.1: EXTEND); of none it is 0.
 inline int ExtendedValue(uint32_t bits, int size) {
-  int value = static_cast<int>(bits);
-  return value < (1 << (size - 1)) ? value - (1 << size) + 1 : value;
+  const int value = static_cast<int>(bits), half = (1 << size) >> 1;
+  return value < half ? value - (1 << size) + 1 : value;
 }
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import io
 import itertools
 import mmap
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import penstock as ps
 from penstock import _core
@@ -25,6 +27,9 @@ HERE = _core.instruction_sets()
 REAL = ["bool", *(f"{kind}{8 << size}" for kind in ("int", "uint") for size in range(4))]
 REAL += ["float16", "float32", "float64"]
 
+needs_jpeg = pytest.mark.skipif(
+    not _core.build_info()["jpeg"]["native"], reason="built without libjpeg"
+)
 others_only = pytest.mark.skipif(len(HERE) < 2, reason="this processor has the baseline alone")
 
 
@@ -74,6 +79,13 @@ def tame(rng, shape, dtype, offset=0):
     """Return the same without what is not finite, for sums in which they would cover the rest."""
     array = random_array(rng, shape, dtype, offset)
     return np.nan_to_num(array, nan=1, posinf=2, neginf=3) if array.dtype.kind == "f" else array
+
+
+def jpeg(ycc):
+    """Return a JPEG of pixels whose colours are those of JPEGs, at quality 100."""
+    file = io.BytesIO()
+    Image.fromarray(ycc, "YCbCr").save(file, "JPEG", quality=100, subsampling=0)
+    return file.getvalue()
 
 
 @contextlib.contextmanager
@@ -179,6 +191,18 @@ class TestSameBits:
             if dtype == "float32":
                 check(ps.image.rgb_to_hsv, image)
                 check(ps.image.hsv_to_rgb, abs(image))
+
+    @needs_jpeg
+    def test_colours_of_jpegs(self):
+        # Blocks of one colour are exact at quality 100: all pairs of cb and cr.
+        rng = np.random.default_rng(0)
+        cb, cr = np.mgrid[:256, :256].astype(np.uint8)
+        colours = np.stack([rng.integers(0, 256, cb.shape, np.uint8), cb, cr], -1)
+        check(ps.image.decode_jpeg, jpeg(np.kron(colours, np.ones((8, 8, 1), np.uint8))))
+        for width in (*range(1, 70), 127, 128, 129, 400):
+            pixels = rng.integers(0, 256, (5, width, 3), np.uint8)
+            for method in ("INTEGER_FAST", "INTEGER_ACCURATE"):
+                check(ps.image.decode_jpeg, jpeg(pixels), dct_method=method)
 
     def test_checksums(self, tmp_path):
         rng = np.random.default_rng(0)

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "compute/image/jpeg_coefficients.h"
+#include "compute/image/jpeg_colors.h"
 #include "compute/image/jpeg_entropy.h"
 #include "compute/image/libjpeg.h"
 #include "compute/image/region.h"
@@ -126,14 +127,15 @@ class Decompressor final : public Rows {
     started_ = true;
     Prepare();
     jpeg_start_decompress(&info_);
+    if (options_.ours != JpegOurs::kNever) ConvertColors(&info_);
     const JDIMENSION first_column = CropColumns();
     if (stored_) {
       mcus_ = ReadStored(&info_, first_column, *stored_);
-    } else if (options_.entropy != JpegEntropy::kLibjpeg) {
+    } else if (options_.ours != JpegOurs::kNever) {
       const JpegIndex index =
           all_ ? JpegIndex()
                : FindIndex(contents_, contents_.size() - source_.bytes_in_buffer, info_);
-      mcus_ = DecodeEntropy(&info_, first_column, index, options_.entropy == JpegEntropy::kOurs);
+      mcus_ = DecodeEntropy(&info_, first_column, index, options_.ours == JpegOurs::kAlways);
     }
     if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
     direct_ = first_column == static_cast<JDIMENSION>(region_.x) &&

@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// Who decodes Huffman codes: whoever is quick, or always one of both, to compare them.
-enum class JpegEntropy : uint8_t { kQuick, kOurs, kLibjpeg };
+// Which work of libjpeg ours takes the place of: what is quicker, all that it can do, or nothing,
+// to compare them.
+enum class JpegOurs : uint8_t { kWhereQuick, kAlways, kNever };
 
 struct JpegOptions {
   int channels = 3;  // 1 or 3
@@ -18,7 +19,7 @@ struct JpegOptions {
   bool fancy_upscaling = true;
   bool accurate_idct = false;
   bool recover_truncated = false;  // missing data is made up from the data before it
-  JpegEntropy entropy = JpegEntropy::kQuick;
+  JpegOurs ours = JpegOurs::kWhereQuick;
   double acceptable_fraction = 1;  // of the rows; when an error leaves as many, the rest is black
 };
 

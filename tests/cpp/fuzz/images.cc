@@ -193,13 +193,13 @@ bool IsSmallJpeg(const JpegHeader& header) {
 }
 
 // With our decoder of Huffman codes, with libjpeg's, with an index, and from stored coefficients.
-void RunJpegEntropy(const std::string& input, Random& random) {
+void RunJpegPixels(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
   if (IsStored(input) || !IsSmallJpeg(header)) return;
   JpegRun run = RunOf(header, random);
-  run.options.entropy = JpegEntropy::kLibjpeg;
+  run.options.ours = JpegOurs::kNever;
   const std::string theirs = Outcome(input, run);
-  run.options.entropy = JpegEntropy::kOurs;
+  run.options.ours = JpegOurs::kAlways;
   Require(Outcome(input, run) == theirs, "pixels and errors of libjpeg");
   const std::string indexed = IndexJpeg(input, true);
   Require(indexed.empty() || Outcome(indexed, run) == theirs, "pixels of an indexed JPEG");
@@ -217,7 +217,7 @@ void RunIndexed(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
   if (!IsSmallJpeg(header)) return;
   JpegRun run = RunOf(header, random);
-  run.options.entropy = JpegEntropy::kOurs;
+  run.options.ours = JpegOurs::kAlways;
   Outcome(input, run);
 }
 
@@ -299,7 +299,7 @@ const RegisterTarget jpeg({"decode_jpeg",
                            RunJpeg});
 const RegisterTarget jpeg_entropy({"jpeg_entropy",
                                    [](const std::string& tests) { return Images(tests, {".jpg"}); },
-                                   RunJpegEntropy});
+                                   RunJpegPixels});
 const RegisterTarget indexed({"index_jpeg", IndexedImages, RunIndexed, RepairIndexed});
 const RegisterTarget stored({"jpeg_coefficients", StoredImages, RunStored, RepairStored});
 #endif

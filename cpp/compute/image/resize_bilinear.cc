@@ -10,6 +10,7 @@
 
 #include "compute/cast_items.h"
 #include "compute/image/byte_lanes.h"
+#include "compute/image/byte_pixels.h"
 #include "compute/image/resize.h"
 
 namespace penstock {
@@ -50,6 +51,10 @@ class Bilinear final : public Rows {
     bottom_ = top_ + out_row_ + kSpareFloats;
     constexpr int64_t kLongest = std::numeric_limits<int32_t>::max();
     if (type != TypeCode::kUInt8 || !loops_.blend_bytes[0] || in_row_ > kLongest) return;
+    if (channels_ == 3 && loops_.blend_pixels) {
+      pixels_.emplace(columns_);
+      return;
+    }
     lanes_.emplace(columns_, channels_);
     if (lanes_->windows() > 0) blend_bytes_ = loops_.blend_bytes[lanes_->windows() - 1];
   }
@@ -78,6 +83,10 @@ class Bilinear final : public Rows {
  private:
   void Fill(float* row, int64_t y) {
     const uint8_t* in = in_ + y * in_bytes_;
+    if (pixels_) {
+      loops_.blend_pixels(WithWindow(in), pixels_->taps(), row);
+      return;
+    }
     if (blend_bytes_) {
       blend_bytes_(WithWindow(in), lanes_->taps(), row);
       return;
@@ -103,6 +112,8 @@ class Bilinear final : public Rows {
   const ResizeLoops& loops_;
   const CastLoop convert_;
   const ResizeLoops::BlendColumns blend_columns_;
+  // Used where there is one:
+  std::optional<BytePixels> pixels_;
   std::optional<ByteLanes> lanes_;
   ResizeLoops::BlendBytes blend_bytes_ = nullptr;  // used where it is not null
   float *top_, *bottom_;

@@ -9,8 +9,9 @@
 namespace penstock {
 
 // Pixels of three floats are handled as four values, of which the last is the next pixel's, and
-// rows that are made by lanes end with a few more: they end in spare floats for it.
-constexpr int64_t kSpareFloats = 8;
+// rows that are made by lanes or by four pixels end with a few more: they end in spare floats for
+// it.
+constexpr int64_t kSpareFloats = 16;
 
 // The two neighbours of an output position, as offsets into a row, and the weight of the upper one.
 struct Tap {
@@ -32,6 +33,17 @@ struct ByteTaps {
   int64_t lanes;
 };
 
+// The same for a row of pixels of three bytes: the neighbours of each output pixel come from one
+// window of 8 bytes, the lower one and what is after it.
+struct PixelTaps {
+  static constexpr int64_t kWindow = 8;
+  static constexpr int64_t kTogether = 4;  // their number is a multiple of it
+
+  const int32_t* windows;  // where they begin in the row
+  const float* weights;  // four of each, all the same; 0 where the upper neighbour is the lower one
+  int64_t pixels;
+};
+
 // The inputs [first, first + count) of an output position, and where their weights begin.
 struct FilterSpan {
   int64_t first, count;
@@ -46,6 +58,8 @@ struct ResizeLoops {
   // With one window, and with two; null where the processor has no shuffle.
   using BlendBytes = void (*)(const uint8_t* in, const ByteTaps& taps, float* out);
   BlendBytes blend_bytes[2];
+  // Null where the processor has nothing better than lanes.
+  void (*blend_pixels)(const uint8_t* in, const PixelTaps& taps, float* out);
   void (*blend_rows)(const float* top, const float* bottom, float weight, int64_t count,
                      float* out);
   // sum[i] += in[i] * weight

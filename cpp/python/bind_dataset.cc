@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "compute/io/json_fields.h"
+#include "data/element_list.h"
 #include "data/element_text.h"
 #include "engine/registry.h"
 #include "engine/stack_need.h"
@@ -90,7 +91,7 @@ struct Spec {
 };
 // Many values, which a source holds.
 struct Elements {
-  std::shared_ptr<const std::vector<std::shared_ptr<const Element>>> elements;
+  std::shared_ptr<ElementList> elements;
 };
 // The rows of a table, which a source shares with whoever has made it.
 struct TableRows {
@@ -189,8 +190,7 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
   if (py::isinstance<Opaque>(value)) return value.cast<const Opaque&>().object;
   if (py::isinstance<TableRows>(value)) return Args::Foreign(value.cast<const TableRows&>().table);
   if (py::isinstance<Elements>(value)) {
-    return std::const_pointer_cast<std::vector<std::shared_ptr<const Element>>>(
-        value.cast<const Elements&>().elements);
+    return Args::Foreign(value.cast<const Elements&>().elements);
   }
   if (py::isinstance<NativeFunction>(value)) return value.cast<const NativeFunction&>().function;
   if (py::isinstance<ProcessFunctionOfPython>(value)) {
@@ -393,9 +393,10 @@ void BindDataset(py::module_& module) {
   py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))
       .def(py::init(&Spec::Of), py::arg("nested"));
   py::class_<Elements>(module, "Elements", py::custom_type_setup(MadeWhole))
-      .def(py::init([](const std::vector<Value>& values) {
-        auto elements = std::make_shared<std::vector<std::shared_ptr<const Element>>>();
-        for (const Value& value : values) elements->push_back(value.element);
+      .def(py::init([](const py::iterable& values) {
+        auto elements = std::make_shared<ElementList>();
+        for (const py::handle& value : values) elements->Add(value.cast<const Value&>().element);
+        elements->Finish();
         return Elements{std::move(elements)};
       }));
   py::class_<TableRows>(module, "Rows", py::custom_type_setup(MadeWhole))

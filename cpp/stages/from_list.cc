@@ -1,44 +1,55 @@
 // from_list: elements in memory whose shapes may differ, with random access.
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
+#include "data/element_list.h"
 #include "engine/registry.h"
 
 namespace penstock {
 namespace {
 
-// What the argument `elements` points to.
-using Elements = std::vector<std::shared_ptr<const Element>>;
-
-// The elements in ragged form.
+// The elements as ragged columns.
 class RaggedList final : public Indexed {
  public:
-  RaggedList(const Elements& elements, const ElementSpec& spec)
+  RaggedList(const ElementList& elements, const ElementSpec& spec)
       : elements_(elements), spec_(spec) {}
 
-  // Whether elements are numbers that differ in the size of their first axis alone, and so small
-  // that to copy them costs less than to pass them on one by one.
-  static bool Fits(const Elements& elements, const ElementSpec& spec) {
-    constexpr size_t kSmall = 2 << 10;  // bytes of an element
+  // Whether all elements are columns, of numbers that differ in the size of their first axis alone.
+  static bool Fits(const ElementList& elements, const ElementSpec& spec) {
     for (const LeafSpec& leaf : spec.leaves) {
-      if (leaf.any_rank || leaf.dtype.is_reference() || leaf.shape.rank() == kMaxRank) return false;
+      if (leaf.any_rank || leaf.dtype.is_reference()) return false;
       for (int d = 1; d < leaf.shape.rank(); ++d) {
         if (leaf.shape[d] < 0) return false;
       }
     }
-    size_t bytes = 0;
-    for (auto& element : elements) bytes += element->footprint();
-    return bytes <= kSmall * elements.size() &&
-           std::any_of(spec.leaves.begin(), spec.leaves.end(), DiffersInSize);
+    return std::ranges::all_of(elements.groups(), &ElementList::Group::packed) &&
+           std::ranges::any_of(spec.leaves, DiffersInSize);
   }
 
-  int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
+  int64_t size() const override { return elements_.size(); }
   Block Rows(int64_t first, int64_t count) const override {
-    return Joined(count, [first](int64_t row) { return first + row; });
+    const Block& columns = elements_.GroupOf(first).columns;
+    const int64_t begin = first % ElementList::kTogether;
+    Block block = columns.Slice(begin, std::min(count, columns.rows - begin));
+    block.structure = spec_.structure;
+    block.origins = RowOrigins::From(first);
+    return block;
   }
   Block Gather(const int64_t* indices, int64_t count) const override {
-    Block block = Joined(count, [indices](int64_t row) { return indices[row]; });
+    Block block;
+    block.structure = spec_.structure;
+    block.rows = count;
+    std::vector<Tensor> rows(static_cast<size_t>(count));
+    std::vector<const Tensor*> leaves;
+    for (const Tensor& row : rows) leaves.push_back(&row);
+    for (size_t leaf = 0; leaf < spec_.leaves.size(); ++leaf) {
+      for (int64_t i = 0; i < count; ++i) {
+        const Block& columns = elements_.GroupOf(indices[i]).columns;
+        rows[static_cast<size_t>(i)] =
+            columns.columns[leaf].Row(indices[i] % ElementList::kTogether);
+      }
+      block.columns.push_back(*Column::Of(leaves));
+    }
     block.origins.first = Origin();
     block.origins.keys.assign(indices, indices + count);
     return block;
@@ -49,73 +60,51 @@ class RaggedList final : public Indexed {
     return leaf.shape.rank() > 0 && leaf.shape[0] < 0;
   }
 
-  template <typename IndexOf>
-  Block Joined(int64_t count, IndexOf index_of) const {
-    Block block;
-    block.structure = spec_.structure;
-    block.rows = count;
-    block.origins = RowOrigins::From(index_of(0));
-    std::vector<const Tensor*> leaves(static_cast<size_t>(count));
-    for (size_t i = 0; i < spec_.leaves.size(); ++i) {
-      for (int64_t row = 0; row < count; ++row) {
-        leaves[static_cast<size_t>(row)] =
-            &elements_[static_cast<size_t>(index_of(row))]->leaves[i];
-      }
-      block.columns.push_back(*Column::Of(leaves));
-    }
-    return block;
-  }
-
-  const Elements& elements_;
+  const ElementList& elements_;
   const ElementSpec& spec_;
 };
 
-// Elements of numbers alone, as columns: an Element takes some 300 bytes around its numbers. Null
-// for others.
-DatasetPtr AsColumns(const Elements& elements) {
-  Element columns;
-  columns.structure = elements[0]->structure;
-  const auto count = static_cast<int64_t>(elements.size());
-  for (size_t i = 0; i < elements[0]->leaves.size(); ++i) {
-    const DType dtype = elements[0]->leaves[i].dtype();
-    for (const auto& element : elements) {
-      const Tensor& leaf = element->leaves[i];
-      if (!leaf.is_inline() || leaf.shape().rank() > 0 || leaf.dtype() != dtype) return nullptr;
-    }
-    Tensor column = Tensor::Make(dtype, {count});
-    uint8_t* to = column.mutable_data();
-    for (const auto& element : elements) {
-      std::memcpy(to, element->leaves[i].data(), dtype.itemsize);
-      to += dtype.itemsize;
-    }
-    columns.leaves.push_back(std::move(column));
+// Elements of one shape that are columns, as a source of such. Null for others.
+DatasetPtr AsColumns(const ElementList& elements, const ElementSpec& spec) {
+  if (!std::ranges::all_of(elements.groups(), &ElementList::Group::packed)) return nullptr;
+  Element all;
+  all.structure = spec.structure;
+  for (size_t i = 0; i < spec.leaves.size(); ++i) {
+    const LeafSpec& leaf = spec.leaves[i];
+    const auto dims = leaf.shape.dims();
+    if (leaf.any_rank || std::ranges::any_of(dims, [](int64_t d) { return d < 0; })) return nullptr;
+    std::vector<const Tensor*> parts;
+    for (const auto& group : elements.groups()) parts.push_back(&group.columns.columns[i].items);
+    all.leaves.push_back(Tensor::Concat(leaf.dtype, leaf.shape.Prepend(elements.size()), parts));
   }
-  if (columns.leaves.empty()) return nullptr;
+  if (all.leaves.empty()) return nullptr;
   Args args("from_list");
-  args.Set("tensors", std::make_shared<const Element>(std::move(columns)));
+  args.Set("tensors", std::make_shared<const Element>(std::move(all)));
   return MakeDataset("from_tensor_slices", {}, args);
 }
 
 class ListDataset final : public Dataset, public Indexed {
  public:
-  explicit ListDataset(Elements elements) : elements_(std::move(elements)) {
-    spec_ = ElementSpec::Of(*elements_[0]);
-    for (size_t i = 1; i < elements_.size(); ++i) {
-      ElementSpec next = ElementSpec::Of(*elements_[i]);
-      MaybeSpec cover = ElementSpec::Cover(spec_, next);
-      if (!cover) {
-        throw Error(ErrorKind::kType,
-                    "from_list: all elements must have the structure and dtypes of the first one, "
-                    "{}, got {} for element {}",
-                    ElementSpec::Of(*elements_[0]).ToString(), next.ToString(), i);
+  explicit ListDataset(ElementList elements) : elements_(std::move(elements)) {
+    size_ = elements_.size();
+    spec_ = ElementSpec::Of(elements_.At(0));
+    int64_t first = 0;
+    for (ElementList::Group& group : elements_.groups()) {
+      if (group.packed()) {
+        Cover(SpecOf(group.columns), first);
+        if (group.columns.structure != spec_.structure) Separate(group);
       }
-      spec_ = *std::move(cover);
-      if (next.structure != spec_.structure) elements_[i] = Reordered(*elements_[i]);
+      for (size_t i = 0; i < group.elements.size(); ++i) {
+        ElementList::Kept& element = group.elements[i];
+        const ElementSpec spec = ElementSpec::Of(*element);
+        Cover(spec, first + static_cast<int64_t>(i));
+        if (spec.structure != spec_.structure) element = Reordered(*element);
+      }
+      first += group.rows();
     }
-    size_ = static_cast<int64_t>(elements_.size());
-    columns_ = AsColumns(elements_);
+    columns_ = AsColumns(elements_, spec_);
     if (columns_) {
-      Elements().swap(elements_);
+      elements_ = {};
     } else if (RaggedList::Fits(elements_, spec_)) {
       ragged_.emplace(elements_, spec_);
     }
@@ -143,6 +132,31 @@ class ListDataset final : public Dataset, public Indexed {
   }
 
  private:
+  static ElementSpec SpecOf(const Block& columns) {
+    ElementSpec spec = ElementSpec::Of(columns.Row(0));
+    for (size_t i = 0; i < spec.leaves.size(); ++i) {
+      if (columns.columns[i].ragged()) spec.leaves[i].shape[0] = -1;
+    }
+    return spec;
+  }
+  // `next`: of this element, and perhaps of others after it.
+  void Cover(const ElementSpec& next, int64_t element) {
+    MaybeSpec cover = ElementSpec::Cover(spec_, next);
+    if (!cover) {
+      throw Error(ErrorKind::kType,
+                  "from_list: all elements must have the structure and dtypes of the first one, "
+                  "{}, got {} for element {}",
+                  spec_.ToString(), next.ToString(), element);
+    }
+    spec_ = *std::move(cover);
+  }
+
+  static void Separate(ElementList::Group& group) {
+    for (int64_t row = 0; row < group.columns.rows; ++row) {
+      group.elements.push_back(std::make_shared<const Element>(group.columns.Row(row)));
+    }
+    group.columns = {};
+  }
   // Dicts may list their keys in another order.
   std::shared_ptr<const Element> Reordered(const Element& from) const {
     auto to = std::make_shared<Element>(from);
@@ -151,15 +165,16 @@ class ListDataset final : public Dataset, public Indexed {
     return to;
   }
   void Add(int64_t index, Block& block) const {
-    Element element = *elements_[static_cast<size_t>(index)];
+    Element element = elements_.At(index);
+    element.origin = {};
     element.origin.key = static_cast<uint64_t>(index);
     element.origin.index = index;
     if (block.rows++ == 0) block.structure = element.structure;
     block.elements.push_back(std::move(element));
   }
 
-  Elements elements_;   // none where there are columns
-  DatasetPtr columns_;  // the same elements; null unless they are numbers alone
+  ElementList elements_;  // none where they are columns of one source
+  DatasetPtr columns_;    // the same elements; null unless all are of one shape
   int64_t size_;
   ElementSpec spec_;
   std::optional<RaggedList> ragged_;
@@ -169,7 +184,7 @@ const RegisterDataset from_list_stage(
     "from_list", {.arguments = {{"elements", ArgumentForm::kSharedValues}}},
     [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       return std::make_shared<ListDataset>(
-          *static_cast<const Elements*>(args.Object("elements").get()));
+          *static_cast<const ElementList*>(args.Object("elements").get()));
     });
 
 }  // namespace

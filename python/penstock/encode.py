@@ -127,7 +127,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "value": lambda value: _core.Value(value, False),
     # Arrays are shared, not copied: they must not change while the dataset is used.
     "shared value": lambda value: _core.Value(value, True),
-    "shared values": lambda value: _core.Elements([_core.Value(each, True) for each in value]),
+    "shared values": lambda value: _core.Elements(_core.Value(each, True) for each in value),
     "spec": _core.Spec,
     "dtype": lambda value: _core.Spec(TensorSpec((), value)),
     "object": _core.Opaque,

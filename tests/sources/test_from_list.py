@@ -1,13 +1,19 @@
 """from_list: elements whose shapes may differ."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract
+from process import reads_memory
 
 from_list = ps.experimental.from_list
+TESTS = Path(__file__).parent.parent
 
 
 class TestFromList(DatasetContract):
@@ -73,3 +79,71 @@ def test_what_is_no_list_of_elements_is_refused(elements):
 def test_elements_of_another_kind_are_refused(other):
     with pytest.raises(TypeError, match=r"from_list: all elements must have .* for element 2"):
         from_list([1, 1, other])
+
+
+class TestGroups:
+    """Elements are kept 256 at a time, as columns or as they are: nothing of it is seen."""
+
+    FORMS = {
+        "numbers": lambda i: i,
+        "rows of one shape": lambda i: [i, -i],
+        "rows of many lengths": lambda i: np.full(i % 5, i),
+        "lengths that change late": lambda i: [i] * (2 if i < 300 else 3),
+        "large and small ones": lambda i: np.full(2000 if 250 < i < 260 else 3, i),
+        "ranks that change": lambda i: [i] if i < 400 else [[i]],
+        "strings": lambda i: ("x" * (i % 3), str(i).encode()),
+        "lists of strings": lambda i: [str(i)] * (1 + i % 4),
+        "dicts in two orders": lambda i: {"a": i, "b": [i]} if i < 256 else {"b": [i], "a": i},
+        "dicts in orders that alternate": lambda i: {"a": i, "b": 0} if i % 2 else {"b": 0, "a": i},
+        "no leaves": lambda i: (),
+    }
+
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
+    def test_elements_come_as_they_are(self, form, count):
+        elements = [self.FORMS[form](i) for i in range(count)]
+        ds = from_list(elements)
+        one_by_one = list(
+            ps.Dataset.from_generator(lambda: elements, output_signature=ds.element_spec)
+        )
+        assert_same(list(ds), one_by_one)
+        assert_same(list(ds.skip(count // 2).take(3)), one_by_one[count // 2 :][:3])
+        drawn = list(from_list(list(enumerate(elements))).shuffle(count, seed=1))
+        assert sorted(int(i) for i, _ in drawn) == list(range(count))
+        assert_same([element for _, element in drawn], [one_by_one[int(i)] for i, _ in drawn])
+
+    @pytest.mark.parametrize("form", ["rows of many lengths", "lengths that change late"])
+    def test_rows_are_padded_across_groups(self, form):
+        elements = [self.FORMS[form](i) for i in range(600)]
+        batches = list(from_list(elements).padded_batch(100))
+        rows = [row[row != 0].tolist() for batch in batches for row in batch]
+        assert rows == [[int(x) for x in element if x] for element in elements]
+
+    def test_the_element_of_another_kind_is_named(self):
+        with pytest.raises(TypeError, match="for element 512"):
+            from_list([*range(512), "x"])
+        with pytest.raises(TypeError, match="for element 512"):
+            from_list([*range(512), *map(str, range(300))])
+
+    def test_small_arrays_may_be_changed_afterwards(self):
+        array = np.arange(3)
+        ds = from_list([array, array])
+        array[:] = 9
+        assert_same(list(ds), [np.arange(3)] * 2)
+
+
+@reads_memory
+@pytest.mark.parametrize(
+    ("element", "bytes_each"), [("i", 8), ("np.full(8, i)", 64), ("np.full(i % 9, i)", 40)]
+)
+def test_small_elements_take_little_more_than_their_numbers(element, bytes_each):
+    code = f"""
+import numpy as np, penstock as ps, process
+elements = [{element} for i in range(100_000)]
+ps.experimental.from_list(elements[:10])
+before = process.resident()
+ds = ps.experimental.from_list(elements)
+print((process.resident() - before) / len(elements))
+"""
+    taken = float(subprocess.check_output([sys.executable, "-c", code], cwd=TESTS, text=True))
+    assert taken < 2 * bytes_each + 60

@@ -27,11 +27,9 @@ class Padded(Workload):
         "case `bucketed`: what NumPy allows, not what the memory does"
     )
     bound = (
-        "In `padded`, two copies (rows are first joined, and then spread out in the batch) and "
-        "fresh memory for batches. In `bucketed`, each row stays an element of its own, which is "
-        "made, measured and kept until its bucket is full. penstock loops over the rows natively, "
-        "so it can be faster than the limit. The list of elements takes some 400 bytes for each "
-        "row besides the row itself."
+        "In `padded`, one copy and fresh memory for batches. In `bucketed`, each row becomes an "
+        "element of its own, which is made, measured and kept until its bucket is full. penstock "
+        "loops over the rows natively, so it can be faster than the limit."
     )
     scale = 1e6
     cases = {

@@ -1,0 +1,61 @@
+// Makes columns of elements.
+#include "data/element_list.h"
+
+#include <optional>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr size_t kSmall = 2 << 10;  // bytes of an element, which are copied then
+
+// The elements as columns, if they fit into such and are small.
+std::optional<Block> Packed(const std::vector<ElementList::Kept>& elements) {
+  size_t bytes = 0;
+  for (const auto& element : elements) {
+    if (element->structure != elements[0]->structure) return std::nullopt;
+    bytes += element->footprint();
+  }
+  if (bytes > kSmall * elements.size()) return std::nullopt;
+  Block block;
+  block.structure = elements[0]->structure;
+  block.rows = static_cast<int64_t>(elements.size());
+  std::vector<const Tensor*> rows(elements.size());
+  for (size_t leaf = 0; leaf < elements[0]->leaves.size(); ++leaf) {
+    if (elements[0]->leaves[leaf].shape().rank() == kMaxRank) return std::nullopt;
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = &elements[i]->leaves[leaf];
+    std::optional<Column> column = Column::Of(rows);
+    if (!column) return std::nullopt;
+    block.columns.push_back(*std::move(column));
+  }
+  return block;
+}
+
+}  // namespace
+
+Element ElementList::Group::Row(int64_t row) const {
+  if (!packed()) return *elements[static_cast<size_t>(row)];
+  Element element;
+  element.structure = columns.structure;
+  element.leaves.reserve(columns.columns.size());
+  for (const Column& column : columns.columns) element.leaves.push_back(column.Row(row));
+  return element;
+}
+
+void ElementList::Add(Kept element) {
+  last_.push_back(std::move(element));
+  ++size_;
+  if (static_cast<int64_t>(last_.size()) == kTogether) Finish();
+}
+
+void ElementList::Finish() {
+  if (last_.empty()) return;
+  if (std::optional<Block> columns = Packed(last_)) {
+    groups_.push_back({*std::move(columns), {}});
+    last_.clear();
+  } else {
+    groups_.push_back({{}, std::exchange(last_, {})});
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// Many elements that are kept in memory, by their numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/block.h"
+
+namespace penstock {
+
+// Elements that are small and of one form become columns, a group of them at a time: an Element
+// takes some 400 bytes around its leaves. Others stay as they are.
+class ElementList {
+ public:
+  using Kept = std::shared_ptr<const Element>;
+  struct Group {
+    Block columns;               // without origins
+    std::vector<Kept> elements;  // none where the rows are columns
+
+    int64_t rows() const {
+      return elements.empty() ? columns.rows : static_cast<int64_t>(elements.size());
+    }
+    bool packed() const { return elements.empty(); }
+    Element Row(int64_t row) const;
+  };
+
+  // The next element.
+  void Add(Kept element);
+  // After the last one.
+  void Finish();
+
+  int64_t size() const { return size_; }
+  // Each of kTogether rows but the last one.
+  static constexpr int64_t kTogether = 256;
+  std::vector<Group>& groups() { return groups_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  const Group& GroupOf(int64_t element) const {
+    return groups_[static_cast<size_t>(element / kTogether)];
+  }
+  Element At(int64_t element) const { return GroupOf(element).Row(element % kTogether); }
+
+ private:
+  std::vector<Group> groups_;
+  std::vector<Kept> last_;  // a group that is not full yet
+  int64_t size_ = 0;
+};
+
+}  // namespace penstock

@@ -1,6 +1,7 @@
 // from_list: elements in memory whose shapes may differ, with random access.
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "data/element_list.h"
 #include "engine/registry.h"
@@ -88,16 +89,17 @@ class ListDataset final : public Dataset, public Indexed {
   explicit ListDataset(ElementList elements) : elements_(std::move(elements)) {
     size_ = elements_.size();
     spec_ = ElementSpec::Of(elements_.At(0));
+    const std::string expected = spec_.ToString();
     int64_t first = 0;
     for (ElementList::Group& group : elements_.groups()) {
       if (group.packed()) {
-        Cover(SpecOf(group.columns), first);
+        Cover(SpecOf(group.columns), first, expected);
         if (group.columns.structure != spec_.structure) Separate(group);
       }
       for (size_t i = 0; i < group.elements.size(); ++i) {
         ElementList::Kept& element = group.elements[i];
         const ElementSpec spec = ElementSpec::Of(*element);
-        Cover(spec, first + static_cast<int64_t>(i));
+        Cover(spec, first + static_cast<int64_t>(i), expected);
         if (spec.structure != spec_.structure) element = Reordered(*element);
       }
       first += group.rows();
@@ -140,13 +142,13 @@ class ListDataset final : public Dataset, public Indexed {
     return spec;
   }
   // `next`: of this element, and perhaps of others after it.
-  void Cover(const ElementSpec& next, int64_t element) {
+  void Cover(const ElementSpec& next, int64_t element, const std::string& expected) {
     MaybeSpec cover = ElementSpec::Cover(spec_, next);
     if (!cover) {
       throw Error(ErrorKind::kType,
                   "from_list: all elements must have the structure and dtypes of the first one, "
                   "{}, got {} for element {}",
-                  spec_.ToString(), next.ToString(), element);
+                  expected, next.ToString(), element);
     }
     spec_ = *std::move(cover);
   }

@@ -1,6 +1,6 @@
 """What the engine's extension module binds; it does not grow with transformations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, overload
 
 import numpy as np
@@ -44,7 +44,7 @@ class Spec:
     def __init__(self, nested: Any) -> None: ...
 
 class Elements:
-    def __init__(self, values: Sequence[Value]) -> None: ...
+    def __init__(self, values: Iterable[Value]) -> None: ...
 
 class Opaque:
     def __init__(self, arg0: Any, /) -> None: ...

@@ -2,41 +2,37 @@
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_colors.h"
 
-#include "compute/image/pixel_loops.h"
-
 namespace penstock {
 
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
 
 namespace {
 
-// The conversion of libjpeg as it sees it itself (jpegint.h, the same in all versions of
-// libjpeg-turbo).
-struct JpegColors {
-  void (*start_pass)(j_decompress_ptr);
-  void (*convert)(j_decompress_ptr, JSAMPIMAGE planes, JDIMENSION row, JSAMPARRAY out, int rows);
-};
-
 void OnRows(j_decompress_ptr info, JSAMPIMAGE planes, JDIMENSION row, JSAMPARRAY out, int rows) {
-  const auto convert = PixelLoopsOf(ChosenInstructionSet()).ycc_to_rgb;
+  const auto& ours = *reinterpret_cast<const JpegColors*>(info->cconvert);
   for (int i = 0; i < rows; ++i, ++row) {
-    convert(planes[0][row], planes[1][row], planes[2][row], info->output_width, out[i]);
+    ours.ycc_to_rgb(planes[0][row], planes[1][row], planes[2][row], info->output_width, out[i]);
   }
 }
 
 }  // namespace
 
-void ConvertColors(j_decompress_ptr info) {
-  auto* colors = reinterpret_cast<JpegColors*>(info->cconvert);
-  const bool ours = PixelLoopsOf(ChosenInstructionSet()).ycc_to_rgb && colors &&
-                    info->jpeg_color_space == JCS_YCbCr && info->out_color_space == JCS_RGB &&
-                    info->num_components == 3 && info->data_precision == 8;
-  if (ours) colors->convert = OnRows;
+std::unique_ptr<JpegColors> ConvertColors(j_decompress_ptr info) {
+  const auto ycc_to_rgb = PixelLoopsOf(ChosenInstructionSet()).ycc_to_rgb;
+  // Without an interpolation of colours there is no conversion by itself.
+  const bool fits = info->cconvert && info->jpeg_color_space == JCS_YCbCr &&
+                    info->out_color_space == JCS_RGB && info->num_components == 3 &&
+                    info->data_precision == 8;
+  if (!ycc_to_rgb || !fits) return nullptr;
+  const auto start_pass = reinterpret_cast<JpegColors*>(info->cconvert)->start_pass;
+  auto ours = std::make_unique<JpegColors>(JpegColors{start_pass, OnRows, ycc_to_rgb});
+  info->cconvert = reinterpret_cast<jpeg_color_deconverter*>(ours.get());
+  return ours;
 }
 
 #else
 
-void ConvertColors(j_decompress_ptr) {}
+std::unique_ptr<JpegColors> ConvertColors(j_decompress_ptr) { return nullptr; }
 
 #endif
 

@@ -127,7 +127,7 @@ class Decompressor final : public Rows {
     started_ = true;
     Prepare();
     jpeg_start_decompress(&info_);
-    if (options_.ours != JpegOurs::kNever) ConvertColors(&info_);
+    if (options_.ours != JpegOurs::kNever) colors_ = ConvertColors(&info_);
     const JDIMENSION first_column = CropColumns();
     if (stored_) {
       mcus_ = ReadStored(&info_, first_column, *stored_);
@@ -306,7 +306,9 @@ class Decompressor final : public Rows {
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
   jpeg_source_mgr source_{};
-  std::unique_ptr<JpegMcus> mcus_;  // what info_ calls, if it is not libjpeg's own decoder
+  // What info_ calls, if it is not libjpeg's own:
+  std::unique_ptr<JpegMcus> mcus_;
+  std::unique_ptr<JpegColors> colors_;
   std::jmp_buf escape_;
 };
 

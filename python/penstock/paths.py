@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import numpy as np
 
@@ -88,6 +87,8 @@ def name_of(stage: str, argument: str, path: Any) -> str:
         raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
     name = os.fsdecode(check_whole(stage, argument, path))
     if name.startswith("file://") and is_url(name):
+        from urllib.request import url2pathname  # which imports http and ssl
+
         return url2pathname(urlsplit(name).path)
     if is_url(name):
         note_url(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import tarfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -130,9 +129,12 @@ class Samples:
     """A tar file: a file in it for each field of an element."""
 
     def __init__(self, stage: str, path: str, compression: str) -> None:
+        import tarfile  # which imports three libraries for compression
+
         self._stage = stage
         self._file = Packed(stage, path, compression)
         self._last = ""  # the key of the element before
+        self._info = tarfile.TarInfo
         self._tar = tarfile.open(fileobj=self._file, mode="w|", format=tarfile.PAX_FORMAT)  # type: ignore[call-overload]  # noqa: SIM115 - close() closes it
 
     def write(self, number: int, element: Any) -> None:
@@ -169,7 +171,7 @@ class Samples:
                     f"{self._stage}: element {number}: field {name!r} must be bytes, str, or what "
                     f"its extension stands for, got {value!r:.200}: {error}"
                 ) from None
-            info = tarfile.TarInfo(f"{key}.{name}")
+            info = self._info(f"{key}.{name}")
             info.size = len(data)
             self._tar.addfile(info, io.BytesIO(data))
 

@@ -27,8 +27,8 @@ class Checkpoint(Workload):
         "permutation of the 10,000 numbers of a buffer, and a batch of them"
     )
     bound = (
-        "In `save`, an account of the pipeline, which the first state of an iterator makes in up to "
-        "1 ms; each of the others is some hundred bytes from all stages, written while they go on. "
+        "In `save`, an account of the pipeline, which the first state of an iterator makes in up "
+        "to 1 ms; each of the others is some hundred bytes from all stages, written while they go on. "
         "In `restore`, drawing the choices of the shuffle buffer again up to the position."
     )
     rate = False

@@ -28,8 +28,8 @@ class Checkpoint(Workload):
     )
     bound = (
         "In `save`, an account of the pipeline, which the first state of an iterator makes in up "
-        "to 1 ms; each of the others is some hundred bytes from all stages, written while they go on. "
-        "In `restore`, drawing the choices of the shuffle buffer again up to the position."
+        "to 1 ms; each of the others is some hundred bytes from all stages, written while they go "
+        "on. In `restore`, drawing the choices of the shuffle buffer again up to the position."
     )
     rate = False
     scale = 1e3

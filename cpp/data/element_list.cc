@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kSmall = 2 << 10;  // bytes of an element, which are copied then
+constexpr size_t kSmall = 2 << 10;  // bytes of an element, on average, that is copied
 
 // The elements as columns, if they fit into such and are small.
 std::optional<Block> Packed(const std::vector<ElementList::Kept>& elements) {
@@ -32,15 +32,6 @@ std::optional<Block> Packed(const std::vector<ElementList::Kept>& elements) {
 }
 
 }  // namespace
-
-Element ElementList::Group::Row(int64_t row) const {
-  if (!packed()) return *elements[static_cast<size_t>(row)];
-  Element element;
-  element.structure = columns.structure;
-  element.leaves.reserve(columns.columns.size());
-  for (const Column& column : columns.columns) element.leaves.push_back(column.Row(row));
-  return element;
-}
 
 void ElementList::Add(Kept element) {
   last_.push_back(std::move(element));

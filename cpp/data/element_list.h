@@ -22,7 +22,9 @@ class ElementList {
       return elements.empty() ? columns.rows : static_cast<int64_t>(elements.size());
     }
     bool packed() const { return elements.empty(); }
-    Element Row(int64_t row) const;
+    Element Row(int64_t row) const {
+      return packed() ? columns.Row(row) : *elements[static_cast<size_t>(row)];
+    }
   };
 
   // The next element.

@@ -79,6 +79,7 @@ class EntropyMcus final : public DecodedMcus {
   }
   void FillWalkTables(const jpeg_decompress_struct& info) {
     walks_ = std::make_unique_for_overwrite<Walks>();
+    walked_ = kMcusBeforeWalk;  // not again
     for (size_t i = 0; i < NUM_HUFF_TBLS; ++i) {
       if (ac_tables_[i]) FillAcWalkTable(*info.ac_huff_tbl_ptrs[i], walks_->ac[i]);
     }

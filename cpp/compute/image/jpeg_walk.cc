@@ -38,7 +38,7 @@ struct JpegWalk::Walker {
   uint64_t bits = 0;  // the next ones, from the highest
   uint32_t position;  // of the next one
   uint32_t limit;     // where it ends
-  uint64_t k = 0;     // AC coefficients that are behind it
+  uint64_t k = 0;     // AC coefficients of its block that it has passed
   const Step* step;
   const WalkEntry* walk;  // for this step
   uint32_t* at;           // for the position of this step

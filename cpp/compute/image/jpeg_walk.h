@@ -1,4 +1,4 @@
-// Finds where the blocks of a scan begin, at two places of its data at once.
+// Finds where the blocks of a scan begin, from two bits of its data on at once.
 //
 // A code begins where the one before it ends, and to find that out takes a processor longer than
 // all that it can do meanwhile. So two walkers take turns. The second begins in the middle of what

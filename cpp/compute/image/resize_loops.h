@@ -36,7 +36,6 @@ struct ByteTaps {
 // The same for a row of pixels of three bytes: the neighbours of each output pixel come from one
 // window of 8 bytes, the lower one and what is after it.
 struct PixelTaps {
-  static constexpr int64_t kWindow = 8;
   static constexpr int64_t kTogether = 4;  // their number is a multiple of it
 
   const int32_t* windows;  // where they begin in the row

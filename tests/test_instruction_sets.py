@@ -119,6 +119,16 @@ class TestSameBits:
             image = random_array(rng, (5, old, channels), dtype, offset)
             check(ps.image.resize, image, (4, new))
 
+    @pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 40, 63, 64, 65, 200])
+    def test_integers_of_examples(self, count):
+        rng = np.random.default_rng(count)
+        bits = rng.integers(1, 65, (20, count), dtype=np.uint64)  # a byte for each 7 of them
+        values = (rng.integers(0, 2**64, (20, count), np.uint64) >> (64 - bits)).astype(np.int64)
+        records = [ps.io.make_example({"ids": row}) for row in values]
+        asked = {"ids": ps.io.FixedLenFeature((count,), np.int64)}
+        check(lambda: ps.io.parse_example(records, asked)["ids"])
+        assert np.array_equal(ps.io.parse_example(records, asked)["ids"], values)
+
     @pytest.mark.skipif(sys.platform != "linux", reason="protects memory")
     @pytest.mark.parametrize("change", ["resize", "resize of channels", "flip", "cast"])
     def test_no_byte_beside_the_images_is_read(self, change):

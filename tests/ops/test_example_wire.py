@@ -1,5 +1,6 @@
 """The messages of examples: whatever protobuf reads is read, everything else is an error."""
 
+import itertools
 import random
 import struct
 
@@ -271,3 +272,41 @@ def test_the_order_of_keys_changes_nothing(kind_and_examples, again, other):
         wanted = [found[name] for found in alone]
         same(values, np.concatenate(wanted))
         assert np.diff(splits).tolist() == [len(one) for one in wanted]
+
+
+# Entries below 130 bytes, the beginnings of which are compared as a whole, and others; keys that
+# fit into what is compared, and others; one entry, or several, of maps that are short or long.
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("key_size", [0, 1, 5, 21, 22, 23, 24, 26, 27, 40, 109, 110, 127, 128])
+def test_entries_of_every_length_are_those_of_protobuf(kind, key_size):
+    key, name, rng = b"k" * key_size, "k" * key_size, random.Random(key_size)
+    values = {
+        "bytes": lambda n: [rng.randbytes(n)],
+        "float": lambda n: np.float32([rng.random() for _ in range(n)]).tolist(),
+        "int64": lambda n: [rng.getrandbits(rng.choice([7, 14, 35, 63])) for _ in range(n)],
+    }[kind]
+    others = [[], [(b"last", "int64", [7])], [(b"zz", "bytes", [b"text" * 9]), (b"y", None, [])]]
+    entries = [(key, kind, values(n % 67)) for n in range(140)]
+    for other, first in itertools.product(others, (True, False)):
+        records = [messages.example([e, *other] if first else [*other, e]) for e in entries]
+        found, splits = ps.io.parse_example(records, {name: Var(DTYPES[kind])})[name]
+        same(found, as_array(kind, [value for _, _, values in entries for value in values]))
+        assert np.diff(splits).tolist() == [len(values) for _, _, values in entries]
+
+
+@pytest.mark.parametrize("change", [1, 2, 0x80])
+def test_every_byte_that_differs_from_the_example_before_counts(change):
+    good = messages.example(
+        [(b"vector", "float", [1, 2]), (b"unasked", "int64", [1]), (b"number", "int64", [5])]
+    )
+    asked = {"number": Fixed((), np.int64, -1), "vector": Fixed((2,), np.float32, 0)}
+    for at in range(len(good)):
+        record = bytearray(good)
+        record[at] ^= change
+        alone = outcome(lambda r=bytes(record): ps.io.parse_single_example(r, asked))
+        together = outcome(lambda r=bytes(record): ps.io.parse_example([good] * 5 + [r], asked))
+        if isinstance(alone, str):
+            assert together == alone
+        else:
+            for name, values in together.items():
+                same(values[-1], alone[name])

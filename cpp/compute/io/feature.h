@@ -2,7 +2,6 @@
 // https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/feature.proto
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -75,91 +74,6 @@ class FeatureRequests {
   std::vector<std::string> keys_;
   std::vector<std::vector<size_t>> of_key_;
   std::unordered_map<std::string_view, size_t> numbers_;
-};
-
-// Items of one type, contiguous in memory that becomes a tensor's.
-class ItemList {
- public:
-  ItemList(size_t itemsize, size_t capacity);
-  // Room for `count` more items, which are counted as written.
-  template <typename T>
-  T* Extend(size_t count) {
-    MakeRoom(count);
-    T* at = Next<T>();
-    size_ += count;
-    return at;
-  }
-  bool HasRoom(size_t count) const { return size_ + count <= capacity_; }
-  void MakeRoom(size_t count) {
-    if (!HasRoom(count)) Grow(size_ + count);
-  }
-  // Where the next item will be: items that are written there, where there is room, are counted by
-  // Extend.
-  template <typename T>
-  T* Next() {
-    return reinterpret_cast<T*>(buffer_->data()) + size_;
-  }
-  void Append(const uint8_t* items, size_t count);
-  // Takes those after the first `count` away.
-  void Keep(size_t count) { size_ = std::min(size_, count); }
-  size_t itemsize() const { return itemsize_; }
-  size_t size() const { return size_; }
-  uint8_t* data() const { return buffer_->data(); }
-  const BufferRef& buffer() const { return buffer_; }
-
- private:
-  void Grow(size_t least);
-
-  size_t itemsize_, capacity_, size_ = 0;
-  BufferRef buffer_;
-};
-
-// A string in memory that lies anywhere: the addresses of its begin and end.
-struct TextSpan {
-  int64_t begin, end;
-};
-
-// The values of one feature, example after example.
-class FeatureValues {
- public:
-  FeatureValues(const FeatureRequest& request, int64_t examples);
-  // Adds the values of a feature of an Example.
-  void Add(const FoundValue& feature);
-  // The same for a Feature that is all of [at, end); faster when it is written as most are: one
-  // list, of packed numbers or of one string.
-  void AddWhole(const uint8_t* at, const uint8_t* end);
-  // Takes the values of those after the first `examples` away.
-  void Keep(int64_t examples);
-  // Adds the values of a list of features of a SequenceExample.
-  void AddList(const FoundValue& list);
-  // The results, after all Add: of the one example alone, or of those in an array of shape `outer`.
-  // Strings are views of `serialized` where that does not keep too much of it.
-  std::vector<Tensor> Take(const Tensor& serialized, const Shape& outer, bool alone);
-  // The same after all AddList.
-  std::vector<Tensor> TakeLists(const Tensor& serialized, const Shape& outer, bool alone);
-
- private:
-  // The number of values that were read; -1 when there is no list of values at all.
-  int64_t Read(const FoundValue& feature);
-  void ReadList(std::string_view list);
-  void AddUnusual(std::string_view feature);
-  // Ends an example with `count` values; -1: it has not the feature.
-  void Close(int64_t count);
-  void Check(int64_t count) const {
-    if (count != request_.items) RefuseCount(count);
-  }
-  [[noreturn]] void RefuseCount(int64_t count) const;
-  Tensor Array(ItemList& column, const Tensor& serialized, const Shape& outer,
-               const Shape& inner) const;
-  Tensor Strings(ItemList& column, const Tensor& serialized, const Shape& shape) const;
-  Tensor Splits(const std::vector<int64_t>& ends) const;
-  Tensor Padded(const Tensor& serialized, const Shape& outer) const;
-  int64_t rows() const { return static_cast<int64_t>(column_.size()) / request_.items; }
-
-  const FeatureRequest& request_;
-  ItemList column_;
-  std::vector<int64_t> ends_;       // of each example: values, or steps of a list
-  std::vector<int64_t> step_ends_;  // of each step of a ragged list: values
 };
 
 }  // namespace penstock

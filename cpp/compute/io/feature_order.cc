@@ -7,47 +7,46 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kKeyWord = sizeof(uint64_t);
-constexpr size_t kHead = 2;           // bytes of a tag and of a length below 128
-constexpr size_t kLongestKey = 0x7F;  // that has such a length
 constexpr size_t kMostOthers = 1024;  // keys that nobody requested and that are remembered
-constexpr auto kNoKey = static_cast<size_t>(-1);
+
+// Where an entry that has a key goes on if it begins with it; null if it does not, or is written in
+// an unusual way.
+const uint8_t* AfterKey(const uint8_t* at, const uint8_t* end, std::string_view key) {
+  const size_t size = 2 + key.size();
+  if (static_cast<size_t>(end - at) < size || at[0] != BytesTag(1)) return nullptr;
+  if (at[1] >= 0x80 || at[1] != key.size()) return nullptr;
+  return std::memcmp(at + 2, key.data(), key.size()) == 0 ? at + size : nullptr;
+}
 
 }  // namespace
 
 FeatureOrder::FeatureOrder(const FeatureRequests& requests, std::vector<FeatureValues>& values)
-    : requests_(requests), values_(values), seen_(requests.keys().size(), -1) {
-  const std::vector<std::string>& names = requests.keys();
-  keys_.reserve(names.size() + 1);
-  for (size_t i = 0; i < names.size(); ++i) {
-    MakeKnown(names[i], i);
-    keys_[i].next = i + 1;
+    : requests_(requests), values_(values), begin_{{}, {}, requests.keys().size()} {
+  KnownKey* before = &begin_;
+  for (size_t i = 0; i < requests.keys().size(); ++i) {
+    before->next = MakeKnown(requests.keys()[i], i);
+    before = before->next;
   }
-  // No entry begins with it: what comes before the first key, and after the last one.
-  keys_.push_back({{}, kNoKey, 0, 0, 0, 0, names.size(), 0});
-  before_ = names.size();
 }
 
-size_t FeatureOrder::MakeKnown(std::string_view key, size_t number) {
-  const size_t index = keys_.size();
-  KnownKey known{key, kHead + key.size(), 0, 0, 0, 0, number, index};
-  std::string begin{static_cast<char>(BytesTag(1)), static_cast<char>(key.size())};
-  begin += key;
-  if (key.size() > kLongestKey) known.size = kNoKey;  // always looked up
-  const size_t bytes = std::min(begin.size(), kKeyWord);
-  std::memset(&known.mask, 0xFF, bytes);
-  std::memcpy(&known.first, begin.data(), bytes);
-  known.last_at = begin.size() - bytes;
-  std::memcpy(&known.last, begin.data() + known.last_at, bytes);
-  keys_.push_back(known);
-  return index;
+FeatureOrder::KnownKey* FeatureOrder::MakeKnown(std::string_view key, size_t number) {
+  KnownKey& known = keys_.emplace_back(KnownKey{key, EntryHead(key, 0), number});
+  if (!requested(known)) return &known;
+  const std::vector<size_t>& requests = requests_.of_key(number);
+  if (requests.size() > 1) {
+    known.head = EntryHead();
+  } else {
+    auto kind = static_cast<uint32_t>(requests_.all()[requests[0]].kind);
+    known.head = EntryHead(key, BytesTag(kind));
+    known.values = &values_[requests[0]];
+  }
+  return &known;
 }
 
 bool FeatureOrder::Add(std::string_view example, int64_t number) {
   example_ = number;
   found_ = 0;
-  before_ = seen_.size();
-  limit_ = reinterpret_cast<const uint8_t*>(example.data()) + example.size();
+  before_ = &begin_;
   try {
     if (AddAll(example)) {
       failures_ = 0;
@@ -69,70 +68,75 @@ bool FeatureOrder::AddAll(std::string_view example) {
     else if (!AddEntries(fields.Bytes()))
       return false;
   }
-  if (found_ < seen_.size()) AddMissing();
+  if (found_ < requests_.keys().size()) AddMissing();
   return true;
 }
 
 bool FeatureOrder::AddEntries(std::string_view features) {
-  for (WireReader entries(features); !entries.done();) {
-    uint32_t tag = entries.Tag();
-    if (tag != BytesTag(1)) {
-      entries.Skip(tag);
+  auto* at = reinterpret_cast<const uint8_t*>(features.data());
+  auto* const end = at + features.size();
+  const bool compares = features.size() >= EntryHead::kSpan;
+  while (at < end) {
+    KnownKey* const next = before_->next;
+    size_t length;
+    if (compares && next && next->head.Begins(at, end, length)) {
+      at += next->head.size();
+      if (next->values) {
+        if (!See(*next)) return false;  // the last one of them counts
+        next->values->AddPacked(at, at + length);
+      }
+      at += length;
+      before_ = next;
       continue;
     }
-    std::string_view entry = entries.Bytes();
-    auto* at = reinterpret_cast<const uint8_t*>(entry.data());
-    if (!AddEntry(at, at + entry.size())) return false;
+    WireReader entries({reinterpret_cast<const char*>(at), static_cast<size_t>(end - at)});
+    uint32_t tag = entries.Tag();
+    if (tag == BytesTag(1)) {
+      std::string_view entry = entries.Bytes();
+      auto* begin = reinterpret_cast<const uint8_t*>(entry.data());
+      if (!AddEntry(begin, begin + entry.size())) return false;
+    } else {
+      entries.Skip(tag);
+    }
+    at = end - entries.left();
   }
   return true;
-}
-
-bool FeatureOrder::Begins(const KnownKey& known, const uint8_t* at, const uint8_t* end) const {
-  if (static_cast<size_t>(end - at) < known.size) return false;
-  if (static_cast<size_t>(limit_ - at) < kKeyWord) return false;  // words are read whole
-  if ((WordAt(at) & known.mask) != known.first) return false;
-  if ((WordAt(at + known.last_at) & known.mask) != known.last) return false;
-  return known.size <= 2 * kKeyWord ||
-         std::memcmp(at + kHead, known.key.data(), known.key.size()) == 0;
 }
 
 bool FeatureOrder::AddEntry(const uint8_t* at, const uint8_t* end) {
-  size_t index = keys_[before_].next;
-  if (!Begins(keys_[index], at, end)) {
-    index = Lookup({reinterpret_cast<const char*>(at), static_cast<size_t>(end - at)});
-    if (index == kNoKey) return false;
-    keys_[before_].next = index;
+  KnownKey* known = before_->next;
+  const uint8_t* value = known ? AfterKey(at, end, known->key) : nullptr;
+  if (!value) {
+    known = Lookup({reinterpret_cast<const char*>(at), static_cast<size_t>(end - at)});
+    if (!known) return false;
+    before_->next = known;
+    value = AfterKey(at, end, known->key);
   }
-  before_ = index;
-  at += keys_[index].size;
-  const size_t number = keys_[index].number;
-  if (!EnterOnly(at, end, BytesTag(2))) return false;
-  if (number == seen_.size()) return true;
-  if (seen_[number] == example_) return false;  // the last one of them counts
-  seen_[number] = example_;
-  ++found_;
-  for (size_t request : requests_.of_key(number)) values_[request].AddWhole(at, end);
+  before_ = known;
+  if (!EnterOnly(value, end, BytesTag(2))) return false;
+  if (!requested(*known)) return true;
+  if (!See(*known)) return false;
+  for (size_t request : requests_.of_key(known->number)) values_[request].AddWhole(value, end);
   return true;
 }
 
-size_t FeatureOrder::Lookup(std::string_view entry) {
+FeatureOrder::KnownKey* FeatureOrder::Lookup(std::string_view entry) {
   WireReader fields(entry);
-  if (fields.done() || fields.Tag() != BytesTag(1)) return kNoKey;
+  if (fields.done() || fields.Tag() != BytesTag(1)) return nullptr;
   std::string_view key = fields.Bytes();
-  if (key.size() > kLongestKey || entry.size() - fields.left() != kHead + key.size()) return kNoKey;
+  auto* begin = reinterpret_cast<const uint8_t*>(entry.data());
+  if (!AfterKey(begin, begin + entry.size(), key)) return nullptr;
   const size_t number = requests_.Search(key);
-  if (number < seen_.size()) return number;
+  if (number < requests_.keys().size()) return &keys_[number];
   if (auto found = others_.find(key); found != others_.end()) return found->second;
-  if (others_.size() == kMostOthers) return kNoKey;
-  const size_t index = MakeKnown(key, number);
-  others_.emplace(key, index);
-  return index;
+  if (others_.size() == kMostOthers) return nullptr;
+  return others_.emplace(key, MakeKnown(key, number)).first->second;
 }
 
 void FeatureOrder::AddMissing() {
   const FoundValue none;
-  for (size_t number = 0; number < seen_.size(); ++number) {
-    if (seen_[number] == example_) continue;
+  for (size_t number = 0; number < requests_.keys().size(); ++number) {
+    if (keys_[number].example == example_) continue;
     for (size_t request : requests_.of_key(number)) values_[request].Add(none);
   }
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "compute/io/feature.h"
+#include "compute/io/item_list.h"
 #include "data/error.h"
 
 namespace penstock {

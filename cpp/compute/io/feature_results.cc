@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compute/io/feature.h"
+#include "compute/io/feature_values.h"
 #include "data/error.h"
 
 namespace penstock {

@@ -233,7 +233,9 @@ def _default(place: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
     """Return the values as an array of this type and shape, flat."""
     if not isinstance(dtype, np.dtype):
         return _default_strings(place, b"" if value is None else value, shape)
-    array = np.asarray(0 if value is None else value)
+    if value is None:
+        return np.zeros(shape, dtype)
+    array = np.asarray(value)
     if array.dtype.kind not in "biuf" or (dtype.kind == "i" and array.dtype.kind == "f"):
         raise TypeError(f"{place}: default_value must be of type {dtype}, got {value!r}")
     return np.ascontiguousarray(_arranged(place, array.astype(dtype), shape))

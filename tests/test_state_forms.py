@@ -1,10 +1,13 @@
 """States over files, in checkpoints of arrays and of trainers; their size, and what they cost."""
 
+import base64
+
 import numpy as np
 import pytest
 
 import penstock as ps
 from contract import MOST_STATE
+from penstock.account import _short
 from records import crc32c
 from states import difference, state_of
 
@@ -172,3 +175,9 @@ def test_states_of_trainers_are_compared_too():
     for resumed in (iter(other.to_torch()), other.to_torch_iterable()):
         with pytest.raises(ps.StateError, match="batch: batch_size 5, the state has 4"):
             take_up(resumed, it.state_dict())
+
+
+def test_digests_in_states_are_those_of_base64():
+    for size in range(8, 300, 9):
+        digest = bytes(i * size % 256 for i in range(8))
+        assert _short(digest) == base64.b85encode(digest).decode()

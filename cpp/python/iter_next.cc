@@ -76,6 +76,7 @@ void TakeBlock(Run& run, Block&& block) {
 // The next block; attached again afterwards. False with a Python error set.
 bool Fetch(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
+  TakeBlock(run, Block());  // its memory may be needed for the next one
   Attachment attachment(Attachment::Role::kConsumer);
   bool quiet = run.plan->quiet() && !run.session->unordered() && !run.options.debug;
   const int64_t start = NowNs();

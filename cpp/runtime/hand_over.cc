@@ -16,10 +16,11 @@ constexpr MonoTime kLeastNs = 300'000;  // of a window
 constexpr int64_t kMostNeeded = 256;    // windows
 constexpr double kWorth = 1.03;         // a smaller difference is none
 constexpr double kGrows = 1.25;
-// With several makers: so far from what they could reach, and with so little gained.
-constexpr double kFar = 1.3;
-constexpr double kLittle = 0.6;
-std::atomic<int64_t> change_every{0};  // relaxed: a number that stands alone
+constexpr double kForgets = 8;          // windows
+constexpr double kLittle = 0.6;         // of the sum of both sides' work: so little is gained
+constexpr double kFar = 1.3;            // from what several makers could reach
+constexpr double kQuickNs = 1'000'000;  // the making of a take that may be tried without a thread
+std::atomic<int64_t> change_every{0};   // relaxed: a number that stands alone
 
 }  // namespace
 
@@ -65,36 +66,51 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
     return false;
   }
   const double row = passed / static_cast<double>(std::max<int64_t>(rows_, 1));
+  bool worse = false;
   if (made > 0) {
-    if (pays_) {
-      each_before_ = each;
-    } else if (each_before_ > 0 && each > 0) {
+    if (other_ > 0) {
+      worse = row > std::exchange(other_, 0) * (doubts_ ? 1 / kWorth : kWorth);
+    }
+    if (!pays_ && each_before_ > 0 && each > 0) {
       slowing_ = std::max(std::exchange(each_before_, 0) / each, 1.0);
     }
-    const bool change = Weigh(passed, making, makers);
+    // Other programs may have slowed a window down, or the user has paused: those that took long
+    // count little.
+    const bool best = row_ == 0 || row < row_;
+    row_ = best ? row : row_ + std::min(row - row_, row_ / 2) / kForgets;
+    if (best && pays_) each_before_ = each;
+    const bool change = Weigh(passed, making, makers, best);
     agreed_ = change ? agreed_ + 1 : 0;
   }
   Restart(now, made_ns, made_rows);
-  const double before = pays_ ? 0 : std::exchange(before_, 0);
-  const bool worse = before > 0 && row > before * kWorth;
   if (agreed_ < needed_ && !worse) return false;
   agreed_ = 0;
   needed_ = std::min(2 * needed_, kMostNeeded);
-  if (pays_) before_ = row;
+  const double before = std::exchange(row_, 0);
+  const bool tried = doubts_ || pays_;  // and not what is known to be faster
+  other_ = tried && !worse ? before : 0;
   pays_ = !pays_;
   began_ = takes_ = 0;  // what is ready, and what starts, is not counted
   return true;
 }
 
 // Whether a window of `passed` nanoseconds, in which what was taken took `making`, is for a change.
-bool HandOver::Weigh(double passed, double making, int makers) {
+bool HandOver::Weigh(double passed, double making, int makers, bool best) {
   const double use = pays_ ? static_cast<double>(outside_) : std::max(passed - making, 0.0);
   const double longer = std::max(making * (pays_ ? 1 : slowing_) / makers, use);
+  const double sum = making + use;
   const auto takes = static_cast<double>(takes_);
-  if (!pays_) return (longer + cost_ * takes) * kWorth < making + use;
-  cost_ = std::max(passed - longer, 0.0) / takes;
-  if (makers > 1 && passed > kFar * longer && passed > kLittle * (making + use)) return true;
-  return passed > kWorth * (making + use);
+  const bool quick = makers == 1 && making < kQuickNs * takes;
+  if (!pays_) {
+    const bool pays = (longer + cost_ * takes) * kWorth < sum;
+    doubts_ = doubts_ && !pays;
+    return pays || (doubts_ && quick);
+  }
+  if (best) cost_ = std::max(passed - longer, 0.0) / takes;
+  const bool costs = passed > kWorth * sum;
+  const bool tries = quick || (makers > 1 && passed > kFar * longer);
+  doubts_ = quick && (!costs || (doubts_ && agreed_ > 0));
+  return costs || (tries && passed > kLittle * sum);
 }
 
 void HandOver::Restart(MonoTime now, int64_t made_ns, int64_t made_rows) {

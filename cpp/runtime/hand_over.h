@@ -17,8 +17,9 @@ namespace penstock {
 // in which a thread costs several times what it saves is a short one. The more often the answer has
 // changed, the more windows must agree before it does again. Several makers share the work of
 // making, and slow each other down, so that their work says too much about what one alone would
-// need: where they gain far less than their number, the consumer tries it. After a change to it,
-// what it needs is compared with what passed before.
+// need. So does that of one where data cross from the cache of one processor to another's. Where
+// little is gained, the consumer tries it, and the threads again later: what passes is compared
+// with what passed before the change.
 //
 // Used by the consumer; what the maker has spent is told by it.
 class HandOver final {
@@ -38,7 +39,7 @@ class HandOver final {
   static void ChangeEvery(int64_t takes);
 
  private:
-  bool Weigh(double passed, double making, int makers);
+  bool Weigh(double passed, double making, int makers, bool best);
   void Restart(MonoTime now, int64_t made_ns, int64_t made_rows);
 
   bool pays_ = true;
@@ -51,13 +52,14 @@ class HandOver final {
   MonoTime outside_ = 0;  // of takes, while it pays
   int64_t made_ns_ = 0;   // at its beginning
   int64_t made_rows_ = 0;
-  double cost_ = 0;  // ns of a take from a thread, beyond the longer side
-  // With threads, ns of a row, and those of its making; 0: they were compared with those without.
-  double before_ = 0;
-  double each_before_ = 0;
-  double slowing_ = 1;  // how much longer making took with threads
-  int64_t agreed_ = 0;  // windows in a row that were for a change
-  int64_t needed_ = 2;  // of them, to make it
+  double cost_ = 0;         // ns of a take from a thread, beyond the longer side
+  double row_ = 0;          // ns of a row lately; 0: not known yet
+  double other_ = 0;        // the same on the other side, before the change; 0: was compared
+  bool doubts_ = false;     // what was counted is for a thread: to be without one is tried
+  double each_before_ = 0;  // ns of the making of a row with threads; 0: was compared
+  double slowing_ = 1;      // how much longer making took with threads
+  int64_t agreed_ = 0;      // windows in a row that were for a change
+  int64_t needed_ = 2;      // of them, to make it
 };
 
 }  // namespace penstock

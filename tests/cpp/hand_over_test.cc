@@ -8,40 +8,76 @@
 namespace penstock::testing {
 namespace {
 
-// A maker and a consumer whose hand-over costs `cost` ns as long as there is a thread.
+// A maker and a consumer whose hand-over costs `cost` ns as long as there is a thread, and whose
+// work takes `slower` times as long then.
 struct Loop {
   int64_t make, use, cost;
-  HandOver hand_over;
+  double slower = 1;
+  HandOver hand_over{};
   MonoTime now = 1;
   int64_t made_ns = 0, made = 0;
   int changes = 0;
+  int64_t threads = 0;  // takes from one
 
   void Run(int64_t takes) {
     for (int64_t i = 0; i < takes; ++i) {
+      const auto times = [&](int64_t ns) {
+        return hand_over.pays() ? static_cast<int64_t>(static_cast<double>(ns) * slower) : ns;
+      };
+      threads += hand_over.pays();
       hand_over.Asked(now);
       // With a thread the consumer waits for what is left of the longer side.
-      now += hand_over.pays() ? std::max<int64_t>(make - use, 0) + cost : make;
-      made_ns += make;
+      const int64_t making = times(make);
+      now += hand_over.pays() ? std::max<int64_t>(making - times(use), 0) + cost : making;
+      made_ns += making;
       made += 4;
       changes += hand_over.Took(now, 4, made_ns, made);
-      now += use;
+      now += times(use);
     }
   }
 };
 
 TEST(HandOver_pays_where_both_sides_take_long) {
   for (auto [make, use] :
-       {std::pair{1'000'000, 1'000'000}, {200'000, 5'000'000}, {90'000, 90'000}}) {
-    Loop loop{make, use, 50'000, {}};
+       {std::pair{1'000'000, 1'000'000}, {2'000'000, 500'000}, {1'500'000, 50'000'000}}) {
+    Loop loop{make, use, 50'000};
     loop.Run(20'000);
     CHECK(loop.hand_over.pays());
     CHECK_EQ(loop.changes, 0);
   }
 }
 
+TEST(HandOver_tries_seldom_what_is_quick_where_a_thread_pays) {
+  for (auto [make, use] : {std::pair{90'000, 90'000}, {200'000, 900'000}, {900'000, 200'000}}) {
+    Loop loop{make, use, 50'000};
+    loop.Run(20'000);
+    CHECK(loop.hand_over.pays());
+    CHECK(loop.changes > 0);
+    CHECK(loop.threads > 19'700);
+  }
+}
+
+TEST(HandOver_finds_that_a_thread_slows_both_sides_down) {
+  for (auto [make, use] : {std::pair{25'000, 40'000}, {40'000, 25'000}, {8'000, 80'000}}) {
+    Loop loop{make, use, 10'000, 2.5};
+    loop.Run(20'000);
+    CHECK(!loop.hand_over.pays());
+    CHECK(loop.threads < 400);
+  }
+}
+
+TEST(HandOver_is_not_misled_by_pauses) {
+  Loop loop{90'000, 60'000, 10'000};
+  for (int i = 0; i < 200; ++i) {
+    loop.Run(37 + i);
+    loop.now += 5'000'000'000;
+  }
+  CHECK(loop.threads > 26'000);  // of 27,300
+}
+
 TEST(HandOver_does_not_pay_where_a_side_is_quicker_than_a_wake_up) {
   for (auto [make, use] : {std::pair{3'000, 500}, {500, 100'000}, {40'000, 40'000}}) {
-    Loop loop{make, use, 50'000, {}};
+    Loop loop{make, use, 50'000};
     loop.Run(20'000);
     CHECK(!loop.hand_over.pays());
     CHECK_EQ(loop.changes, 1);
@@ -49,13 +85,13 @@ TEST(HandOver_does_not_pay_where_a_side_is_quicker_than_a_wake_up) {
 }
 
 TEST(HandOver_finds_soon_that_a_thread_costs_much_more_than_it_saves) {
-  Loop loop{3'000, 500, 50'000, {}};
+  Loop loop{3'000, 500, 50'000};
   loop.Run(40);
   CHECK(!loop.hand_over.pays());
 }
 
 TEST(HandOver_counts_takes_that_were_not_timed) {
-  Loop loop{3'000, 500, 50'000, {}};
+  Loop loop{3'000, 500, 50'000};
   loop.Run(1'000);
   CHECK(!loop.hand_over.pays());
   loop.make = 2'000'000;
@@ -75,13 +111,13 @@ TEST(HandOver_counts_takes_that_were_not_timed) {
 }
 
 TEST(HandOver_lets_a_thread_be_where_the_difference_is_small) {
-  Loop loop{10'000'000, 0, 50'000, {}};  // a hundredth of what there is to wait for
+  Loop loop{10'000'000, 0, 50'000};  // a hundredth of what there is to wait for
   loop.Run(1'000);
   CHECK(loop.hand_over.pays());
 }
 
 TEST(HandOver_notices_that_the_load_has_changed) {
-  Loop loop{3'000, 500, 50'000, {}};
+  Loop loop{3'000, 500, 50'000};
   loop.Run(1'000);
   CHECK(!loop.hand_over.pays());
   loop.make = 2'000'000;
@@ -97,7 +133,7 @@ TEST(HandOver_notices_that_the_load_has_changed) {
 }
 
 TEST(HandOver_changes_ever_more_seldom_where_the_load_swings) {
-  Loop loop{3'000, 500, 50'000, {}};
+  Loop loop{3'000, 500, 50'000};
   for (int i = 0; i < 500; ++i) {
     loop.make = loop.use = i % 2 ? 1'000 : 1'000'000;
     loop.Run(200);

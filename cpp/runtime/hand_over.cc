@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kFirst = 8;           // takes before the first window
 constexpr int64_t kWindow = 32;         // takes
 constexpr int64_t kFew = 8;             // takes of a window in which a thread costs very much
-constexpr double kMuch = 2;             // times what there is without
+constexpr double kMuch = 1.4;           // times what there is without
 constexpr MonoTime kLeastNs = 300'000;  // of a window
 constexpr int64_t kMostNeeded = 256;    // windows
 constexpr double kWorth = 1.03;         // a smaller difference is none

@@ -95,13 +95,18 @@ import sys, numpy
 before = set(sys.modules)
 import penstock
 print(*sorted(set(sys.modules) - before))
+numbers = iter(penstock.Dataset.range(4).map(lambda x: x + 1).shuffle(2, seed=1).batch(2))
+next(numbers), numbers.get_state()
+print(*sorted(set(sys.modules) - before))
 for name in penstock.__all__:
     getattr(penstock, name)
 print(*sorted(set(sys.modules) - before))
 """
-    alone, used = run(sys.executable, "-P", "-c", program, cwd=tmp_path).splitlines()
+    alone, run_one, used = run(sys.executable, "-P", "-c", program, cwd=tmp_path).splitlines()
     # The rest is loaded with the first name that is asked for.
     assert alone.split() == ["penstock", "penstock._core"]
+    # Of what each process would pay with some megabytes.
+    assert not set(run_one.split()) & {"_hashlib", "email", "http.client", "numpy.random", "ssl"}
     assert "penstock.dataset" in used
     assert not set(used.split()) & set(HEAVY)
 

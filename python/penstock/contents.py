@@ -14,13 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 # What they hold changes with every use; which numbers they give does not belong to a pipeline.
-_VARYING = (
-    *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
-    types.ModuleType,
-)
+_VARYING = (random.Random, types.ModuleType)
+_VARYING_OF_NUMPY = ("Generator", "RandomState", "BitGenerator")  # of numpy.random
 # Packages whose objects belong to the process, and not to the data.
 _OF_THE_PROCESS = frozenset(
     (
@@ -47,7 +43,13 @@ def varies(value: Any) -> bool:
         return True
     if isinstance(value, Iterator) and not hasattr(value, "__dict__"):
         return True
-    return isinstance(value, _VARYING)
+    if isinstance(value, _VARYING):
+        return True
+    # No value is of them before their module is loaded, which takes 6 MB.
+    numpys = sys.modules.get("numpy.random")
+    return numpys is not None and any(
+        isinstance(value, getattr(numpys, name, ())) for name in _VARYING_OF_NUMPY
+    )
 
 
 def attributes_of(value: Any) -> dict[str, Any]:

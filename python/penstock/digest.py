@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import hashlib
 import os
 import types
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
@@ -33,6 +32,11 @@ from penstock.executors import ExecutedFunction
 from penstock.ops.native import NativeFunction
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
+
+try:
+    from _blake2 import blake2b  # the same as hashlib's, which loads 4 MB of OpenSSL first
+except ImportError:
+    from hashlib import blake2b
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
@@ -332,7 +336,7 @@ class Hasher:
     """Collects chunks, each with its length, so that no two sequences give the same bytes."""
 
     def __init__(self) -> None:
-        self._hash = hashlib.blake2b(digest_size=16)
+        self._hash = blake2b(digest_size=16)
 
     def digest(self) -> bytes:
         """Return the digest of all chunks so far: 16 bytes."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import secrets
 import threading
 import warnings
 from collections import OrderedDict
@@ -150,7 +149,7 @@ class _Filling:
         self.tag = tag
         self._total = total
         self._spans: list[tuple[int, int]] = []  # bytes that are there
-        self._path = folder / f"{name}-{secrets.token_hex(8)}{_UNFINISHED}"
+        self._path = folder / f"{name}-{os.urandom(8).hex()}{_UNFINISHED}"
         self._mutex = threading.Lock()
         self._file = self._path.open("xb")
         lock(self._file.fileno())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import secrets
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,7 +100,7 @@ class StagedFiles:
     def _make(self, target: Path) -> None:
         """Make a file and lock it, before another process takes it for an abandoned one."""
         while True:
-            path = target.with_name(f"{_beginning(target)}{secrets.token_hex(8)}")
+            path = target.with_name(f"{_beginning(target)}{os.urandom(8).hex()}")
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
             lock(handle)
             if os.name == "nt":  # a file that is open has its name for ever

@@ -1,6 +1,7 @@
 // Writing leaves, and the nesting around them.
 #include "data/element_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kLongestString = 120;  // bytes
+constexpr size_t kLongestBinary = 24;   // bytes of one that is no text
 constexpr size_t kLongestText = 400;    // of an element
 constexpr int64_t kMostStrings = 3;     // of an array
 
@@ -54,6 +56,13 @@ void AppendEscaped(std::string& out, std::string_view text, bool bytes) {
     }
     text.remove_prefix(length);
   }
+}
+
+bool IsBinary(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<uint8_t>(c);
+    return (byte < 0x20 && (byte < '\t' || byte > '\r')) || byte >= 0x7F;
+  });
 }
 
 bool ContinuesSequence(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
@@ -182,6 +191,10 @@ class Writer {
 }  // namespace
 
 std::string Quoted(std::string_view text, bool bytes) {
+  if (bytes && text.size() > kLongestBinary && IsBinary(text)) {
+    const std::string begin = Quoted(text.substr(0, kLongestBinary), bytes);
+    return begin + "... of " + std::to_string(text.size()) + " bytes";
+  }
   std::string out = bytes ? "b'" : "'";
   if (text.size() <= kLongestString) {
     AppendEscaped(out, text, bytes);

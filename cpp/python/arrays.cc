@@ -234,9 +234,19 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
   if (IsEndless(object) || IsDataset(object) || IsMapping(object))
     return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
   if (!CheckItems(object)) return false;
-  bool strings = (PyList_Check(object) || PyTuple_Check(object)) && HoldsStrings(object);
-  PyRef array = PyRef::Steal(PyArray_FromAny(
-      object, strings ? PyArray_DescrFromType(NPY_OBJECT) : nullptr, 0, 0, 0, nullptr));
+  const bool list = PyList_Check(object) || PyTuple_Check(object);
+  const auto made = [&](bool of_objects) {
+    PyArray_Descr* dtype = of_objects ? PyArray_DescrFromType(NPY_OBJECT) : nullptr;
+    return PyRef::Steal(PyArray_FromAny(object, dtype, 0, 0, 0, nullptr));
+  };
+  bool strings = list && HoldsStrings(object);
+  PyRef array = made(strings);
+  // Of numbers before strings, NumPy has made strings of the numbers, too.
+  if (array && !strings && list &&
+      PyTypeNum_ISSTRING(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(array.get())))) {
+    strings = true;
+    array = made(strings);
+  }
   if (!array) return false;
   auto* items = reinterpret_cast<PyArrayObject*>(array.get());
   if (strings && PyArray_SIZE(items) > 0) {

@@ -78,7 +78,7 @@ def _checked_list(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
         if mixes_strings(value):
             raise ValueError(
                 f"{stage}: a list is one array, and the one{_at(path)} has strings and numbers; "
-                "give strings alone or numbers alone, or the list to experimental.from_list"
+                "give strings alone or numbers alone, or an array of dtype object"
             )
         return value
     kinds = {issubclass(type(item), (str, bytes)) for row in value for item in _items(row)}

@@ -137,7 +137,11 @@ def test_a_batch_is_padded_and_has_lengths():
 @pytest.mark.parametrize(
     ("context", "lists", "what"),
     [
-        ({"xy": Fixed((), np.int64)}, {}, "feature 'xy': it is missing and has no default_value"),
+        (
+            {"xy": Fixed((), np.int64)},
+            {},
+            "feature 'xy': it is missing or has no values, and has no default_value",
+        ),
         ({}, {"no": Sequence((), np.int64)}, "feature 'no': it is missing; FixedLenSequenceFe"),
         ({}, {"xy": Sequence((3,), np.float32)}, "feature 'xy': 3 values of float32 expected"),
         (

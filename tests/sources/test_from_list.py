@@ -147,3 +147,15 @@ print((process.resident() - before) / len(elements))
 """
     taken = float(subprocess.check_output([sys.executable, "-c", code], cwd=TESTS, text=True))
     assert taken < 2 * bytes_each + 60
+
+
+@pytest.mark.parametrize("mixed", [[1, "a"], ["a", 1], [1.5, "a", None], [[1, 2], ["a", "b"]]])
+def test_numbers_among_strings_stay_what_they_are(mixed):
+    rows = [mixed, [*mixed]]
+    for ds in (
+        from_list([{"x": x} for x in rows]),
+        ps.Dataset.from_generator(lambda: ({"x": x} for x in rows)),
+    ):
+        for element in ds:
+            assert element["x"].tolist() == mixed
+            assert element["x"].dtype == object

@@ -141,7 +141,10 @@ void FeatureValues::Keep(int64_t examples) {
 }
 
 void FeatureValues::CloseOther(int64_t count) {
-  if (count < 0 && !request_.may_miss) throw WireError{"it is missing and has no default_value"};
+  if (count < 0 && !request_.may_miss) {
+    throw WireError{.what = "it is missing or has no values, and has no default_value",
+                    .missing = true};
+  }
   if (request_.form == FeatureForm::kFixed) {
     if (count < 0)
       column_.Append(request_.fill.data(), static_cast<size_t>(request_.items));

@@ -2,10 +2,39 @@
 #include "compute/io/feature_order.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"
+#include "data/element_text.h"
 #include "data/error.h"
 
 namespace penstock {
 namespace {
+
+// What features an example has, or the context of a sequence example.
+std::string KeysOf(std::string_view record) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  size_t count = 0;
+  try {
+    for (WireReader example(record); !example.done();) {
+      const uint32_t tag = example.Tag();
+      if (tag != BytesTag(1)) {
+        example.Skip(tag);
+        continue;
+      }
+      for (WireReader entries(example.Bytes()); !entries.done();) {
+        if (entries.Tag() != BytesTag(1)) break;
+        WireReader entry(entries.Bytes());
+        if (entry.done() || entry.Tag() != BytesTag(1)) continue;
+        const std::string key = Quoted(entry.Bytes(), false);
+        if (count++ < kMost) text += (count > 1 ? ", " : "") + key;
+      }
+    }
+  } catch (const WireError&) {
+    // What can be read is named.
+  }
+  if (count == 0) return "the example has no features";
+  if (count > kMost) text += Format(" and {} more", count - kMost);
+  return "the example has " + text;
+}
 
 // The checked inputs of a call, and what an error needs to know.
 struct Records {
@@ -48,6 +77,7 @@ struct Records {
     if (at >= record.data() && at <= record.data() + record.size() && at) {
       where = Format(", at byte {} of {}", at - record.data(), record.size());
     }
+    if (error.missing) where += "; " + KeysOf(record);
     throw Error(ErrorKind::kData, "{}:{} {}{}", op, place, error.what, where);
   }
 

@@ -13,6 +13,7 @@ namespace penstock {
 struct WireError {
   std::string what;
   const void* at = nullptr;  // the address in memory, where there is one
+  bool missing = false;      // of a feature that an example has not
 };
 
 // A field's number and how it is written, in one.

@@ -343,7 +343,8 @@ class Profile:
     def _with_calls(self, stage: StageProfile, inputs: StageProfile | None) -> StageProfile:
         if inputs is None and stage.main_kind == stage.kind and stage.kind not in _CALLING:
             raise ValueError(
-                f"what_if: {stage} makes no calls at the same time: it has no num_parallel_calls"
+                f"what_if: {stage} makes no calls at the same time; where it has "
+                "num_parallel_calls, profile it with that"
             )
         return inputs or stage
 

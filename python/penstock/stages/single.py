@@ -28,6 +28,10 @@ class Single(Plan):
         ValueError
             If the dataset is empty.
 
+        Notes
+        -----
+        It is a pass: where a shuffle draws another order for each one, the next pass is the second.
+
         Examples
         --------
         >>> int(ps.Dataset.range(3, 10).first())

@@ -368,8 +368,8 @@ def jpeg_coefficients(contents: npt.ArrayLike) -> Any:
     -------
     bytes, or numpy.ndarray of them
         Of an intact baseline JPEG its coefficients, in at most 1.6 times its bytes (about 1.25
-        times for photographs). Everything else as it is: progressive and damaged JPEGs, very small ones,
-        and files of other formats.
+        times for photographs). Everything else as it is: progressive and damaged JPEGs, very small
+        ones, and files of other formats.
 
     Raises
     ------

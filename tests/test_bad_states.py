@@ -2,9 +2,12 @@
 
 import pickle
 import random
+import zlib
 
 import pytest
 
+import forging
+import penstock as ps
 from penstock import Dataset
 from records import crc32c
 from scripts import run_script
@@ -224,3 +227,28 @@ def test_a_state_holds_no_element_and_no_pickle():
     other = iter(ds)
     other.set_state(state)
     assert [row[0].tolist() for row in other] == [row[0].tolist() for row in it]
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        b'{"stages": [["text_line", {"files": {"first": []}}]]}',
+        b'{"stages": [["range", 3]]}',
+        b'{"stages": [["range", {"stop": []}]]}',
+        b'{"stages": 3}',
+        b'{"versions": 3}',
+        b"[3]",
+    ],
+)
+def test_accounts_that_someone_has_made_up_are_damaged_states(account):
+    iterator = iter(Dataset.range(3))
+    next(iterator)
+    state, own = iterator.get_state(), iterator._own_account()
+    at = state.index(own)
+    begin = state[: at - len(forging.varint(len(own)))]
+    body = begin + forging.text(zlib.compress(account)) + state[at + len(own) : -4]
+    forged = body + crc32c(body).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="describe_state: the state is damaged"):
+        ps.describe_state(forged)
+    with pytest.raises(ValueError, match="set_state"):
+        iter(Dataset.range(3)).set_state(forged)

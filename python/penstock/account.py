@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import string
@@ -70,7 +71,8 @@ def account_of(dataset: Stage) -> bytes:
 
 def versions_of(account: bytes) -> dict[str, str]:
     """Return the versions that an account was made by, by their names; none where it is empty."""
-    return {name: str(version) for name, version in _opened(account).get("versions", {}).items()}
+    with _opened(account) as found:
+        return {name: str(version) for name, version in found.get("versions", {}).items()}
 
 
 def stages_of(account: bytes) -> list[str]:
@@ -82,16 +84,19 @@ def stages_of(account: bytes) -> list[str]:
         As ``"batch: batch_size 32, drop_remainder False"``, the source first.
     """
     lines = []
-    for name, args in _opened(account).get("stages", ()):
-        told = ", ".join(f"{arg} {_told(value)}" for arg, value in args.items() if arg)
-        lines.append(f"{name}: {told}" if told else str(name))
+    with _opened(account) as found:
+        for name, args in found.get("stages", ()):
+            told = ", ".join(f"{arg} {_told(value)}" for arg, value in args.items() if arg)
+            lines.append(f"{name}: {told}" if told else str(name))
     return lines
 
 
-def _opened(account: bytes) -> Account:
+@contextlib.contextmanager
+def _opened(account: bytes) -> Iterator[Account]:
+    """Yield what an account says; what it should say and does not is a ValueError, too."""
     try:
-        return _unpacked(account) if account else {}
-    except (RecursionError, TypeError, ValueError, zlib.error):
+        yield _unpacked(account) if account else {}
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error):
         raise ValueError(
             "describe_state: the state is damaged; use the bytes of get_state unchanged"
         ) from None

@@ -148,7 +148,7 @@ def decode_and_crop_jpeg(
     ValueError
         If the window is empty or not within the image.
     penstock.DataError
-        As `decode_jpeg`.
+        As `decode_jpeg`. What comes after the window need not be read, and its damage not be seen.
 
     Notes
     -----

@@ -17,14 +17,6 @@ Shape Joined(const Shape& outer, const Shape& inner) {
 
 }  // namespace
 
-void ItemList::Append(const uint8_t* items, size_t count) {
-  if (count == 0) return;
-  size_t before = size_ * itemsize_;
-  if (size_ + count > capacity_) Grow(size_ + count);
-  size_ += count;
-  std::memcpy(buffer_->data() + before, items, count * itemsize_);
-}
-
 Tensor FeatureValues::Array(ItemList& column, const Tensor& serialized, const Shape& outer,
                             const Shape& inner) const {
   Shape shape = Joined(outer, inner);

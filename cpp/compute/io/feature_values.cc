@@ -2,7 +2,6 @@
 #include "compute/io/feature_values.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "data/error.h"
 
@@ -36,28 +35,6 @@ struct Lists {
 };
 
 }  // namespace
-
-ItemList::ItemList(size_t itemsize, size_t capacity)
-    : itemsize_(itemsize), capacity_(capacity), buffer_(Buffer::Allocate(itemsize * capacity)) {}
-
-void ItemList::Grow(size_t least) {
-  constexpr size_t kFewest = 8;
-  size_t capacity = std::max({least, 2 * capacity_, kFewest});
-  BufferRef larger = Buffer::Allocate(capacity * itemsize_);
-  if (size_) std::memcpy(larger->data(), buffer_->data(), size_ * itemsize_);
-  buffer_ = std::move(larger);
-  capacity_ = capacity;
-}
-
-void ItemList::MakeRoomForNumbers(const uint8_t* at, const uint8_t* end) {
-  MakeRoom(static_cast<size_t>(std::count_if(at, end, [](uint8_t b) { return b < 0x80; })));
-}
-
-void ItemList::RefuseFloats(const uint8_t* at, size_t bytes) {
-  throw WireError{Format("{} bytes are no number of floats", bytes), at};
-}
-
-void ItemList::RefuseNumber(const uint8_t* at) { throw WireError{"a number is cut off", at}; }
 
 FeatureValues::FeatureValues(const FeatureRequest& request, int64_t examples)
     : request_(request),

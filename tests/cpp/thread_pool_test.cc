@@ -237,16 +237,18 @@ TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
   // Another thread holds the pool's mutex, and one that is held across forks, at the moment of the
   // fork again and again. It allocates nothing: the allocator of ASan (GCC 12) does not hold its own
   // locks across forks.
-  std::atomic<bool> stop{false};
+  std::atomic<bool> begun{false}, stop{false};
   static std::mutex held;
   HoldAcrossFork(held);
   std::thread noise([&] {
+    begun.store(true);
     while (!stop.load(std::memory_order_relaxed)) {
       static_cast<void>(ThreadPool::Get().native_threads());
       const std::lock_guard lock(held);
       std::this_thread::yield();
     }
   });
+  while (!begun.load()) std::this_thread::yield();
   for (int i = 0; i < 20; ++i) {
     CHECK_EQ(InForkChild([&] {
                if (ForkGeneration() != generation + 1) return 1;

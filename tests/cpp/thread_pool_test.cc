@@ -235,8 +235,8 @@ TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
   const uint64_t generation = ForkGeneration();
   ThreadPool* const parent = &ThreadPool::Get();
   // Another thread holds the pool's mutex, and one that is held across forks, at the moment of the
-  // fork again and again. It allocates nothing: the allocator of ASan (GCC 12) does not hold its own
-  // locks across forks.
+  // fork again and again. It allocates nothing: the allocator of ASan (GCC 12) does not hold its
+  // own locks across forks.
   std::atomic<bool> begun{false}, stop{false};
   static std::mutex held;
   HoldAcrossFork(held);

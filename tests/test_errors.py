@@ -360,3 +360,20 @@ def test_results_too_large_for_any_memory_fail_alone(stage, bad, calls):
         else:
             assert next(it).tolist() == [i, i]
     assert next(it, None) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (b"\xff\xd8" + b"p" * 30, "(b'\\xff\\xd8" + "p" * 22 + "'... of 32 bytes)"),
+        (b"\x00" * 24, "(b'" + "\\x00" * 24 + "')"),
+        ("photos/münchen/sommer/bild.jpg".encode(), "m\\xc3\\xbcnchen/sommer/bild.jpg')"),
+    ],
+)
+def test_of_binary_strings_the_first_bytes_are_shown(value, shown):
+    def fails(x):
+        raise ValueError(x[:1])
+
+    with pytest.raises(ValueError, match="b'") as raised:
+        list(Dataset.from_tensors(value).map(fails))
+    assert shown in raised.value.__notes__[0]

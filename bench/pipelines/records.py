@@ -26,7 +26,7 @@ import numpy as np
 
 import penstock as ps
 from bench.native.build import built
-from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, main, timed
+from bench.pipelines.measure import Case, Figure, Rounds, Spread, drain, interleaved, main, timed
 
 LARGE, LARGE_RECORDS = 100_000, 2000
 SMALL, SMALL_RECORDS = 300, 400_000
@@ -89,7 +89,8 @@ def split(file: Path) -> None:
         text[begin : begin + 100 * BATCH].splitlines()
 
 
-def run() -> list[Figure]:
+def timings() -> Rounds:
+    """Time the loops and the pipelines, side by side."""
     program = built("record_loop")
     with tempfile.TemporaryDirectory() as folder:
         large, small, text, table = write(Path(folder))
@@ -97,7 +98,7 @@ def run() -> list[Figure]:
         lines = ps.TextLineDataset(text)
         shared = ps.TextLineDataset(text, num_parallel_calls=2)
         csv, csv_shared = columns(table, None), columns(table, 2)
-        rounds = interleaved(
+        return interleaved(
             {
                 "large loop": looping(program, "records", large, LARGE_RECORDS),
                 "large objects": timed(lambda: make_bytes(LARGE, 1, LARGE_RECORDS), LARGE_RECORDS),
@@ -120,6 +121,10 @@ def run() -> list[Figure]:
                 "lines by Python": timed(lambda: split(text), LINES),
             }
         )
+
+
+def run() -> list[Figure]:
+    rounds = timings()
     rate = {case: 1 / rounds.seconds(case).median for case in rounds.rounds[0]}
 
     def share(case: str, loop: str, what: str, at_least: float | None = None) -> Figure:

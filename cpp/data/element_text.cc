@@ -1,7 +1,6 @@
 // Writing leaves, and the nesting around them.
 #include "data/element_text.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -58,11 +57,16 @@ void AppendEscaped(std::string& out, std::string_view text, bool bytes) {
   }
 }
 
+// Whether there is more in it than UTF-8: names of files are text, though they come as bytes.
 bool IsBinary(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<uint8_t>(c);
-    return (byte < 0x20 && (byte < '\t' || byte > '\r')) || byte >= 0x7F;
-  });
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    const auto byte = static_cast<uint8_t>(text[0]);
+    const bool control = byte < 0x20 && (byte < '\t' || byte > '\r');
+    if (length == 0 || control) return true;
+    text.remove_prefix(length);
+  }
+  return false;
 }
 
 bool ContinuesSequence(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }

@@ -30,12 +30,10 @@ FeatureOrder::FeatureOrder(const FeatureRequests& requests, std::vector<FeatureV
 }
 
 FeatureOrder::KnownKey* FeatureOrder::MakeKnown(std::string_view key, size_t number) {
-  KnownKey& known = keys_.emplace_back(KnownKey{key, EntryHead(key, 0), number});
-  if (!requested(known)) return &known;
-  const std::vector<size_t>& requests = requests_.of_key(number);
-  if (requests.size() > 1) {
-    known.head = EntryHead();
-  } else {
+  KnownKey& known = keys_.emplace_back(KnownKey{key, {}, number});
+  if (!requested(known)) {
+    known.head = EntryHead(key, 0);
+  } else if (const auto& requests = requests_.of_key(number); requests.size() == 1) {
     auto kind = static_cast<uint32_t>(requests_.all()[requests[0]].kind);
     known.head = EntryHead(key, BytesTag(kind));
     known.values = &values_[requests[0]];

@@ -21,7 +21,11 @@ std::string KeysOf(std::string_view record) {
         continue;
       }
       for (WireReader entries(example.Bytes()); !entries.done();) {
-        if (entries.Tag() != BytesTag(1)) break;
+        const uint32_t field = entries.Tag();
+        if (field != BytesTag(1)) {
+          entries.Skip(field);
+          continue;
+        }
         WireReader entry(entries.Bytes());
         if (entry.done() || entry.Tag() != BytesTag(1)) continue;
         const std::string key = Quoted(entry.Bytes(), false);

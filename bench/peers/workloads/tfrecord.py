@@ -29,7 +29,7 @@ class TFRecord(Workload):
     )
     bound = (
         "Making a Python object for each record and copying its bytes into it. This takes about a "
-        "quarter of the time at 100 KB, and most of it at 300 B, where the limit hands out "
+        "tenth of the time at 100 KB, and most of it at 300 B, where the limit hands out "
         "nothing. One thread reads, checks and copies the large records: handing them one by one "
         "to another thread, with `prefetch`, costs more than the copy. Plain Python reads each "
         "record straight into its object and saves one copy; penstock cuts records out of a "

@@ -1,5 +1,8 @@
-// A scope in which the random operations of a thread draw from one seed.
+// A scope in which the random operations of a thread that have no seed draw from one.
 #pragma once
+
+#include <optional>
+#include <utility>
 
 #include "data/random.h"
 
@@ -12,14 +15,20 @@ class KeyScope {
   explicit KeyScope(uint64_t seed) : seed_(seed) {}
 
   void Enter() {
-    outer_ = CurrentElementRandom();
-    CurrentElementRandom() = {{seed_, {}}, 0, 0, true};
+    ElementRandom& current = CurrentElementRandom();
+    outer_ = std::exchange(current.scope, seed_);
+    drawn_ = std::exchange(current.drawn, 0);
   }
-  void Exit() { CurrentElementRandom() = outer_; }
+  void Exit() {
+    ElementRandom& current = CurrentElementRandom();
+    current.scope = outer_;
+    current.drawn = drawn_;
+  }
 
  private:
   const uint64_t seed_;
-  ElementRandom outer_;
+  std::optional<uint64_t> outer_;
+  uint64_t drawn_ = 0;
 };
 
 }  // namespace penstock

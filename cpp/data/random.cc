@@ -6,31 +6,56 @@
 #include <optional>
 #include <random>
 
+#include "data/state_visitor.h"
 #include "runtime/fork.h"
 
 namespace penstock {
 namespace {
 
-struct GlobalSeed {
-  std::mutex mutex;
-  std::optional<uint64_t> seed;
-  uint64_t operations = 0;
-  uint64_t sessions = 0;
+class GlobalSeeds {
+ public:
+  // Calls `use` with the sequence. One that nobody gave begins with the first use, and again in a
+  // fork child, which would otherwise draw what its parent draws.
+  template <typename Use>
+  auto With(Use use) {
+    std::lock_guard lock(mutex_);
+    if (!begun_ || (!seeds_.given && generation_ != ForkGeneration())) Begin({Entropy()});
+    return use(seeds_);
+  }
+  void Set(const SeedSequence& seeds) {
+    std::lock_guard lock(mutex_);
+    Begin(seeds);
+  }
+  void Clear() {
+    std::lock_guard lock(mutex_);
+    begun_ = false;
+  }
+
+  static GlobalSeeds& Get() {
+    static GlobalSeeds& seeds = *[] {
+      auto* made = new GlobalSeeds;
+      HoldAcrossFork(made->mutex_);
+      return made;
+    }();
+    return seeds;
+  }
+
+ private:
+  void Begin(const SeedSequence& seeds) {
+    seeds_ = seeds;
+    generation_ = ForkGeneration();
+    begun_ = true;
+  }
+  static uint64_t Entropy() {
+    static std::random_device& device = *new std::random_device;  // under the mutex
+    return device() | uint64_t{device()} << 32;
+  }
+
+  std::mutex mutex_;  // a leaf lock over what follows
+  SeedSequence seeds_;
+  bool begun_ = false;
+  uint64_t generation_ = 0;  // of the process in which the sequence began
 };
-
-GlobalSeed& TheSeed() {
-  static GlobalSeed& seed = *[] {
-    auto* made = new GlobalSeed;
-    HoldAcrossFork(made->mutex);
-    return made;
-  }();
-  return seed;
-}
-
-uint64_t Entropy() {
-  static std::random_device& device = *new std::random_device;  // under the mutex
-  return device() | uint64_t{device()} << 32;
-}
 
 }  // namespace
 
@@ -41,37 +66,40 @@ ElementRandom& CurrentElementRandom() {
 
 RandomKey NextOperationKey(std::optional<uint64_t> seed) {
   ElementRandom& current = CurrentElementRandom();
-  if (current.active) {
-    StageRandom stage = current.stage;
-    if (seed) stage.seed = *seed;
-    return stage.Key().Fold(current.element).Fold(current.drawn++);
-  }
-  if (seed) return RandomKey{*seed};
-  GlobalSeed& global = TheSeed();
-  std::lock_guard lock(global.mutex);
-  if (global.seed) return RandomKey{*global.seed}.Fold(2 * global.operations++);
-  static uint64_t base = Entropy();
-  return RandomKey{base}.Fold(global.operations++);
-}
-
-void SetGlobalSeed(uint64_t seed) {
-  GlobalSeed& global = TheSeed();
-  std::lock_guard lock(global.mutex);
-  global.seed = seed;
-  global.operations = global.sessions = 0;
-}
-
-void ClearGlobalSeed() {
-  GlobalSeed& global = TheSeed();
-  std::lock_guard lock(global.mutex);
-  global.seed.reset();
+  if (seed)
+    return current.active ? current.stage.Key(seed).Fold(current.element) : RandomKey{*seed};
+  if (current.scope) return RandomKey{*current.scope}.Fold(current.drawn++);
+  if (current.active) return current.stage.Key().Fold(current.element).Fold(current.drawn++);
+  return GlobalSeeds::Get().With(
+      [](SeedSequence& seeds) { return RandomKey{seeds.seed}.Fold(2 * seeds.operations++); });
 }
 
 uint64_t NextSessionSeed() {
-  GlobalSeed& global = TheSeed();
-  std::lock_guard lock(global.mutex);
-  if (global.seed) return RandomKey{*global.seed}.Fold(2 * global.sessions++ + 1).value;
-  return Entropy();
+  ElementRandom& current = CurrentElementRandom();
+  if (current.active) {
+    // Counted down: no operation of the element comes so far up.
+    return current.stage.Key().Fold(current.element).Fold(~current.made++).value;
+  }
+  return GlobalSeeds::Get().With([](SeedSequence& seeds) {
+    return RandomKey{seeds.seed}.Fold(2 * seeds.sessions++ + 1).value;
+  });
 }
+
+void SeedSequence::Visit(StateVisitor& visitor) {
+  visitor.UInt(seed);
+  visitor.Bool(given);
+  visitor.UInt(operations);
+  visitor.UInt(sessions);
+}
+
+SeedSequence CurrentSeeds() {
+  return GlobalSeeds::Get().With([](SeedSequence& seeds) { return seeds; });
+}
+
+void ContinueSeeds(const SeedSequence& seeds) { GlobalSeeds::Get().Set(seeds); }
+
+void SetGlobalSeed(uint64_t seed) { GlobalSeeds::Get().Set({seed, true}); }
+
+void ClearGlobalSeed() { GlobalSeeds::Get().Clear(); }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// Counter-based randomness: a key is folded from (seed, stage, epoch, element); a draw is a pure
-// function of key and counter, so no generator lives in a thread and no order of work matters.
+// Counter-based randomness: a key is folded from (seed, stage, epoch, element), or, where the user
+// gave a seed, from (seed, epoch, element). A draw is a pure function of key and counter, so no
+// generator lives in a thread and no order of work matters.
 #pragma once
 
 #include <array>
@@ -7,6 +8,8 @@
 #include <optional>
 
 namespace penstock {
+
+class StateVisitor;
 
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 inline std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter, uint32_t k0, uint32_t k1) {
@@ -51,31 +54,54 @@ struct RandomKey {
 // The identity of child number i of an element (flat_map, interleave, unbatch).
 inline uint64_t ChildKey(uint64_t parent, uint64_t i) { return RandomKey{parent}.Fold(i).value; }
 
-// What the randomness of a stage depends on: the seed (of the run, or given by the user) and where
-// the stage stands in the plan.
+// What the randomness of a stage depends on.
 struct StageRandom {
-  uint64_t seed = 0;
-  RandomKey place;
-  RandomKey Key() const { return RandomKey{seed}.Fold(place.value); }
+  uint64_t seed = 0;  // of the run
+  RandomKey place;    // the stage in the plan, and its path
+  RandomKey path;     // the epoch, and the elements whose datasets contain the stage
+
+  // With an explicit seed, the seed and the path decide. Without one, the seed of the run and the
+  // place do.
+  RandomKey Key(std::optional<uint64_t> explicit_seed = std::nullopt) const {
+    if (explicit_seed) return RandomKey{*explicit_seed}.Fold(path.value);
+    return RandomKey{seed}.Fold(place.value);
+  }
 };
 
 // What random operations inside a user's function draw from: set for the thread before each call.
-// `drawn` numbers the draws within one element.
 struct ElementRandom {
   StageRandom stage;
   uint64_t element = 0;  // folded into the stage's key when something is drawn, not before
-  uint64_t drawn = 0;
+  uint64_t drawn = 0;    // keys of operations without a seed that were taken for this element
+  uint64_t made = 0;     // seeds of runs and shuffles that were taken for this element
   bool active = false;
+  std::optional<uint64_t> scope = std::nullopt;  // operations without a seed draw from this one
 };
 ElementRandom& CurrentElementRandom();
 
-// A new key for each random operation: from the element being mapped, else from the global seed
-// (set_seed), else from the operating system. An operation with a `seed` still draws other numbers
-// for each element and epoch inside a pipeline; outside, it draws the same numbers each time.
+// The key of a random operation. With a `seed`, the seed, the epoch and the element being mapped
+// decide: operations with equal seeds draw alike. Outside of pipelines they draw the same numbers
+// each time. Without a seed every call returns another key: from a KeyScope, else from the element,
+// else from the global seed.
 RandomKey NextOperationKey(std::optional<uint64_t> seed = std::nullopt);
+// The seed of a run, or of a shuffle that has none: from the element being mapped, else the next
+// one of the global seed.
+uint64_t NextSessionSeed();
+
+// The seeds that follow from set_seed, or from a number of the operating system, and how many of
+// them were taken. A state carries them, so that runs after a restored one are repeated too.
+struct SeedSequence {
+  uint64_t seed = 0;
+  bool given = false;       // by set_seed
+  uint64_t operations = 0;  // keys taken outside of pipelines
+  uint64_t sessions = 0;    // seeds taken by runs and shuffles
+
+  void Visit(StateVisitor& visitor);
+};
+SeedSequence CurrentSeeds();
+// Later seeds are those that follow `seeds`.
+void ContinueSeeds(const SeedSequence& seeds);
 void SetGlobalSeed(uint64_t seed);
 void ClearGlobalSeed();
-// The seed of a run: the global one when set (the n-th run gets the n-th seed), else fresh entropy.
-uint64_t NextSessionSeed();
 
 }  // namespace penstock

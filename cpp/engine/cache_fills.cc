@@ -63,7 +63,7 @@ CacheFillPtr CacheFill::FromFile(const Dataset& cache, const std::string& text) 
   try {
     StateVisitor visitor{std::string_view(text)};
     CacheFillPtr fill(new CacheFill(cache));
-    visitor.UInt(fill->place_.value);
+    visitor.UInt(fill->place_.branch.value);
     fill->identity_.VisitState(visitor, cache);
     StateVisitor saving(&fill->text_);
     fill->Visit(saving);
@@ -74,7 +74,7 @@ CacheFillPtr CacheFill::FromFile(const Dataset& cache, const std::string& text) 
 }
 
 void CacheFill::Visit(StateVisitor& visitor) {
-  visitor.UInt(place_.value);
+  place_.Visit(visitor);
   identity_.VisitState(visitor, cache_);
   VisitPlaces(visitor, cache_, identity_);
   CacheFills::VisitState(visitor, cache_.input(), nullptr, below_);

@@ -43,7 +43,7 @@ class CacheFill {
   void Visit(StateVisitor& visitor);
 
   const Dataset& cache_;
-  RandomKey place_;
+  RandomPlace place_;
   RunIdentity identity_;
   std::shared_ptr<const CacheFills> below_;  // of caches upstream
   std::string text_;                         // all of this as a state has it

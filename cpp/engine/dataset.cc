@@ -89,12 +89,14 @@ IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t bat
   below.path += "." + std::to_string(i);
   // Only a fork in the pipeline distinguishes branches; a chain is distinguished by its stages
   // (chain()).
-  if (inputs_.size() > 1) below.place = context.place.Fold(i);
+  if (inputs_.size() > 1) below.place = context.place.Fork(i);
   return inputs_[i]->Start(below);
 }
 
 StageRandom Dataset::Randomness(const RunContext& context) const {
-  return {context.identity->seed, context.place.Fold(chain_)};
+  const RandomPlace& place = context.place;
+  return {context.identity->seed, place.branch.Fold(chain_).Fold(place.epoch),
+          place.path.Fold(place.epoch)};
 }
 
 void Dataset::ForEachNode(const std::function<void(const Dataset&)>& visit) const {
@@ -116,12 +118,28 @@ int64_t RunIdentity::RunNumber(const Dataset& node) const {
   return root_run;
 }
 
+uint64_t RunIdentity::OwnSeed(const Dataset& node) const {
+  for (auto& [owner, own] : own_seeds) {
+    if (owner == &node) return own;
+  }
+  return node.own_seed()->load(std::memory_order_relaxed);
+}
+
+void RunIdentity::Continue(const Dataset& root) const {
+  for (auto& [node, run] : runs) node->SetRuns(run + 1);
+  root.SetRuns(root_run + 1);
+  for (auto& [node, own] : own_seeds) node->own_seed()->store(own, std::memory_order_relaxed);
+}
+
 RunIdentity RunIdentity::Next(const Dataset& root, bool counted) {
   auto run_of = [counted](const Dataset& node) { return counted ? node.CountRun() : node.runs(); };
   RunIdentity identity;
   if (counted) identity.seed = NextSessionSeed();
   identity.root_run = run_of(root);
   root.ForEachNode([&](const Dataset& node) {
+    if (auto* own = node.own_seed()) {
+      identity.own_seeds.emplace_back(&node, own->load(std::memory_order_relaxed));
+    }
     if (!node.counts_runs()) return;
     identity.runs.emplace_back(&node, &node == &root ? identity.root_run : run_of(node));
   });
@@ -132,13 +150,27 @@ void RunIdentity::VisitState(StateVisitor& visitor, const Dataset& root) {
   visitor.UInt(seed);
   visitor.IntIn(root_run, -1, StateVisitor::kMostCount, "the number of the run");
   std::vector<std::pair<const Dataset*, int64_t>> visited;
+  std::vector<std::pair<const Dataset*, uint64_t>> visited_seeds;
   root.ForEachNode([&](const Dataset& node) {
+    if (node.own_seed()) {
+      uint64_t own = OwnSeed(node);
+      visitor.UInt(own);
+      visited_seeds.emplace_back(&node, own);
+    }
     if (!node.counts_runs()) return;
     int64_t run = RunNumber(node);
     visitor.IntIn(run, -1, StateVisitor::kMostCount, "the number of a run");
     visited.emplace_back(&node, run);
   });
-  if (!visitor.saving()) runs = std::move(visited);
+  if (visitor.saving()) return;
+  runs = std::move(visited);
+  own_seeds = std::move(visited_seeds);
+}
+
+void RandomPlace::Visit(StateVisitor& visitor) {
+  visitor.UInt(branch.value);
+  visitor.UInt(path.value);
+  visitor.UInt(epoch);
 }
 
 namespace {

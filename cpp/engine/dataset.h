@@ -33,15 +33,40 @@ constexpr int64_t kAutotune = -1;
 struct RunIdentity {
   uint64_t seed = 0;
   int64_t root_run = 0;
-  std::vector<std::pair<const Dataset*, int64_t>> runs;  // of the nodes that reshuffle
+  std::vector<std::pair<const Dataset*, int64_t>> runs;        // of the nodes that reshuffle
+  std::vector<std::pair<const Dataset*, uint64_t>> own_seeds;  // of the nodes that have them
 
   // Nodes made while running share the root's number.
   int64_t RunNumber(const Dataset& node) const;
+  // Of a node that has one.
+  uint64_t OwnSeed(const Dataset& node) const;
+  // Later runs follow this one.
+  void Continue(const Dataset& root) const;
   // The identity of the next run of a plan: takes a seed and counts the run. With `counted` false
   // nothing changes.
   static RunIdentity Next(const Dataset& root, bool counted);
-  // Saves or restores, for the nodes that reshuffle in the plan of `root`.
+  // Saves or restores, for the nodes in the plan of `root`.
   void VisitState(StateVisitor& visitor, const Dataset& root);
+};
+
+// Where a part of a pipeline runs, as far as random numbers depend on it.
+struct RandomPlace {
+  RandomKey branch;    // forks of the plan, and the elements of `path`
+  RandomKey path;      // elements whose datasets contain this part
+  uint64_t epoch = 0;  // counted from the first one of the outermost repeat
+
+  RandomPlace Fork(uint64_t input) const { return {branch.Fold(input), path, epoch}; }
+  RandomPlace Opened(uint64_t element) const {
+    return {branch.Fold(element), path.Fold(element), epoch};
+  }
+  // Pass number `pass` of `passes` (negative: without end) over this part. The first pass of the
+  // first epoch is what it would be without the repeat.
+  RandomPlace Pass(uint64_t pass, int64_t passes) const {
+    if (passes >= 0) return {branch, path, epoch * static_cast<uint64_t>(passes) + pass};
+    if (epoch == 0) return {branch, path, pass};
+    return {branch.Fold(epoch), path.Fold(epoch), pass};
+  }
+  void Visit(StateVisitor& visitor);
 };
 
 // What a running stage is given: its session, when to stop, what its randomness depends on, where
@@ -49,7 +74,7 @@ struct RunIdentity {
 struct RunContext {
   Session* session;
   CancelToken cancel;
-  RandomKey place;          // this branch of the pipeline in this epoch, whatever the seed
+  RandomPlace place;
   std::string path;         // for statistics: "0.1"
   int64_t batch_rows = 0;   // rows that the consumer stacks: a stage may write them into its batch
   bool ragged = false;      // the consumer takes blocks in ragged form
@@ -72,9 +97,10 @@ struct RunContext {
     other.replayed = true;
     return other;
   }
-  RunContext At(uint64_t step) const {
+  // The context of a dataset that an element has become, or of an epoch.
+  RunContext At(const RandomPlace& other_place) const {
     RunContext other = *this;
-    other.place = place.Fold(step);
+    other.place = other_place;
     other.batch_rows = 0;
     other.ragged = false;
     return other;
@@ -142,7 +168,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Its counters in the statistics of the run.
   StageStats* Stats(const RunContext& context) const;
 
-  // What the randomness of this stage depends on: the seed of the run, the branch, and the chain.
+  // What the randomness of this stage depends on.
   StageRandom Randomness(const RunContext& context) const;
 
   // How often a run has been started over this node; for reshuffling.
@@ -150,6 +176,9 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
   virtual bool counts_runs() const { return false; }
+  // A seed for all runs over this node that nobody gave; null for those without. It lives as long
+  // as the node, and changes only when a state is restored.
+  virtual std::atomic<uint64_t>* own_seed() const { return nullptr; }
   // What a cache, or a stage that keeps elements in files as a cache does, holds for all runs; null
   // for others.
   virtual CacheStore* cache_store() const { return nullptr; }

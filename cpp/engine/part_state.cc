@@ -11,7 +11,7 @@ std::string PartState(const Dataset& part, const RunContext& context,
                       const SavedPosition& position) {
   SharedPosition shared;  // not counted but for whether it is the beginning
   shared.delivered = position.state || position.steps > 0;
-  StateFrame frame{ElasticPlan(part).text(), "", shared.Text(), ""};
+  StateFrame frame{ElasticPlan(part).text(), "", shared.Text(), "", ""};
   StateVisitor visitor(&frame.body);
   RunIdentity identity = *context.identity;
   identity.VisitState(visitor, part);

@@ -75,7 +75,7 @@ Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context)
 Step InputAt(const Dataset& stage, int64_t index, const RunContext& context, size_t i) {
   if (stage.inputs().size() == 1) return ElementAt(stage.input(), index, context);
   RunContext branch = context;  // as when the input is started
-  branch.place = context.place.Fold(i);
+  branch.place = context.place.Fork(i);
   return ElementAt(stage.input(i), index, branch);
 }
 

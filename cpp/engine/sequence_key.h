@@ -10,9 +10,9 @@
 namespace penstock {
 
 // From the arguments seed and rerandomize_each_iteration (which may be missing) of the stage. With
-// a seed the draws are the same in every run and epoch, wherever the stage stands; without one, in
-// every epoch of a run. Rerandomized, they differ in each epoch and run, in a sequence that follows
-// from the seed. The stage counts its runs.
+// a seed the draws are the same in every run and epoch; without one, in every epoch of a run.
+// Rerandomized, they differ in each epoch and run, in a sequence that follows from the seed. With a
+// seed the stage's place in the plan does not matter. The stage counts its runs.
 class SequenceKey {
  public:
   explicit SequenceKey(const Args& args) {
@@ -23,10 +23,9 @@ class SequenceKey {
 
   RandomKey Of(const Dataset& stage, const RunContext& context) const {
     const RunIdentity& identity = *context.identity;
-    StageRandom random = stage.Randomness(context);
+    const StageRandom random = stage.Randomness(context);
     if (rerandomizes_) {
-      if (seed_) random.seed = *seed_;
-      return random.Key().Fold(static_cast<uint64_t>(identity.RunNumber(stage)));
+      return random.Key(seed_).Fold(static_cast<uint64_t>(identity.RunNumber(stage)));
     }
     if (seed_) {
       RandomKey key{*seed_};

@@ -180,7 +180,10 @@ std::string Session::GetState(std::string account) {
   }
   MindStack();
   MakeRoot();
-  StateFrame frame{Plan().text(), std::move(account), "", ""};
+  StateFrame frame{Plan().text(), std::move(account), "", "", ""};
+  SeedSequence seeds = CurrentSeeds();
+  StateVisitor seeds_visitor(&frame.seeds);
+  seeds.Visit(seeds_visitor);
   StateVisitor visitor(&frame.body);
   identity_.VisitState(visitor, *root_);
   VisitFills(visitor);
@@ -198,6 +201,12 @@ void Session::SetState(std::string_view state) {
   const SharedPosition shared = SharedPosition::Of(frame.shared);
   if (std::string text = Plan().Refusal(frame.plan, shared.begun()); !text.empty()) {
     throw Error(ErrorKind::kInvalidArgument, "{}", text);
+  }
+  if (!frame.seeds.empty()) {  // for ContinueSeeds, later
+    SeedSequence seeds;
+    StateVisitor visitor{std::string_view(frame.seeds)};
+    seeds.Visit(visitor);
+    visitor.ExpectEnd();
   }
   StateVisitor visitor{std::string_view(frame.body)};
   try {
@@ -223,8 +232,7 @@ void Session::SetState(std::string_view state) {
     throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
   }
   // The whole state was valid. The runs after this one go on where the saved process would have.
-  for (auto& [node, run] : identity_.runs) node->SetRuns(run + 1);
-  root_->SetRuns(identity_.root_run + 1);
+  identity_.Continue(*root_);
 }
 
 // The position of the root that continues one of another number of shards. `more`: elements that

@@ -37,7 +37,7 @@ struct RunOptions {
   Executor executor = Executor::kThread;  // of functions whose stage does not say
   int64_t slow_ns = 0;                    // a call or a read that takes longer is noted; 0: none is
   int64_t stall_ns = 0;  // of a wait for an element, after which it is reported; 0: never
-  RandomKey place;  // of a run whose pipeline is a part of another one: RunContext::place there
+  RandomPlace place;  // of a run whose pipeline is a part of another one: RunContext::place there
 };
 
 // Why AUTOTUNE moved a knob.

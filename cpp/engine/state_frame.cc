@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kMagic = "PSTK";
-constexpr uint64_t kStateVersion = 5;
+constexpr uint64_t kStateVersion = 6;
 constexpr size_t kChecksum = 4;
 
 }  // namespace
@@ -19,7 +19,7 @@ std::string StateFrame::Sealed() const {
   StateVisitor visitor(&out);
   uint64_t version = kStateVersion;
   visitor.UInt(version);
-  for (std::string text : {plan, account, shared, body}) visitor.Text(text);
+  for (std::string text : {plan, account, shared, seeds, body}) visitor.Text(text);
   uint32_t crc = Crc32c(out.data(), out.size());
   for (size_t i = 0; i < kChecksum; ++i) out.push_back(static_cast<char>(crc >> (8 * i)));
   return out;
@@ -54,6 +54,7 @@ StateFrame StateFrame::Open(std::string_view state) {
   visitor.Text(frame.plan);
   visitor.Text(frame.account);
   visitor.Text(frame.shared);
+  visitor.Text(frame.seeds);
   visitor.Text(frame.body);
   visitor.ExpectEnd();
   return frame;

@@ -235,7 +235,12 @@ RunOptions OptionsOf(const py::dict& dict) {
   options.executor = ExecutorOf(dict["executor"].cast<std::string>());
   options.slow_ns = NsOf(dict["slow_element_seconds"]);
   options.stall_ns = NsOf(dict["stall_seconds"]);
-  if (dict.contains("place")) options.place = {dict["place"].cast<uint64_t>()};
+  if (dict.contains("place")) {
+    const auto place = dict["place"].cast<std::string>();
+    StateVisitor visitor{std::string_view(place)};
+    options.place.Visit(visitor);
+    visitor.ExpectEnd();
+  }
   return options;
 }
 

@@ -1,6 +1,8 @@
 // What a state says without the pipeline that it belongs to.
 #include <string_view>
 
+#include "data/random.h"
+#include "data/state_visitor.h"
 #include "engine/elastic.h"
 #include "engine/state_frame.h"
 #include "python/bind.h"
@@ -22,7 +24,27 @@ py::dict OpenState(std::string_view state) {
   return py::dict("plan"_a = frame.plan, "account"_a = py::bytes(frame.account), "seed"_a = seed,
                   "run"_a = run, "delivered"_a = shared.delivered, "shards"_a = shared.shards,
                   "index"_a = shared.index, "position"_a = shared.position,
-                  "epoch"_a = shared.epoch, "more"_a = shared.more);
+                  "epoch"_a = shared.epoch, "more"_a = shared.more,
+                  "seeds"_a = py::bytes(frame.seeds));
+}
+
+// Where this process is in its sequence of seeds, for a state.
+py::bytes SeedsNow() {
+  SeedSequence seeds = CurrentSeeds();
+  std::string text;
+  StateVisitor visitor(&text);
+  seeds.Visit(visitor);
+  return text;
+}
+
+// Goes on from what SeedsNow has returned; from nothing it goes on as it is.
+void ContinueSeedsFrom(std::string_view text) {
+  if (text.empty()) return;
+  SeedSequence seeds;
+  StateVisitor visitor(text);
+  seeds.Visit(visitor);
+  visitor.ExpectEnd();
+  ContinueSeeds(seeds);
 }
 
 // The state of all shards, of which the first `more` had one element more than the others.
@@ -38,6 +60,8 @@ py::bytes WithMore(std::string_view state, int64_t more) {
 
 void BindState(py::module_& module) {
   module.def("open_state", &OpenState, "state"_a);
+  module.def("seeds_now", &SeedsNow);
+  module.def("continue_seeds", &ContinueSeedsFrom, "seeds"_a);
   module.def("state_with_more", &WithMore, "state"_a, "more"_a);
 }
 

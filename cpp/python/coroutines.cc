@@ -254,7 +254,8 @@ RandomKey OperationKey(std::optional<uint64_t> seed) {
   ElementRandom& current = CurrentElementRandom();
   PyObject* variable = g_call_variable.load(std::memory_order_acquire);  // pairs with Module
   PyObject* found = nullptr;
-  if (!current.active && variable && PyContextVar_Get(variable, nullptr, &found) < 0) PyErr_Clear();
+  const bool outside = !current.active && (seed || !current.scope);
+  if (outside && variable && PyContextVar_Get(variable, nullptr, &found) < 0) PyErr_Clear();
   const PyRef capsule = PyRef::Steal(found);
   if (!capsule || !PyCapsule_IsValid(capsule.get(), kCallName)) return NextOperationKey(seed);
   auto* call = InCapsule<CoroutineCall>(capsule.get(), kCallName);

@@ -14,12 +14,12 @@ namespace penstock {
 class ScopedRandom {
  public:
   explicit ScopedRandom(StageRandom stage) : current_(CurrentElementRandom()), outer_(current_) {
-    current_ = {stage, 0, 0, true};
+    current_ = {.stage = stage, .active = true};
   }
   ~ScopedRandom() { current_ = outer_; }
   void For(uint64_t element) {
     current_.element = element;
-    current_.drawn = 0;
+    current_.drawn = current_.made = 0;
   }
 
  private:

@@ -116,6 +116,10 @@ void BindProcess(py::module_& module) {
       .def("enter", &KeyScope::Enter)
       .def("exit", &KeyScope::Exit);
   module.def("clear_seed", &ClearGlobalSeed);
+  module.def("global_seed", []() -> std::optional<uint64_t> {
+    const SeedSequence seeds = CurrentSeeds();
+    return seeds.given ? std::optional(seeds.seed) : std::nullopt;
+  });
   module.def(
       "build_info", &BuildInfo,
       "Return version, compiler, C++ standard and codecs of this build, and the instructions "

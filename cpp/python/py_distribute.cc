@@ -200,9 +200,12 @@ class DistributeIterator final : public BlockIterator {
   bool Begun() {
     if (job_ && begun_) return true;
     if (!job_) {
-      const auto place = static_cast<unsigned long long>(context_.place.value);
+      std::string place;
+      StateVisitor saving(&place);
+      context_.place.Visit(saving);
       job_ = ShownRef(context_.session,
-                      PyRef::Steal(PyObject_CallMethod(data_->work(), "open", "KO", place,
+                      PyRef::Steal(PyObject_CallMethod(data_->work(), "open", "y#O", place.data(),
+                                                       static_cast<Py_ssize_t>(place.size()),
                                                        ordered() ? Py_True : Py_False)),
                       false);
       if (!job_) return false;

@@ -130,7 +130,7 @@ class GeneratorIterator final : public BlockIterator {
         cancel_(context.cancel),
         takes_ragged_(context.ragged && !data_->policy().opaque),
         random_(data_->served().progress ? data_->served().random : data_->Randomness(context)),
-        draws_{random_, 0, 0, true},
+        draws_{.stage = random_, .active = true},
         to_skip_(data_->served().skip) {}
 
   ~GeneratorIterator() override {
@@ -301,8 +301,8 @@ class GeneratorIterator final : public BlockIterator {
     return structure->ToString(names);
   }
 
-  // Calls the generator: its random operations draw from the key of the value that is asked for,
-  // unless it has entered the scope of another key, which stays its own between values.
+  // Calls the generator: its random operations draw from the key of the value that is asked for. A
+  // scope that it has entered stays its own between values.
   template <typename Call>
   PyRef Drawing(Call call) {
     struct Scope {
@@ -313,9 +313,11 @@ class GeneratorIterator final : public BlockIterator {
       ElementRandom& draws;
     };
     const auto value = static_cast<uint64_t>(asked_);
-    const bool own =
-        draws_.stage.seed == random_.seed && draws_.stage.place.value == random_.place.value;
-    if (own && draws_.element != value) draws_ = {random_, value, 0, true};
+    if (draws_.element != value) {
+      draws_.element = value;
+      draws_.made = 0;
+      if (!draws_.scope) draws_.drawn = 0;
+    }
     const Scope scope(draws_);
     return call();
   }
@@ -493,7 +495,8 @@ IteratorPtr GeneratorDataset::MakeIterator(const RunContext& context) const {
 GeneratorDataset::Served ServedAs(const Args& args) {
   if (!args.Has("progress")) return {};
   const StageRandom random{static_cast<uint64_t>(args.Int("random_seed")),
-                           {static_cast<uint64_t>(args.Int("random_place"))}};
+                           {static_cast<uint64_t>(args.Int("random_place"))},
+                           {static_cast<uint64_t>(args.Int("random_path"))}};
   return {args.Int("skip"), random,
           static_cast<std::atomic<int64_t>*>(args.Object("progress").get())};
 }
@@ -532,6 +535,7 @@ DatasetPtr ServedGenerator(PyRef generator, std::shared_ptr<const ElementSpec> d
   args.Set("skip", order.skip);
   args.Set("random_seed", static_cast<int64_t>(order.random.seed));
   args.Set("random_place", static_cast<int64_t>(order.random.place.value));
+  args.Set("random_path", static_cast<int64_t>(order.random.path.value));
   args.Set("progress", Args::Foreign(Args::Foreign(), progress));
   args.Set("part_of", order.stage.kind);
   args.Set("name", order.stage.name);

@@ -11,10 +11,6 @@
 namespace penstock {
 namespace {
 
-// Later stages draw other random numbers in every epoch too: each epoch moves identities to values
-// that no other epoch uses.
-uint64_t KeysMovedBy(int64_t epoch) { return 0x9E3779B97F4A7C15 * static_cast<uint64_t>(epoch); }
-
 class RepeatDataset final : public Dataset, public RandomAccess, public Elastic {
  public:
   RepeatDataset(int64_t count, bool fused) : count_(count), fused_(fused) {}
@@ -30,9 +26,20 @@ class RepeatDataset final : public Dataset, public RandomAccess, public Elastic 
     int64_t n = input().cardinality();
     int64_t epoch = n == kInfinite ? 0 : index / n;
     Step step = InputAt(*this, index - epoch * std::max<int64_t>(n, 0),
-                        context.At(static_cast<uint64_t>(epoch)));
-    if (auto* element = std::get_if<Element>(&step)) element->origin.key += KeysMovedBy(epoch);
+                        context.At(PlaceOf(epoch, context.place)));
+    if (auto* element = std::get_if<Element>(&step))
+      element->origin.key += KeysMovedBy(epoch, context.place);
     return step;
+  }
+  RandomPlace PlaceOf(int64_t epoch, const RandomPlace& place) const {
+    return place.Pass(static_cast<uint64_t>(epoch), count_);
+  }
+  // Later stages draw other random numbers in every epoch too: each epoch moves identities to
+  // values that no other epoch uses, nor an epoch of another repeat around this one.
+  uint64_t KeysMovedBy(int64_t epoch, const RandomPlace& place) const {
+    const RandomPlace of_epoch = PlaceOf(epoch, place);
+    const bool opened = of_epoch.path.value != place.path.value;
+    return 0x9E3779B97F4A7C15 * of_epoch.epoch + (opened ? of_epoch.path.value : 0);
   }
   std::string unfit() const override;
   void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
@@ -116,7 +123,8 @@ void RepeatDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string&
 
 class RepeatIterator final : public BlockIterator {
  public:
-  RepeatIterator(DatasetPtr data, RunContext context, int64_t count, bool fused)
+  RepeatIterator(std::shared_ptr<const RepeatDataset> data, RunContext context, int64_t count,
+                 bool fused)
       : data_(std::move(data)),
         context_(std::move(context)),
         count_(count),
@@ -188,7 +196,7 @@ class RepeatIterator final : public BlockIterator {
   }
 
   void Rekey(Block& block) const {
-    const uint64_t moved = KeysMovedBy(epoch_);
+    const uint64_t moved = data_->KeysMovedBy(epoch_, context_.place);
     if (moved == 0) return;
     block.origins.first.key += moved;
     for (uint64_t& key : block.origins.keys) key += moved;
@@ -205,7 +213,7 @@ class RepeatIterator final : public BlockIterator {
   }
 
   IteratorPtr StartEpoch(int64_t epoch, std::shared_ptr<const CacheFills> fills) {
-    RunContext context = context_.At(static_cast<uint64_t>(epoch));
+    RunContext context = context_.At(data_->PlaceOf(epoch, context_.place));
     context.fills = std::move(fills);
     return data_->StartInput(context);
   }
@@ -238,7 +246,7 @@ class RepeatIterator final : public BlockIterator {
     return dynamic_cast<FillsAhead&>(*next_).FillAhead(std::min(rows, left));
   }
 
-  DatasetPtr data_;
+  std::shared_ptr<const RepeatDataset> data_;
   RunContext context_;
   int64_t count_;
   const bool fused_;
@@ -254,7 +262,8 @@ class RepeatIterator final : public BlockIterator {
 };
 
 IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
-  return std::make_unique<RepeatIterator>(shared_from_this(), context, count_, fused_);
+  return std::make_unique<RepeatIterator>(
+      std::static_pointer_cast<const RepeatDataset>(shared_from_this()), context, count_, fused_);
 }
 
 // fused=False keeps epochs apart, for comparison: the results are the same.

@@ -30,6 +30,7 @@ void StreamOrder::Visit(StateVisitor& visitor) {
   visitor.Int(most);
   visitor.UInt(random.seed);
   visitor.UInt(random.place.value);
+  visitor.UInt(random.path.value);
 }
 
 ProcessStream::ProcessStream(StreamOrder order, const CancelToken& cancel, const Session* session,

@@ -69,6 +69,7 @@ void CallHeader::Visit(StateVisitor& visitor) {
   visitor.Text(stage.function);
   visitor.UInt(random.seed);
   visitor.UInt(random.place.value);
+  visitor.UInt(random.path.value);
   visitor.Int(index);
   visitor.Bool(ragged);
   visitor.Bool(tests);

@@ -213,7 +213,9 @@ class Iterator(_core.Iterator, Closing):
         Notes
         -----
         The elements that come are the ones that would have come, in the same order, with the same
-        random numbers. Sources that cannot jump (a generator) are read up to the position again.
+        random numbers. Iterators that are made later have the seeds that they would have had after
+        `get_state` (see `set_seed`). Sources that cannot jump (a generator) are read up to the
+        position again.
         Parallelism and buffer sizes may differ from those of the saved run; so may the number of
         shards of `Dataset.shard_evenly`, and the sizes of batches after it. What is compared, and
         what is not, is in docs/guides/checkpoints.md.
@@ -250,6 +252,7 @@ the state has 6; set_state(state, strict=False) takes it all the same
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
         super().set_state(saved)
+        _core.continue_seeds(_core.open_state(saved)["seeds"])
 
     def _own_account(self) -> bytes:
         if not hasattr(self, "_dataset"):

@@ -18,7 +18,6 @@ from penstock.ops.call import call, integers
 __all__ = ["key", "normal", "set_seed", "shuffle", "uniform"]
 
 _64_BITS = 0xFFFFFFFFFFFFFFFF
-_seeded = False  # by the user
 
 
 @checked
@@ -43,8 +42,8 @@ def set_seed(seed: int | None) -> None:
     Notes
     -----
     Each iterator takes the next seed when it is made (``iter(ds)``, a ``for`` loop, `Dataset.save`,
-    `Dataset.reduce`, ...), not when it starts. All draws of its run follow from that seed, but for
-    those of stages and operations that were given a seed of their own.
+    `Dataset.reduce`, ...), not when it starts. All draws of its run follow from that seed, except
+    those of stages and operations with a ``seed``: `set_seed` does not change them.
 
     A `Dataset.shuffle` without a seed takes the next one of the same seeds when it is built, and so
     do `Dataset.list_files` and others that contain one. Its orders follow from the seed of the
@@ -52,18 +51,20 @@ def set_seed(seed: int | None) -> None:
     one. So call `set_seed` before the pipeline is built, and build no shuffle in between that the
     other program does not build.
 
-    Random operations inside functions and generators of a pipeline draw from the seed of its run.
+    Random operations inside functions and generators of a pipeline draw from the seed of its run,
+    and so do iterators and shuffles that these make.
     One outside of pipelines takes a seed at the call, and a `DataLoader` with
     ``shuffle=True`` or with worker processes at the begin of each pass, both from a second count:
     they do not shift the seeds of iterators.
 
-    Nothing else takes one: not what has a seed of its own, not `Dataset.element_spec`, a length,
-    a state or a fingerprint. The random generators of Python and NumPy are not touched.
+    Nothing else takes one: not stages and operations with a ``seed``, not `Dataset.element_spec`,
+    a length, a state or a fingerprint. The random generators of Python and NumPy are not touched.
+
+    A state of an iterator holds the position in the sequence of seeds, and `Iterator.set_state`
+    continues there, so that later iterators have the seeds of the program that saved the state.
     """
-    global _seeded
     if seed is None:
         _core.clear_seed()
-        _seeded = False
         return
     try:
         if isinstance(seed, (bool, np.bool_)):
@@ -72,12 +73,11 @@ def set_seed(seed: int | None) -> None:
     except TypeError:
         raise TypeError(f"set_seed: seed must be an int or None, got {shown(seed)}") from None
     _core.set_seed(number & _64_BITS)
-    _seeded = True
 
 
 def is_seeded() -> bool:
     """Return whether `set_seed` holds for what is built now."""
-    return _seeded
+    return _core.global_seed() is not None
 
 
 @contextmanager
@@ -88,14 +88,15 @@ def key(seed: int) -> Iterator[None]:
     Parameters
     ----------
     seed : int
-        Makes the draws repeatable: the n-th operation in the block gets the n-th key that follows
-        from it.
+        Makes the draws repeatable: the n-th operation in the block that has no seed gets the n-th
+        key that follows from it.
 
     Notes
     -----
     It holds in the thread that enters the block, and inside a function that a pipeline calls it
-    replaces the element's key. Iterators that are made in the block are not affected: their seeds
-    come from `set_seed`. A native function draws from the element's key in any case.
+    replaces the element's key. It does not change operations with a ``seed``. Iterators that are
+    made in the block are not affected: their seeds come from `set_seed`. A native function draws
+    from the element's key in any case.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def uniform(
     dtype : dtype_like
         float16, float32, float64, int32 or int64.
     seed : int, optional
-        Makes the draws repeatable; None is explained in the notes.
+        Makes the draws repeatable; see the notes.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -153,7 +154,9 @@ def uniform(
     -----
     Randomness: without a seed, a function that `Dataset.map` calls draws from the key of its
     element, so neither threads nor order change the result; elsewhere, the draws follow
-    `penstock.random.key` and `penstock.random.set_seed`.
+    `penstock.random.key` and `penstock.random.set_seed`. With a seed, the seed, the epoch and the
+    element decide: operations with equal seeds draw the same numbers for an element, in one
+    function or in two stages. Outside of pipelines they draw the same numbers each time.
 
     Examples
     --------

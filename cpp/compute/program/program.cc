@@ -117,9 +117,8 @@ class Program final : public Function {
   }
 
   static RandomKey KeyOf(const ProgramStep& step, const CallInfo& info, uint64_t element) {
-    StageRandom stage = info.random;
-    if (step.seed) stage.seed = *step.seed;
-    return stage.Key().Fold(element).Fold(step.draw);
+    const RandomKey key = info.random.Key(step.seed).Fold(element);
+    return step.seed ? key : key.Fold(step.draw);
   }
 
   std::vector<Tensor> Start(const std::vector<Tensor>& leaves,
@@ -228,7 +227,7 @@ int Number(ProgramPlan& plan) {
   for (ProgramStep& step : plan.steps) {
     step.output = next;
     next += static_cast<int>(step.op->outputs());
-    if (step.op->random()) step.draw = draws++;
+    if (step.op->random() && !step.seed) step.draw = draws++;
   }
   return next;
 }

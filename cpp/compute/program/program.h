@@ -17,7 +17,7 @@ struct ProgramStep {
   std::vector<int> inputs;
   std::optional<uint64_t> seed;  // the user's, of a random operation
   int output = 0;                // the number of the first output; MakeProgram gives it
-  uint64_t draw = 0;             // a random operation's number among those of the program; likewise
+  uint64_t draw = 0;  // of a random operation without a seed, its number among them; likewise
 };
 
 struct ProgramPlan {

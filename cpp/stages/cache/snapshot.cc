@@ -39,7 +39,7 @@ class SnapshotDataset final : public Dataset {
     if (!manifest.randomness.empty()) return CacheFill::FromFile(*this, manifest.randomness);
     std::string text = manifest.ToText();
     RunContext context{};
-    context.place = RandomKey{Crc32c(text.data(), text.size())};
+    context.place.branch = {Crc32c(text.data(), text.size())};
     context.identity = std::make_shared<const RunIdentity>();
     return std::make_shared<CacheFill>(*this, context);
   }

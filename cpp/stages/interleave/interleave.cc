@@ -260,7 +260,7 @@ class InterleaveIterator final : public BlockIterator {
       DatasetPtr data = function_->Open(element, info);
       MaybeSpec spec = options_.declared ? data->spec() : std::nullopt;
       if (spec) Check(*spec);
-      RunContext context = context_.At(element.origin.key);
+      RunContext context = context_.At(context_.place.Opened(element.origin.key));
       context.path += ".*";
       auto made =
           std::make_unique<Opened>(position, element.origin.key, spec || !options_.declared);

@@ -2,6 +2,7 @@
 #include "data/permutation.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "engine/random_access.h"
@@ -12,12 +13,15 @@ namespace {
 
 class PermutationDataset final : public Dataset, public RandomAccess {
  public:
-  PermutationDataset(int64_t size, std::optional<int64_t> seed, bool reshuffle)
+  PermutationDataset(int64_t size, std::optional<uint64_t> seed, bool reshuffle)
       : size_(size), seed_(seed), reshuffle_(reshuffle), own_seed_(seed ? 0 : NextSessionSeed()) {}
   int64_t cardinality() const override { return size_; }
   MaybeSpec spec() const override { return ElementSpec::Scalar(DTypeOf<int64_t>()); }
   bool jumps() const override { return true; }
   bool counts_runs() const override { return reshuffle_; }
+  std::atomic<uint64_t>* own_seed() const override {
+    return reshuffle_ || seed_ ? nullptr : &own_seed_;
+  }
   Step At(int64_t index, const RunContext& context) const override {
     return Numbers(Permutation(Key(context), size_), 1, [index](int64_t) { return index; }).Row(0);
   }
@@ -44,18 +48,15 @@ class PermutationDataset final : public Dataset, public RandomAccess {
  private:
   RandomKey Key(const RunContext& context) const {
     // Without reshuffling, all epochs and runs of this dataset have one order.
-    if (!reshuffle_) {
-      return RandomKey{seed_ ? static_cast<uint64_t>(*seed_) : own_seed_}.Fold(chain());
-    }
-    StageRandom random = Randomness(context);
-    if (seed_) random.seed = static_cast<uint64_t>(*seed_);
-    return random.Key().Fold(static_cast<uint64_t>(context.identity->RunNumber(*this)));
+    if (!reshuffle_) return RandomKey{seed_ ? *seed_ : context.identity->OwnSeed(*this)}.Fold(0);
+    return Randomness(context).Key(seed_).Fold(
+        static_cast<uint64_t>(context.identity->RunNumber(*this)));
   }
 
   int64_t size_;
-  std::optional<int64_t> seed_;
+  std::optional<uint64_t> seed_;
   bool reshuffle_;
-  uint64_t own_seed_;
+  mutable std::atomic<uint64_t> own_seed_;  // of a restored state, or that of its birth
 };
 
 class PermutationIterator final : public BlockIterator {
@@ -104,8 +105,9 @@ IteratorPtr PermutationDataset::MakeIterator(const RunContext& context) const {
 const RegisterDataset permutation_stage("permutation",
                                         [](const std::vector<DatasetPtr>&,
                                            const Args& args) -> std::shared_ptr<Dataset> {
-                                          std::optional<int64_t> seed;
-                                          if (args.Has("seed")) seed = args.Int("seed");
+                                          std::optional<uint64_t> seed;
+                                          if (args.Has("seed"))
+                                            seed = static_cast<uint64_t>(args.Int("seed"));
                                           return std::make_shared<PermutationDataset>(
                                               args.IntAtLeast("size", 0), seed,
                                               args.Bool("reshuffle_each_iteration"));

@@ -1,5 +1,6 @@
 // shuffle: over the numbers of rows where the input has random access, else with a buffer of rows.
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -37,7 +38,7 @@ ShuffledRows OrderOf(RandomKey key, int64_t size, int64_t rows) {
 
 class ShuffleDataset final : public Dataset, public RandomAccess {
  public:
-  ShuffleDataset(int64_t size, std::optional<int64_t> seed, bool reshuffle, bool fused)
+  ShuffleDataset(int64_t size, std::optional<uint64_t> seed, bool reshuffle, bool fused)
       : size_(size),
         seed_(seed),
         reshuffle_(reshuffle),
@@ -46,6 +47,9 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
   bool counts_runs() const override { return reshuffle_; }
+  std::atomic<uint64_t>* own_seed() const override {
+    return reshuffle_ || seed_ ? nullptr : &own_seed_;
+  }
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, PositionOf(index, Key(context)), context);
   }
@@ -56,11 +60,9 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
  private:
   RandomKey Key(const RunContext& context) const {
     // Without reshuffling, all epochs and runs of this dataset have one order.
-    if (!reshuffle_)
-      return RandomKey{seed_ ? static_cast<uint64_t>(*seed_) : own_seed_}.Fold(chain());
-    StageRandom random = Randomness(context);
-    if (seed_) random.seed = static_cast<uint64_t>(*seed_);
-    return random.Key().Fold(static_cast<uint64_t>(context.identity->RunNumber(*this)));
+    if (!reshuffle_) return RandomKey{seed_ ? *seed_ : context.identity->OwnSeed(*this)}.Fold(0);
+    return Randomness(context).Key(seed_).Fold(
+        static_cast<uint64_t>(context.identity->RunNumber(*this)));
   }
 
   // The position in the input of the element that comes at position `index`.
@@ -77,11 +79,11 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
   }
 
   int64_t size_;
-  std::optional<int64_t> seed_;
+  std::optional<uint64_t> seed_;
   bool reshuffle_;
-  bool fused_;  // whether rows may be gathered by their indices
-  uint64_t own_seed_;
-  mutable std::mutex order_mutex_;  // a leaf lock over what follows, which the plan decides
+  bool fused_;                              // whether rows may be gathered by their indices
+  mutable std::atomic<uint64_t> own_seed_;  // of a restored state, or that of its birth
+  mutable std::mutex order_mutex_;          // a leaf lock over what follows, which the plan decides
   mutable uint64_t order_key_ = 0;
   mutable std::optional<ShuffledRows> order_;
   mutable std::vector<int64_t> positions_;  // of the elements so far, in the order of order_key_
@@ -171,8 +173,9 @@ int64_t BufferSize(const Args& args, const Dataset& input) {
 const RegisterDataset shuffle_stage("shuffle", {.of_positions = true, .share_states = {"fused"}},
                                     [](const std::vector<DatasetPtr>& inputs,
                                        const Args& args) -> std::shared_ptr<Dataset> {
-                                      std::optional<int64_t> seed;
-                                      if (args.Has("seed")) seed = args.Int("seed");
+                                      std::optional<uint64_t> seed;
+                                      if (args.Has("seed"))
+                                        seed = static_cast<uint64_t>(args.Int("seed"));
                                       // fused=False buffers elements even where indices would do,
                                       // for comparison.
                                       return std::make_shared<ShuffleDataset>(

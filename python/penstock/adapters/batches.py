@@ -120,6 +120,11 @@ class BatchIterator(Closing):
         """Return the counters of every stage, as `Iterator.stats` does."""
         return self._iterator.stats()
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._iterator._position()[2]
+
     def close(self) -> None:
         """Stop all threads of this run and wait for them; no more batches come."""
         self._kept = []

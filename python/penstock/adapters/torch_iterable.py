@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from typing import Any
@@ -10,9 +11,11 @@ from penstock import random
 from penstock.adapters.batches import BatchIterator, position_of
 from penstock.adapters.torch_tensors import Tensors
 from penstock.dataset import Dataset
+from penstock.errors import StateError
 from penstock.stages.prefetch import is_prefetched
 
 _BEGINNING = {"penstock": None}
+_ENDED, _PASSES = "ended", "passes"  # beside the position of the pass that was begun last
 
 
 class _TorchIterable:
@@ -37,17 +40,31 @@ class _TorchIterable:
     def __iter__(self) -> BatchIterator:
         import torch
 
-        dataset = self._of_this_worker(torch.utils.data.get_worker_info())
+        worker = torch.utils.data.get_worker_info()
+        dataset = self._share_of(worker)
         if not is_prefetched(self._dataset):
             dataset = dataset.prefetch(self._prefetch)
-        begun = BatchIterator(iter(dataset), Tensors(torch, "to_torch_iterable").of_element)
-        if self._next is not None:
-            begun.load_state_dict(self._next, self._strict)
-            self._next = None
+        form = Tensors(torch, "to_torch_iterable").of_element
+        saved, self._next = self._next or {}, None
+        ended = saved.get(_ENDED, False)
+        if saved:
+            self._begun_here = saved.get(_PASSES, 1) - (not ended)
+        if ended:
+            # Nothing is left of that pass, but the numbers of passes and seeds continue. Those of
+            # another pipeline (another number of workers) do not: then this is the first pass.
+            with BatchIterator(iter(dataset), form) as last, contextlib.suppress(StateError):
+                last.load_state_dict(saved)
+        if worker is not None:
+            # One seed for all workers, another one for each pass: they must agree on the order.
+            random.set_seed(worker.seed - worker.id + self._begun_here)
+        self._begun_here += 1
+        begun = BatchIterator(iter(dataset), form)
+        if saved and not ended:
+            begun.load_state_dict(saved, self._strict)
         self._pass = begun
         return begun
 
-    def _of_this_worker(self, worker: Any) -> Dataset:
+    def _share_of(self, worker: Any) -> Dataset:
         """Return the share of a worker; all of the dataset where there are none."""
         if worker is None:
             return self._dataset
@@ -58,9 +75,6 @@ class _TorchIterable:
                 RuntimeWarning,
                 stacklevel=2,
             )
-        # One seed for all workers, another one for each pass: they must agree on the order.
-        random.set_seed(worker.seed - worker.id + self._begun_here)
-        self._begun_here += 1
         return self._dataset.shard(worker.num_workers, worker.id)
 
     def __len__(self) -> int:
@@ -70,9 +84,13 @@ class _TorchIterable:
         """Return the position after the last element of the pass that was begun last."""
         if self._next is not None:
             return self._next
-        if self._pass is None or self._pass.ended:
+        if self._pass is None or (self._pass.ended and self._pass.closed):
             return _BEGINNING
-        return self._pass.state_dict()
+        return {
+            **self._pass.state_dict(),
+            _ENDED: self._pass.ended,
+            _PASSES: self._begun_here,
+        }
 
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
         """Let the next pass begin where `state_dict` was called.

@@ -20,6 +20,7 @@ from penstock.compat.dtypes import DType, for_penstock
 from penstock.compat.errors import raise_translated
 from penstock.compat.function import Function, unwrapped
 from penstock.compat.graph import Lazy, contains_lazy
+from penstock.compat.seeds import with_global
 from penstock.compat.shape import TensorShape, penstock_spec
 from penstock.compat.tensor import Tensor, in_one_type, tensor
 from penstock.compat.values import call_with_tensors, nested_map, plain, tensors
@@ -58,6 +59,7 @@ _TRACED = frozenset(
 )
 # Lists of sizes, in which tensors of floating-point numbers count as integers.
 _SIZES = frozenset({"multiples", "shape", "size"})
+_SEEDS = frozenset({"seed", "shuffle_seed"})
 _FILE_NAMES = frozenset({"filename", "filenames", "path", "pattern"})
 
 
@@ -95,6 +97,8 @@ def _converter(name: str) -> Callable[[Any], Any]:
         return _values
     if name in _SIZES:
         return _sizes
+    if name in _SEEDS:
+        return lambda value: with_global(_nested(_other, value))
     if name == "elements":
         return lambda value: list(map(plain, value))
     if name in _AS_THEY_ARE:

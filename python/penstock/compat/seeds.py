@@ -1,13 +1,48 @@
-"""Seeds of functions whose names begin with ``stateless_``."""
+"""Seeds as TensorFlow counts them: with the global one, or as a pair without any other."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
+from penstock import _core, random
 from penstock.compat.errors import InvalidArgumentError
+
+
+def with_global(seed: Any) -> Any:
+    """Return the seed that an operation or a dataset draws from.
+
+    Parameters
+    ----------
+    seed : int or None
+        What the program gave.
+
+    Returns
+    -------
+    int or None
+        Another one for each global seed (`tf.random.set_seed`), `seed` itself where there is none.
+    """
+    if seed is None or (of_all := _core.global_seed()) is None:
+        return seed
+    return _joined(of_all, seed)
+
+
+@functools.lru_cache
+def _joined(*seeds: int) -> int:
+    digest = hashlib.blake2b(repr(seeds).encode(), digest_size=7).digest()
+    return int.from_bytes(digest, "little")
+
+
+def stateless(seed: Any) -> AbstractContextManager[None]:
+    """Return a scope in which operations without a seed draw what a pair of integers says.
+
+    Neither the element nor the global seed counts there.
+    """
+    return random.key(seed_of_pair(seed))
 
 
 def seed_of_pair(seed: Any) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
 from typing import Any, Literal
 
-from penstock import debugging
+from penstock import _core, debugging
 from penstock.account import account_of_values, differences
 from penstock.arguments.checked import checked
 from penstock.data_loader import collate, torch_rules
@@ -226,7 +226,9 @@ class DataLoader(Settings):
         -----
         Batches that were made ahead and not handed out count as not made. After the end of a pass
         it is the beginning of the next one. Random numbers that the dataset draws by itself are not
-        in it, unless the dataset, or its iterator, has a ``state_dict`` of its own.
+        in it, unless the dataset, or its iterator, has a ``state_dict`` of its own. The position
+        in the sequence of `set_seed` is in it, so that the passes after a resumed one have the
+        orders that they would have had.
 
         Examples
         --------
@@ -240,6 +242,7 @@ class DataLoader(Settings):
         """
         state: dict[str, Any] = {"penstock": _VERSION, **self._shape()}
         state["account"] = self._own_account()
+        state["seeds"] = _core.seeds_now()
         if (shared := shared_order(self)) is not None:
             state |= {"shared": shared, "process": rank_in(self)}
         position = self._position
@@ -305,6 +308,10 @@ class DataLoader(Settings):
                 "batches": 0,
                 "order": {**(saved.get("order") or {}), "begin": position_of(state)},
             }
+        seeds = state.get("seeds", b"")  # a loader in another process may have none
+        if not isinstance(seeds, bytes):
+            raise ValueError(f"load_state_dict: seeds must be bytes, got {seeds!r:.200}")
+        _core.continue_seeds(seeds)
         self._saved = saved
         restore_epochs(self, self._saved)
 

@@ -224,8 +224,7 @@ def _known(
         indices = range(len(sampler.data_source))
     elif type(sampler) is RandomSampler:
         base_seed = draw_base_seed(loader, goes_on)
-        drawn = sampler.draw()
-        state["seed"] = saved.get("seed", drawn)
+        state["seed"] = sampler.draw(saved.get("seed"))
         indices = sampler.permutation(state["seed"])
     elif (
         torch_rules.is_exactly("RandomSampler", sampler)

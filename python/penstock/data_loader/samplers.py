@@ -65,15 +65,26 @@ class RandomSampler:
     def __len__(self) -> int:
         return len(self.data_source)
 
-    def draw(self) -> int:
-        """Return the seed of one more pass."""
+    def draw(self, saved: int | None = None) -> int:
+        """Return the seed of one more pass.
+
+        Parameters
+        ----------
+        saved : int, optional
+            The seed of a pass that began before: it is returned, and a generator moves on as it
+            did then. The sequence of `penstock.set_seed` does not move, as states carry it.
+        """
         self._passes += 1
-        if self.generator is None:
-            return int(random.uniform((), 0, 2**63 - 1, np.int64))
-        if isinstance(self.generator, int):
+        if isinstance(self.generator, np.random.Generator):
+            drawn = int(self.generator.integers(2**63 - 1))
+        elif saved is not None:
+            return saved
+        elif self.generator is None:
+            drawn = int(random.uniform((), 0, 2**63 - 1, np.int64))
+        else:
             pair = np.random.SeedSequence((self.generator, self._passes))
-            return int(pair.generate_state(1, np.uint64)[0])
-        return int(self.generator.integers(2**63 - 1))
+            drawn = int(pair.generate_state(1, np.uint64)[0])
+        return drawn if saved is None else saved
 
     def permutation(self, seed: int) -> npt.NDArray[np.int64]:
         """Return the order of the pass with this seed."""

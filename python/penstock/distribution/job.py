@@ -36,7 +36,7 @@ class Job:
         Returns the workers.
     settings : Settings
         How the work is divided.
-    place : int
+    place : bytes
         Of the pipeline in the consumer's, which its random draws depend on.
     ordered : bool
         Whether results are taken in order.
@@ -46,7 +46,7 @@ class Job:
         self,
         open_workers: Callable[[], Workers],
         settings: Settings,
-        place: int,
+        place: bytes,
         ordered: bool,
     ) -> None:
         self._open_workers = open_workers

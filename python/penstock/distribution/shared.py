@@ -168,7 +168,7 @@ class Begin:
     consumer: int
     count: int  # of consumers
     fingerprint: int
-    place: int
+    place: bytes
     state: bytes
     done: list[Range]
     sound: bool
@@ -470,7 +470,7 @@ class SharedConsumer:
         Of the dataset when it was made: functions may have a state.
     settings : Settings
         How.
-    place : int
+    place : bytes
         Of the pipeline in the consumer's, which its random draws depend on.
     """
 
@@ -480,7 +480,7 @@ class SharedConsumer:
         dataset: Dataset,
         fingerprint: int,
         settings: Settings,
-        place: int,
+        place: bytes,
     ) -> None:
         self._coordinator = coordinator
         self._dataset = dataset

@@ -35,12 +35,12 @@ class Work:
         """Whether several consumers have one job."""
         return self._settings.name is not None
 
-    def open(self, place: int, ordered: bool) -> Job | SharedConsumer:
+    def open(self, place: bytes, ordered: bool) -> Job | SharedConsumer:
         """Return what gives the elements to one iterator, once it was begun.
 
         Parameters
         ----------
-        place : int
+        place : bytes
             Of the pipeline in the consumer's, which its random draws depend on.
         ordered : bool
             Whether elements come in the order of one process.

@@ -129,16 +129,21 @@ def sent(
         ) from error
     arrays = shared(large)
     spans = arrays.spans if arrays else ()
-    payload = pickle.dumps((*surroundings(), spans, bytes(pickled)))
+    payload = pickle.dumps((*surroundings(), _core.global_seed(), spans, bytes(pickled)))
     _core.set_worker_command(command(__name__))
     return payload, arrays
 
 
 def load(payload: bytes, file: int) -> Callable[..., Any]:
     """Return the function of a payload and the file of its arrays, in a worker process."""
-    path, main, spans, pickled = pickle.loads(payload)
+    path, main, seed, spans, pickled = pickle.loads(payload)
     buffers = mapped(file, spans)
     enter(path, main)
+    # In penstock.compat explicit seeds depend on it.
+    if seed is None:
+        _core.clear_seed()
+    else:
+        _core.set_seed(seed)
     function: Callable[..., Any] = unpacked([pickled, *buffers])
     return function
 

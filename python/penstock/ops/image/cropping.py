@@ -193,7 +193,7 @@ def random_crop(
     size : sequence of int
         Size of the crop along each axis of `value`; -1 keeps the axis whole.
     seed : int, optional
-        Makes the draw repeatable; None is explained in the notes.
+        Makes the draw repeatable; see the notes.
     name : str, optional
         Ignored; TensorFlow's functions have it.
 
@@ -211,7 +211,8 @@ def random_crop(
     -----
     Randomness: without a seed, a function that `Dataset.map` calls draws from the key of its
     element, so neither threads nor order change the result; elsewhere, the draws follow
-    `penstock.random.set_seed`.
+    `penstock.random.set_seed`. With a seed, the seed, the epoch and the element decide: an image
+    and its mask that are cropped with one seed are cropped alike.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.compat.calling import port_all, ported
 from penstock.compat.listing import listing
-from penstock.compat.seeds import seed_of_pair
+from penstock.compat.seeds import stateless
 from penstock.compat.tf.image import files as _files
 from penstock.compat.tf.image.boxes import (
     draw_bounding_boxes,
@@ -52,8 +52,9 @@ def _stateless(function: Callable[..., Any]) -> Any:
 
     def drawn(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
-        given.arguments["seed"] = seed_of_pair(given.arguments["seed"])
-        return call(*given.args, **given.kwargs)
+        with stateless(given.arguments["seed"]):
+            given.arguments["seed"] = None
+            return call(*given.args, **given.kwargs)
 
     drawn.__name__ = drawn.__qualname__ = f"stateless_{function.__name__}"
     drawn.__doc__ = f"Do as `{function.__name__}`; `seed`, a pair of integers, says what is drawn."

@@ -10,7 +10,7 @@ import numpy as np
 from penstock import random as _random
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.seeds import seed_of_pair
+from penstock.compat.seeds import stateless, with_global
 from penstock.compat.tensor import tensor
 
 _COLORS = (
@@ -100,7 +100,7 @@ def sample_distorted_bounding_box(
             )
         objects = np.array([[0, 0, height, width]])
     box = (0, 0, height, width)
-    for draws in _random.uniform((attempts, 4), seed=seed or None).tolist():
+    for draws in _random.uniform((attempts, 4), seed=with_global(seed or None)).tolist():
         crop = _crop(height, width, ratios, areas, draws)
         if crop is not None and _covers(crop, objects, covered):
             box = crop
@@ -126,16 +126,17 @@ def stateless_sample_distorted_bounding_box(
     name: str | None = None,
 ) -> SampleDistortedBoundingBox:
     """Do as `sample_distorted_bounding_box`; `seed`, a pair of integers, says what is drawn."""
-    return sample_distorted_bounding_box(
-        image_size,
-        bounding_boxes,
-        seed_of_pair(seed),
-        min_object_covered,
-        aspect_ratio_range,
-        area_range,
-        max_attempts,
-        use_image_if_no_bounding_boxes,
-    )
+    with stateless(seed):
+        return sample_distorted_bounding_box(
+            image_size,
+            bounding_boxes,
+            None,
+            min_object_covered,
+            aspect_ratio_range,
+            area_range,
+            max_attempts,
+            use_image_if_no_bounding_boxes,
+        )
 
 
 def _wrong(message: str) -> InvalidArgumentError:

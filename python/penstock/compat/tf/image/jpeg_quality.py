@@ -9,7 +9,7 @@ import numpy as np
 from penstock import random as _random
 from penstock.compat.errors import InvalidArgumentError
 from penstock.compat.listing import listing
-from penstock.compat.seeds import seed_of_pair
+from penstock.compat.seeds import stateless, with_global
 from penstock.compat.tensor import tensor
 from penstock.ops import image as _image
 
@@ -48,7 +48,7 @@ def random_jpeg_quality(
         raise ValueError("jpeg encoding range must be between 0 and 100.")
     if min_jpeg_quality >= max_jpeg_quality:
         raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
-    drawn = _random.uniform((), min_jpeg_quality, max_jpeg_quality, np.int32, seed=seed)
+    drawn = _random.uniform((), min_jpeg_quality, max_jpeg_quality, np.int32, with_global(seed))
     return adjust_jpeg_quality(image, drawn)
 
 
@@ -56,7 +56,8 @@ def stateless_random_jpeg_quality(
     image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any
 ) -> Any:
     """Do as `random_jpeg_quality`; `seed`, a pair of integers, says what is drawn."""
-    return random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed_of_pair(seed))
+    with stateless(seed):
+        return random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality)
 
 
 __dir__ = listing(globals())

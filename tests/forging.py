@@ -35,7 +35,7 @@ def read_varint(data, at):
 def opened(state):
     """Return what is before the position in a state, and the position."""
     at = 5
-    for _ in range(3):
+    for _ in range(4):
         size, at = read_varint(state, at)
         at += size
     size, begin = read_varint(state, at)

@@ -116,9 +116,10 @@ void BindProcess(py::module_& module) {
       .def("enter", &KeyScope::Enter)
       .def("exit", &KeyScope::Exit);
   module.def("clear_seed", &ClearGlobalSeed);
-  module.def("global_seed", []() -> std::optional<uint64_t> {
+  module.def("global_seed", []() -> py::object {
     const SeedSequence seeds = CurrentSeeds();
-    return seeds.given ? std::optional(seeds.seed) : std::nullopt;
+    if (!seeds.given) return py::none();
+    return py::int_(seeds.seed);
   });
   module.def(
       "build_info", &BuildInfo,

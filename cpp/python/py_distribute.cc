@@ -202,7 +202,7 @@ class DistributeIterator final : public BlockIterator {
     if (!job_) {
       std::string place;
       StateVisitor saving(&place);
-      context_.place.Visit(saving);
+      RandomPlace(context_.place).Visit(saving);
       job_ = ShownRef(context_.session,
                       PyRef::Steal(PyObject_CallMethod(data_->work(), "open", "y#O", place.data(),
                                                        static_cast<Py_ssize_t>(place.size()),

@@ -151,11 +151,13 @@ def test_the_global_seed_makes_runs_reproducible():
     assert run()[0] != run()[1]
 
 
-def test_two_shuffles_in_a_row_differ():
+def test_two_shuffles_in_a_row_have_one_order_each_if_their_seeds_are_equal():
     once = [int(x) for x in ps.Dataset.range(30).shuffle(30, seed=1)]
     twice = [int(x) for x in ps.Dataset.range(30).shuffle(30, seed=1).shuffle(30, seed=1)]
+    other = [int(x) for x in ps.Dataset.range(30).shuffle(30, seed=1).shuffle(30, seed=2)]
     assert once != twice
-    assert [once[i] for i in once] != twice
+    assert [once[i] for i in once] == twice
+    assert twice != other
 
 
 def test_a_state_saved_in_a_later_epoch_restores_that_epoch():

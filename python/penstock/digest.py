@@ -13,7 +13,7 @@ import mmap
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +33,8 @@ from penstock.contents import (
     varies,
 )
 from penstock.encode import Indexable, Reader
+from penstock.exclusions import Ignored
 from penstock.executors import ExecutedFunction
-from penstock.ignored import Ignored
 from penstock.ops.native import NativeFunction
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
@@ -182,7 +182,7 @@ class _Digests:
             out.text(str(value._name_))
             self._add(out, value._value_)
         elif isinstance(value, SIMPLE):
-            base = next(each for each in kind.__mro__ if each in SIMPLE)
+            base: Any = next(each for each in kind.__mro__ if each in SIMPLE)
             out.text(base.__repr__(value))
             self._object(out, value, None)  # what it has beside its value
         elif isinstance(value, (np.ndarray, np.generic)):
@@ -242,7 +242,7 @@ class _Digests:
             pairs = dict.items(value) if isinstance(value, dict) else value.items()
             self._all(out, (item for pair in pairs for item in pair))
         elif isinstance(value, (set, frozenset)):
-            base = set if isinstance(value, set) else frozenset
+            base: Any = set if isinstance(value, set) else frozenset
             for digest in sorted(self._digest_of_item(item) for item in base.__iter__(value)):
                 out.bytes(digest)
         else:
@@ -302,8 +302,8 @@ class _Digests:
         elif array.nbytes <= _PIECES * _PIECE:
             out.bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
         elif self._takes(array.nbytes) if not mapped else self._complete:
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            for start in range(0, flat.size, _CHUNK):
+            flat = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+            for start in range(0, len(flat), _CHUNK):
                 checksum = _core.masked_crc32c(flat[start : start + _CHUNK])
                 out.bytes(checksum.to_bytes(4, "little"))
         else:
@@ -328,7 +328,9 @@ class _Digests:
 
     def _function(self, out: Hasher, function: types.FunctionType) -> None:
         code = function.__code__
-        closure = dict(zip(code.co_freevars, map(contents_of, function.__closure__ or ()), strict=True))
+        closure = dict(
+            zip(code.co_freevars, map(contents_of, function.__closure__ or ()), strict=True)
+        )
         if (function.__module__ or "").partition(".")[0] == "penstock":
             # Penstock's own functions count by their names, and by what users have handed them.
             out.text(function.__qualname__)
@@ -519,7 +521,9 @@ def _digest_of_code(code: types.CodeType) -> bytes:
 
 def _is_of_a_library(value: Any) -> bool:
     """Return whether a value is a function or a class of an installed package, made once there."""
-    made_once = isinstance(value, (type, types.FunctionType)) and "<locals>" not in value.__qualname__
+    made_once = (
+        isinstance(value, (type, types.FunctionType)) and "<locals>" not in value.__qualname__
+    )
     return made_once and is_a_library(str(value.__module__))
 
 

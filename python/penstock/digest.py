@@ -302,9 +302,9 @@ class _Digests:
         elif array.nbytes <= _PIECES * _PIECE:
             out.bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
         elif self._takes(array.nbytes) if not mapped else self._complete:
-            flat = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
-            for start in range(0, len(flat), _CHUNK):
-                checksum = _core.masked_crc32c(flat[start : start + _CHUNK])
+            data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            for start in range(0, data.size, _CHUNK):
+                checksum = _core.masked_crc32c(data[start : start + _CHUNK])
                 out.bytes(checksum.to_bytes(4, "little"))
         else:
             self.exact = False

@@ -135,7 +135,7 @@ def test_batches_out_of_order_come_once():
 
         def __getitem__(self, i):
             if i == 1 and not may_go.is_set():
-                assert may_go.wait(20)
+                assert may_go.wait(60)
             return i
 
     first = ps.DataLoader(Slow(), 1, num_workers=2, in_order=False)

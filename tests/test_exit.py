@@ -1,6 +1,5 @@
 """The process ends at once, with its own exit code and without a word, whatever still runs."""
 
-
 import pytest
 
 from scripts import run_script

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import importlib.util
 import os
 import re
 import signal
@@ -10,6 +11,13 @@ import pytest
 import penstock as ps
 
 pytest_plugins = ["installing"]
+
+# A loaded machine may take any time for an example; pytest's timeout ends what hangs.
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import settings
+
+    settings.register_profile("penstock", deadline=None)
+    settings.load_profile("penstock")
 
 # They compare with plain asserts.
 pytest.register_assert_rewrite("jax_rows", "torch_datasets")

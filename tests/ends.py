@@ -26,5 +26,5 @@ def end(it, taken, how):
     elif how == "thread":
         other = threading.Thread(target=it.close)
         other.start()
-        other.join(5)
+        other.join(60)
         assert not other.is_alive()

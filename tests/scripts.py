@@ -31,7 +31,7 @@ def endless():
 MAY_FORK = ("-W", "ignore:This process:DeprecationWarning")
 
 
-def run_script(code, *options, timeout=20):
+def run_script(code, *options, timeout=100):
     """Run `code` behind the preamble; a script that hangs fails the test."""
     source = PREAMBLE + textwrap.dedent(code)
     return subprocess.run(
@@ -43,7 +43,7 @@ def run_script(code, *options, timeout=20):
     )
 
 
-def wait_until(condition, seconds=5.0):
+def wait_until(condition, seconds=60.0):
     """Poll until `condition()` holds; returns how long it took, fails after `seconds`."""
     start = time.monotonic()
     while not condition():
@@ -58,8 +58,11 @@ class Gate:
     def __init__(self):
         self.inside = threading.Event()
         self.open = threading.Event()
+        self.left = threading.Event()
 
     def __call__(self, x):
         self.inside.set()
-        assert self.open.wait(10)
+        opened = self.open.wait(60)
+        self.left.set()
+        assert opened
         return x

@@ -103,7 +103,7 @@ def test_states_damaged_below_their_checksum_never_crash(name):
                 assert str(error)
             other.close()
     """,
-        timeout=50,
+        timeout=100,
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -45,7 +45,7 @@ def test_eight_threads_on_one_iterator_share_its_elements(make, request):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
     assert sorted_ints(x for mine in got for x in mine) == list(range(n))
     if "out of order" not in request.node.name:
@@ -69,7 +69,7 @@ def test_eight_threads_get_whole_structures():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert sorted(got) == list(range(3000))
 
 
@@ -309,7 +309,7 @@ def test_starting_and_ending_under_load():
     stop.wait(2)
     stop.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
     assert failures == []
 

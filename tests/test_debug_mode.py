@@ -267,7 +267,7 @@ def debug_with_pdb(script, commands, **environment):
         input="\n".join(commands) + "\n",
         text=True,
         capture_output=True,
-        timeout=60,
+        timeout=100,
         env={**os.environ, **environment},
         check=False,
     )

@@ -274,7 +274,7 @@ def test_help_of_the_command():
         [sys.executable, "-m", "penstock", "demo", "--help"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=100,
         env={**os.environ, "PYTHONPATH": str(Path(photos.__file__).parents[2])},
         check=True,
     )

@@ -154,7 +154,6 @@ def check_pieces(plan, first, more, wanted):
 @(seed(int(SEED)) if SEED else lambda test: test)
 @settings(
     derandomize=not SEED,
-    deadline=None,
     max_examples=EXAMPLES,
     database=None,
     print_blob=False,

@@ -460,7 +460,7 @@ def test_elements_delivered_out_of_order_have_no_position():
 
     def slow(x):
         if x == 0:
-            released.wait(20)
+            released.wait(60)
         return x
 
     def process(count):

@@ -208,7 +208,7 @@ def test_map_and_batch_runs_as_many_calls_as_asked_for():
     meeting = threading.Barrier(3)
 
     def function(x):
-        meeting.wait(10)
+        meeting.wait(60)
         return x
 
     ds = ps.Dataset.range(3).apply(ex.map_and_batch(function, 3, num_parallel_calls=3))
@@ -289,7 +289,7 @@ def test_sloppy_passes_over_a_dataset_that_is_not_ready(sloppy, option, passes):
     def opened(n):
         def generator():
             if n == 0 and passes:
-                assert held.wait(10)
+                assert held.wait(60)
             yield int(n)
 
         return ps.Dataset.from_generator(generator)

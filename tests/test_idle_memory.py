@@ -22,6 +22,6 @@ def test_buffers_are_given_back_when_nobody_uses_them():
         assert resident() > before + 100 * MB, "the test holds nothing"
         del kept
         it.close()
-        wait_until(lambda: resident() < before + 40 * MB, 15)
+        wait_until(lambda: resident() < before + 40 * MB)
         """)
     assert done.returncode == 0, done.stderr

@@ -61,7 +61,7 @@ def test_a_state_and_a_profile_get_in_beside_a_tight_loop():
 
     thread = threading.Thread(target=enter)
     thread.start()
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 60
     for _ in it:
         if len(inside) == 2:
             break

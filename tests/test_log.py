@@ -352,7 +352,7 @@ def test_a_stalled_worker_process_is_named():
         for pid in ds.with_options(options):
             print("came", pid)
         """,
-        timeout=60,
+        timeout=100,
     )
     assert done.stderr == ""
     texts = [line for line in done.stdout.splitlines() if "element 2" in line]
@@ -430,7 +430,7 @@ def test_a_handler_may_close_the_iterator_that_stalls():
         options.stall_seconds = 0.05
         options.slow_element_seconds = 0.01
         told = threading.Event()
-        it = iter(Dataset.range(3).map(lambda x: told.wait(5) and x).with_options(options))
+        it = iter(Dataset.range(3).map(lambda x: told.wait(60) and x).with_options(options))
 
         class Closes(logging.Handler):
             def emit(self, record):
@@ -450,7 +450,7 @@ def test_a_process_may_exit_while_a_handler_waits_for_the_iterator():
         options = ps.Options()
         options.stall_seconds = 0.05
         waits, go = threading.Event(), threading.Event()
-        it = iter(Dataset.range(3).map(lambda x: go.wait(5) and x).with_options(options))
+        it = iter(Dataset.range(3).map(lambda x: go.wait(60) and x).with_options(options))
 
         class Asks(logging.Handler):
             def emit(self, record):

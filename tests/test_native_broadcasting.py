@@ -43,7 +43,7 @@ def shapes(draw):
     return pair
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(shapes(), st.sampled_from(FUNCTIONS), st.sampled_from(DTYPES), st.integers(0, 2**32 - 1))
 @pytest.mark.filterwarnings("ignore")
 def test_any_two_shapes(pair, function, dtype, seed):

@@ -286,7 +286,7 @@ def test_warm_start_begins_when_the_iterator_is_made(kind):
     }[kind](ps.Dataset.range(100))
     cold = iter(ds)
     with iter(ds.with_options(options_with(warm_start=True))) as it:
-        assert begun.wait(20)
+        assert begun.wait(60)
         begun.clear()
         state = it.get_state()
         wanted = list(cold)

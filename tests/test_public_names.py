@@ -114,7 +114,7 @@ def test_signatures_are_as_written(name, thing):
 def test_help_of_the_package_does_not_list_its_modules():
     code = "import penstock, pydoc; print(pydoc.render_doc(penstock, renderer=pydoc.plaintext))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100
     )
     assert "unused_options" not in done.stdout.partition("PACKAGE CONTENTS")[0]
 

@@ -276,7 +276,7 @@ warnings.simplefilter("ignore")
 gate = threading.Event()
 def held(x):
     if x == 0:
-        gate.wait(10)
+        gate.wait(60)
     return x
 ds = Dataset.range(12).map(held, num_parallel_calls=3, deterministic=False)
 it = iter(ds)
@@ -504,7 +504,7 @@ options = ps.Options()
 options.stall_seconds = 0  # what looks for stalls is a thread, too
 it = iter(Dataset.range(10).map(closes).prefetch(2).with_options(options))
 next(it)
-assert closed.wait(10)
+assert closed.wait(60)
 assert list(it) == []
 wait_for_idle_threads_to_end()
 """)
@@ -560,7 +560,7 @@ allow_threads(6)
 warnings.simplefilter("ignore")
 go = threading.Event()
 def work():
-    go.wait(10)
+    go.wait(60)
     for _ in range(20):
         with iter(Dataset.range(20).map(plus, num_parallel_calls=3).prefetch(2)) as it:
             assert [int(x) for x in it] == list(range(1, 21))

@@ -31,7 +31,7 @@ def wait_until_gone(classes):
         gc.collect()
         return all(made() is None for made in classes)
 
-    wait_until(gone, 10)  # threads of the run may let go of the last one
+    wait_until(gone)  # threads of the run may let go of the last one
 
 
 @classes_end
@@ -181,6 +181,6 @@ def test_a_run_over_varying_keys_and_classes_does_not_grow(grown):
     done = run_script(
         f"{GROWTH}\nassert (grown := {grown}) < 1, grown\n"
         "assert ps._core.structure_count() < 2000, ps._core.structure_count()\n",
-        timeout=60,
+        timeout=100,
     )
     assert done.returncode == 0, done.stderr

@@ -30,7 +30,7 @@ def test_import_in_a_subinterpreter_is_refused(before):
         [sys.executable, "-c", before + OUTSIDE],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,7 @@ def run(tmp_path):
         command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-v"]
         result = subprocess.run(
             [*command, *options, str(tmp_path)],
-            cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
         )  # fmt: skip
         return result.returncode, result.stdout

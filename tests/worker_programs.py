@@ -50,7 +50,7 @@ def start(tmp_path, body, head=HEAD, before=(), **options):
 def run(tmp_path, body, head=HEAD, before=(), **options):
     """Return the exit code of a program, and what it has written."""
     program = start(tmp_path, body, head, before, **options)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=100)
     return program.returncode, out, err
 
 
@@ -63,7 +63,7 @@ def alive(pids):
     return found
 
 
-def gone(pids, seconds=20):
+def gone(pids, seconds=60):
     end = time.monotonic() + seconds
     while alive(pids) and time.monotonic() < end:
         time.sleep(0.02)

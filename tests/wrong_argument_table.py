@@ -232,6 +232,9 @@ TAKEN = {
     "penstock.gather_exact.values": "None array",
     "penstock.gather_exact.mask": "bool",
     "penstock.gather_exact.group": "None",
+    # Anything can be ignored.
+    "penstock.ignored.value": "object None word float bool cyclic negative zero 2**63 2**64 nan "
+    "empty array",
     "penstock.set_seed.seed": "None negative zero 2**63 2**64",
     "random.key.seed": "negative zero 2**63 2**64",
     "random.set_seed.seed": "None negative zero 2**63 2**64",

@@ -547,6 +547,7 @@ def other_calls(folder):
         "DataLoader (batch_sampler)": {"dataset": [1, 2, 3], "batch_sampler": [[0, 1]]},
         "TensorSpec": {"shape": (1,), "dtype": np.int64},
         "describe_state": {"state": STATE, "dataset": ps.Dataset.range(3)},
+        "ignored": {"value": [1]},
         "merge_states": {"states": [STATE]},
         "default_collate": {"batch": [1, 2]},
         "gather_exact": {"values": [1, 2], "mask": np.array([True, False]), "group": None},

@@ -34,7 +34,7 @@ PyRef TakeRaised() {
 }
 
 // Messages quote data, which may be no UTF-8.
-PyRef TextOf(const std::string& text) {
+PyRef NoteText(const std::string& text) {
   return PyRef::Steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
@@ -46,7 +46,7 @@ PyRef NameOf(const std::string& file) {
 
 // Adds a note once, however often the same exception object is raised.
 void AddNote(PyObject* exception, const std::string& text) {
-  PyRef note = TextOf(text);
+  PyRef note = NoteText(text);
   if (!note) return PyErr_Clear();
   PyRef notes = PyRef::Steal(PyObject_GetAttrString(exception, "__notes__"));
   if (notes && PySequence_Contains(notes.get(), note.get()) == 1) return;
@@ -80,7 +80,7 @@ void AddOrigin(PyObject* exception, const Origin& origin) {
 }
 
 PyRef MakeException(const Error& error) {
-  PyRef message = TextOf(error.message());
+  PyRef message = NoteText(error.message());
   if (!message) return {};
   PyObject* type = PyExc_RuntimeError;
   switch (error.kind()) {

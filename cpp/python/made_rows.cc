@@ -38,7 +38,7 @@ void VisitMarks(StateVisitor& visitor, MadeRows& made) {
 }
 
 // For pickle: what makes them again, and of what.
-py::tuple Reduced(const std::shared_ptr<MadeRows>& made, int protocol) {
+py::tuple ReducedRows(const std::shared_ptr<MadeRows>& made, int protocol) {
   const Attachment attachment(Attachment::Role::kConsumer);  // objects and errors are pickled
   MessageWriter writer(MessageKind::kAnswer);
   uint64_t count = made->blocks.size();
@@ -155,7 +155,7 @@ void BindMadeRows(py::module_& module) {
       .def_property_readonly("ended", &MadeRows::ended)
       .def_property_readonly("nbytes", &MadeRows::footprint)
       .def_readonly("astray", &MadeRows::astray)
-      .def("__reduce_ex__", &Reduced, py::arg("protocol"));
+      .def("__reduce_ex__", &ReducedRows, py::arg("protocol"));
   module.def("made_rows", &Again, py::arg("head"), py::arg("bulk"));
 }
 

@@ -54,6 +54,17 @@ class GeneratorDataset final : public Dataset {
     return policy;
   }
   const Served& served() const { return served_; }
+  // Of a pass over the values; from any thread.
+  void HadValues() const { had_values_.store(true, std::memory_order_relaxed); }
+  void EndedWithoutValues(Session& session) const {
+    // relaxed: nothing else is read by them.
+    if (!had_values_.load(std::memory_order_relaxed)) return;
+    if (warned_.exchange(true, std::memory_order_relaxed)) return;
+    session.Warn(name_ +
+                 ": this pass has no values, and an earlier one had some: the generator function "
+                 "seems to return the same iterator, which is exhausted; make a new one in each "
+                 "call");
+  }
   // What worker processes make it of.
   std::string Payload() const {
     EnsureAttached();
@@ -119,6 +130,8 @@ class GeneratorDataset final : public Dataset {
   Served served_;
   mutable InsteadOfGil payload_lock_;
   mutable std::string payload_;  // a cache, once it was asked for
+  mutable std::atomic<bool> had_values_{false};
+  mutable std::atomic<bool> warned_{false};  // of a pass without values
 };
 
 class GeneratorIterator final : public BlockIterator {
@@ -190,7 +203,11 @@ class GeneratorIterator final : public BlockIterator {
       gil.Yield();
       Progress();
       PyRef value = running->Timed([&] { return Drawing([&] { return NextValue(values); }); });
-      if (!value && !PyErr_Occurred()) return cut_short_ ? Block::Of(CutShort()) : AtEnd();
+      if (!value && !PyErr_Occurred()) {
+        if (cut_short_) return Block::Of(CutShort());
+        if (asked_ == 0) data_->EndedWithoutValues(session_);
+        return AtEnd();
+      }
       if (!value && gil.TakeInterrupt()) {
         cut_short_ = true;
         return Block::Of(Error(ErrorKind::kInterrupted, ""));
@@ -229,6 +246,8 @@ class GeneratorIterator final : public BlockIterator {
       }
     }
     running.reset();  // what follows may give up the GIL
+    if (asked_ > 0) data_->HadValues();
+    if (end && asked_ == 0) data_->EndedWithoutValues(session_);
     std::vector<Block> blocks;
     collector.Finish(blocks);
     CheckAlike(blocks, first);
@@ -447,6 +466,8 @@ class ProcessGeneratorIterator final : public BlockIterator {
     for (Block& block : stream_->Next(cancel_, death)) {
       asked_ += block.steps();
       ended_ = block.end;
+      if (block.steps() > 0) data_->HadValues();
+      if (ended_ && asked_ == 0) data_->EndedWithoutValues(*session_);
       block.end = false;
       if (block.rows > 0 || block.error) waiting_.Add(std::move(block));
     }

@@ -33,7 +33,7 @@ constexpr int64_t kNextLook = 16;
 thread_local StallWatch* t_watch = nullptr;
 thread_local bool t_tells = false;
 
-py::object TextOf(const std::string& text) {
+py::object StallText(const std::string& text) {
   PyObject* made = StringToPython(DType::Of(TypeCode::kText), text);
   if (!made) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(made);
@@ -54,16 +54,16 @@ py::list CallsOf(std::vector<RunningCall::Seen> running, std::vector<SeenCorouti
         coroutines.begin(), coroutines.end(),
         [&](const SeenCoroutine& each) { return each.thread != 0 && each.thread == call.thread; });
     PyRef task = awaits == coroutines.end() ? PyRef() : std::move(awaits->task);
-    calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), call.thread,
+    calls.append(py::make_tuple(StallText(call.text), Seconds(now - call.since), call.thread,
                                 held(std::move(call.called)), py::none(), held(std::move(task))));
   }
   for (SeenCoroutine& call : coroutines) {
     if (call.thread != 0) continue;
-    calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), py::none(),
+    calls.append(py::make_tuple(StallText(call.text), Seconds(now - call.since), py::none(),
                                 py::none(), py::none(), held(std::move(call.task))));
   }
   for (const AwaitedCall& call : awaited) {
-    calls.append(py::make_tuple(TextOf(call.text), Seconds(now - call.since), py::none(),
+    calls.append(py::make_tuple(StallText(call.text), Seconds(now - call.since), py::none(),
                                 py::none(), call.pid, py::none()));
   }
   return calls;
@@ -233,11 +233,11 @@ bool StallWatch::Look() {
       auto stages = [](const std::vector<StageSnapshot>& all) {
         py::dict found;
         for (const StageSnapshot& each : all)
-          found[py::str(each.path)] = py::make_tuple(TextOf(each.label.text()), each.steps);
+          found[py::str(each.path)] = py::make_tuple(StallText(each.label.text()), each.steps);
         return found;
       };
       py::module_::import("penstock.log")
-          .attr("tell_stall")(TextOf(stall.dataset), Seconds(stall.patience),
+          .attr("tell_stall")(StallText(stall.dataset), Seconds(stall.patience),
                               Seconds(now - stall.since), Seconds(now - stall.first_look), calls,
                               stages(stall.first), stages(stall.now));
     } catch (py::error_already_set& error) {

@@ -37,7 +37,7 @@ struct Track {
 };
 
 // Leaked, and replaced in a fork child, where another thread may have held the mutex.
-struct Registry {
+struct TraceRegistry {
   std::mutex mutex;  // locked before Track::mutex
   // Nodes never move, so neither does their text.
   std::unordered_set<std::string> names;
@@ -47,7 +47,7 @@ struct Registry {
   uint64_t dropped = 0;
 };
 
-std::atomic<Registry*> current_registry{nullptr};
+std::atomic<TraceRegistry*> current_registry{nullptr};
 
 struct ThreadTrace {
   const char* name = "";
@@ -55,7 +55,7 @@ struct ThreadTrace {
 };
 thread_local ThreadTrace this_trace;
 
-Registry& TheRegistry() {
+TraceRegistry& TheTraceRegistry() {
   static const bool registered = [] {
     // release: pairs with acquire below, as any other store; the child has one thread.
     OnForkChild([] {
@@ -65,9 +65,10 @@ Registry& TheRegistry() {
     return true;
   }();
   (void)registered;
-  Registry* registry = current_registry.load(std::memory_order_acquire);  // pairs with the exchange
+  TraceRegistry* registry =
+      current_registry.load(std::memory_order_acquire);  // pairs with the exchange
   if (registry == nullptr) {
-    auto* fresh = new Registry;
+    auto* fresh = new TraceRegistry;
     if (current_registry.compare_exchange_strong(registry, fresh, std::memory_order_acq_rel)) {
       registry = fresh;
     } else {
@@ -79,7 +80,7 @@ Registry& TheRegistry() {
 
 // Null when nothing is being recorded.
 std::shared_ptr<Track> OpenTrack(const char* thread_name) {
-  Registry& registry = TheRegistry();
+  TraceRegistry& registry = TheTraceRegistry();
   const std::lock_guard lock(registry.mutex);
   if (!registry.active) return nullptr;
   auto track = std::make_shared<Track>();
@@ -106,7 +107,7 @@ bool Append(Track& track, TraceEvent event) {
 }
 
 // Takes all events out and closes the tracks. Under registry.mutex.
-std::vector<TraceEvent> CloseTracks(Registry& registry) {
+std::vector<TraceEvent> CloseTracks(TraceRegistry& registry) {
   std::vector<TraceEvent> all;
   registry.dropped = 0;
   for (const auto& track : registry.tracks) {
@@ -176,7 +177,7 @@ void AppendThreadName(std::string& out, const TraceEvent& e, int pid) {
 }  // namespace
 
 const char* InternName(std::string_view name) {
-  Registry& registry = TheRegistry();
+  TraceRegistry& registry = TheTraceRegistry();
   const std::lock_guard lock(registry.mutex);
   return registry.names.emplace(name).first->c_str();
 }
@@ -187,7 +188,7 @@ void Trace::Start(size_t events_per_thread) {
     return true;
   }();
   (void)registered;
-  Registry& registry = TheRegistry();
+  TraceRegistry& registry = TheTraceRegistry();
   const std::lock_guard lock(registry.mutex);
   CloseTracks(registry);
   registry.dropped = 0;
@@ -199,7 +200,7 @@ void Trace::Start(size_t events_per_thread) {
 std::vector<TraceEvent> Trace::Stop() {
   std::vector<TraceEvent> all;
   {
-    Registry& registry = TheRegistry();
+    TraceRegistry& registry = TheTraceRegistry();
     const std::lock_guard lock(registry.mutex);
     enabled_.store(false, std::memory_order_relaxed);  // a hint, as in Start
     registry.active = false;
@@ -231,7 +232,7 @@ std::string Trace::StopJson() {
 }
 
 uint64_t Trace::dropped() {
-  Registry& registry = TheRegistry();
+  TraceRegistry& registry = TheTraceRegistry();
   const std::lock_guard lock(registry.mutex);
   return registry.dropped;
 }

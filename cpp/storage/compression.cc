@@ -22,7 +22,7 @@ struct Magic {
 
 // https://www.rfc-editor.org/rfc/rfc1952, rfc8878; https://tukaani.org/xz/xz-file-format.txt; a
 // bzip2 file has its first block or its end after the size of its blocks.
-constexpr std::array kMagic{
+constexpr std::array kCompressionMagics{
     Magic{"GZIP", "\x1f\x8b\x08"sv, true},
     Magic{"ZSTD", "\x28\xb5\x2f\xfd"sv, true},
     Magic{"xz",
@@ -115,7 +115,7 @@ Compression CompressionOf(std::string_view name, std::string_view owner) {
 CompressionSeen LookAt(const uint8_t* data, size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   size_t need = 0;
-  for (const Magic& magic : kMagic) {
+  for (const Magic& magic : kCompressionMagics) {
     if (Begins(bytes, magic.bytes, &need)) return {magic.name, magic.readable, true};
   }
   if (BeginsSkippable(bytes, &need)) return {"ZSTD", true, true};

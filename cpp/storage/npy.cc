@@ -140,7 +140,7 @@ class NpyLiteral {
   std::string_view rest_;
 };
 
-bool IsTimeUnit(std::string_view unit) {
+bool IsNpyTimeUnit(std::string_view unit) {
   constexpr std::array<std::string_view, 13> kUnits{"Y",  "M",  "W",  "D",  "h",  "m", "s",
                                                     "ms", "us", "ns", "ps", "fs", "as"};
   size_t digits = 0;
@@ -167,7 +167,7 @@ std::optional<DType> PlainType(std::string_view word) {
   if (unit.empty()) return DType::OfTime(code, "");
   if (!unit.starts_with('[') || !unit.ends_with(']')) return std::nullopt;
   unit = unit.substr(1, unit.size() - 2);
-  return IsTimeUnit(unit) ? std::optional(DType::OfTime(code, unit)) : std::nullopt;
+  return IsNpyTimeUnit(unit) ? std::optional(DType::OfTime(code, unit)) : std::nullopt;
 }
 
 DType TypeOf(const std::string& descr, const std::string& name) {

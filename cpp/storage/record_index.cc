@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kMagic = "PSINDX\r\n";
+constexpr std::string_view kIndexMagic = "PSINDX\r\n";
 constexpr std::string_view kEndMagic = "\x1aPSINDE\n";
 constexpr int kWidthBits = 7;
 constexpr int kFraction = 8;  // bits of a slope after the point
@@ -34,7 +34,7 @@ struct Trailer {
   uint32_t version;
 };
 static_assert(sizeof(Trailer) == 32);
-constexpr size_t kTrailerSize = sizeof(Trailer) + kEndMagic.size();
+constexpr size_t kIndexTrailerSize = sizeof(Trailer) + kEndMagic.size();
 
 void VisitHeader(StateVisitor& visitor, IndexedFile& of) {
   visitor.Text(of.format);
@@ -81,7 +81,7 @@ bool ReadAll(InputFile& file, int64_t offset, void* data, size_t size) {
 }  // namespace
 
 RecordIndexWriter::RecordIndexWriter(const std::string& path) : file_(path) {
-  file_.Write(kMagic.data(), kMagic.size());
+  file_.Write(kIndexMagic.data(), kIndexMagic.size());
   begins_.reserve(IndexBlock::kRecords);
 }
 
@@ -160,13 +160,13 @@ void RecordIndex::ReadFooter(InputFile& file) {
   const int64_t size = file.size();
   char magic[kMagicBytes];
   if (size < 0 || !ReadAll(file, 0, magic, sizeof(magic)) ||
-      std::string_view(magic, sizeof(magic)) != kMagic) {
+      std::string_view(magic, sizeof(magic)) != kIndexMagic) {
     Throw(0, "this is no index of records that penstock has written, or its begin is damaged");
   }
-  char end[kTrailerSize];
+  char end[kIndexTrailerSize];
   const auto whole = static_cast<uint64_t>(size);
-  if (whole < sizeof(magic) + kTrailerSize ||
-      !ReadAll(file, size - static_cast<int64_t>(kTrailerSize), end, sizeof(end)) ||
+  if (whole < sizeof(magic) + kIndexTrailerSize ||
+      !ReadAll(file, size - static_cast<int64_t>(kIndexTrailerSize), end, sizeof(end)) ||
       std::string_view(end + sizeof(Trailer), kEndMagic.size()) != kEndMagic) {
     Throw(size, "the index is truncated; run ps.index again");
   }
@@ -176,7 +176,7 @@ void RecordIndex::ReadFooter(InputFile& file) {
     Throw(size, Format("version {} of the format was expected, got version {}; run ps.index again",
                        kRecordIndexVersion, trailer.version));
   }
-  const uint64_t footer_end = whole - kTrailerSize;
+  const uint64_t footer_end = whole - kIndexTrailerSize;
   if (trailer.blocks_at < kMagicBytes || trailer.blocks_at > footer_end ||
       trailer.header_size > footer_end - trailer.blocks_at ||
       trailer.blocks !=

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         TraceError,
         WorkerError,
     )
+    from penstock.exclusions import ignored
     from penstock.functions import numpy_function, py_function
     from penstock.iterator import Iterator
     from penstock.meter import progress
@@ -94,6 +95,7 @@ _HOMES = {
     "penstock.errors": (
         *("DataError", "ErrorInfo", "OutOfRangeError", "StateError", "TraceError", "WorkerError"),
     ),
+    "penstock.exclusions": ("ignored",),
     "penstock.functions": ("numpy_function", "py_function"),
     "penstock.iterator": ("Iterator",),
     "penstock.meter": ("progress",),
@@ -157,6 +159,7 @@ __all__ = [
     "gather",
     "gather_exact",
     "get_worker_info",
+    "ignored",
     "image",
     "index",
     "io",

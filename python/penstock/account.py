@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import string
@@ -15,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
-from penstock.digest import Digests, Hasher, contents_of, name_of
+from penstock.digest import Hasher, Identity, contents_of, identity_of, name_of
 from penstock.encode import Indexable, Reader
+from penstock.labels import function_name, is_internal, stage_label
 from penstock.paths import names_in
 from penstock.stage import Stage
-from penstock.state_digest import StateDigests
 from penstock.structure import TensorSpec
 from penstock.traits import main_form, traits_of
 
@@ -29,6 +30,7 @@ Account = dict[str, Any]
 _FUNCTION = "function"
 _SIZES = {"num_shards", "batch_size", ""}  # "": a digest of all arguments
 _LONGEST = 48  # characters of an argument that stands there as it is
+_MOST_PARTS = 12  # variables of a function by which a change is explained
 _MOST_FILES = 8  # that stand there by name
 _MOST_SIZES = 1000  # of files, that are asked for
 _MOST_UNPACKED = 1 << 20  # bytes of one that someone hands over
@@ -55,14 +57,18 @@ def account_of(dataset: Stage) -> bytes:
     -----
     Stages are listed from the sources on, each once, without prefetch, as the engine lists them.
     """
-    values = StateDigests(_digest_of)
     nodes = _nodes(dataset)
     reading = (n for n in nodes if any(isinstance(v, Reader) for v in n._args.values()))
     read = frozenset(id(source) for node in reading for source in _sources_of_names(node))
-    stages = [_stage(node, values, read) for node in nodes]
+    stages = [_stage(node, {}, read) for node in nodes]
     packed = _packed({"versions": _versions(), "stages": stages})
     if len(packed) > _MOST_BYTES:
-        short = [[name, {"": _digest_of_stage(args)[:4]}] for name, args in stages]
+        for stage in stages:
+            args = {arg: _without_parts(said) for arg, said in stage[1].items()}
+            stage[1:] = [args, *stage[2:]]
+        packed = _packed({"versions": _versions(), "stages": stages})
+    if len(packed) > _MOST_BYTES:
+        short = [[name, {"": _digest_of_stage(args)[:4]}] for name, args, *_ in stages]
         packed = _packed({"versions": _versions(), "stages": short})
     if len(packed) > _MOST_BYTES:
         packed = _packed({"versions": _versions(), "all": _digest_of_stage(stages)})
@@ -85,9 +91,10 @@ def stages_of(account: bytes) -> list[str]:
     """
     lines = []
     with _opened(account) as found:
-        for name, args in found.get("stages", ()):
+        for kind, args, *name in found.get("stages", ()):
             told = ", ".join(f"{arg} {_told(value)}" for arg, value in args.items() if arg)
-            lines.append(f"{name}: {told}" if told else str(name))
+            label = stage_label(kind, None, *(name or [None]))
+            lines.append(f"{label}: {told}" if told else label)
     return lines
 
 
@@ -130,8 +137,7 @@ def once_only(dataset: Stage) -> str:
 
 def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:
     """Return the same of something that is no pipeline: of its parts, by their names."""
-    digests = StateDigests(_digest_of)
-    parts = {name: _said(value, digests) for name, value in values.items() if value is not None}
+    parts = {name: _said(value, {}) for name, value in values.items() if value is not None}
     return _packed({"versions": _versions(), "stages": [[owner, parts]]})
 
 
@@ -182,26 +188,40 @@ def _differences(theirs: Account, ours: Account, sized: Collection[int]) -> list
         same = bool(sized) or ours.get("all") == theirs.get("all")
         return found + ([] if same else ["a stage: its arguments have changed"])
     pairs = zip(ours["stages"], theirs["stages"], strict=True)
-    for number, ((name, args), (before_name, before)) in enumerate(pairs):
-        if name != before_name:
-            found.append(f"{name}: the state has {before_name} there")
+    for number, ((kind, args, *name), (before_kind, before, *_)) in enumerate(pairs):
+        if kind != before_kind:
+            found.append(f"{kind}: the state has {before_kind} there")
             continue
         known = args.keys() | before.keys()
         for arg in sorted(known - _SIZES if number in sized else known):
             now, then = args.get(arg, "None"), before.get(arg, "None")
-            if now != then and not (another_python and _is_function(now) and _is_function(then)):
-                functions = sum(_is_function(other) for other in args.values())
-                found.append(f"{name}: {_difference(arg, now, then, functions)}")
+            if _is_function(now) and _is_function(then):
+                if now[1] != then[1] and not another_python:
+                    functions = sum(_is_function(other) for other in args.values())
+                    label = stage_label(kind, now[2], *(name or [None]))
+                    found.append(f"{label}: {_difference_of_functions(arg, now, then, functions)}")
+            elif now != then:
+                label = stage_label(kind, None, *(name or [None]))
+                found.append(f"{label}: {_difference(arg, now, then)}")
     return found
 
 
-def _difference(arg: str, now: Any, then: Any, functions: int) -> str:
+def _difference_of_functions(arg: str, now: Any, then: Any, functions: int) -> str:
+    text = "the function has changed" if functions == 1 else f"the function {arg} has changed"
+    if now[2] != then[2]:
+        return f"{text}, the state has {then[2]}"
+    ours, theirs = (each[3] if len(each) > 3 else {} for each in (now, then))
+    changed = [part for part in ours if theirs.get(part) != ours[part]]
+    changed += [part for part in theirs if part not in ours]
+    named = [part for part in changed if part] + ["its code"] * ("" in changed)
+    return f"{text} ({', '.join(named)})" if named else text
+
+
+def _difference(arg: str, now: Any, then: Any) -> str:
     if arg == "":
         return "its arguments have changed"
     if isinstance(now, dict) and isinstance(then, dict):
         return _difference_of_files(now, then)
-    if _is_function(now) and _is_function(then):
-        return "the function has changed" if functions == 1 else f"the function {arg} has changed"
     ours, theirs = _told(now), _told(then)
     if ours == theirs:
         return f"the values of {arg} have changed"
@@ -231,6 +251,8 @@ def _is_function(said: Any) -> bool:
 def _told(said: Any) -> str:
     if isinstance(said, dict):
         return f"{said['count']} files"
+    if _is_function(said):
+        return str(said[2])
     return said if isinstance(said, str) else f"<{said[0]}>"
 
 
@@ -269,12 +291,14 @@ def _nodes(dataset: Stage) -> list[Stage]:
     return order
 
 
-def _digest_of(dataset: Stage, values: Digests) -> bytes:
-    """Return the digest of a dataset that a function refers to."""
-    out = Hasher()
-    for node in _nodes(dataset):
-        out.text(json.dumps(_stage(node, values)))
-    return out.digest()
+def _digest_of(dataset: Stage, known: dict[int, bytes]) -> bytes:
+    """Return the digest of a dataset that a function refers to; `known` are those of others."""
+    if id(dataset) not in known:
+        out = Hasher()
+        for node in _nodes(dataset):
+            out.text(json.dumps(_stage(node, known)[:2]))
+        known[id(dataset)] = out.digest()
+    return known[id(dataset)]
 
 
 def _digest_of_stage(found: Any) -> str:
@@ -289,8 +313,8 @@ def _short(digest: bytes) -> str:
     return "".join(_DIGITS[word // 85**i % 85] for word in words for i in range(4, -1, -1))
 
 
-def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> list[Any]:
-    """Return the name of a stage, and each of its arguments in a form that JSON can hold.
+def _stage(node: Stage, known: dict[int, bytes], read: frozenset[int] = frozenset()) -> list[Any]:
+    """Return the kind of a stage, its arguments in a form that JSON can hold, and its name if any.
 
     `read` are the ids of sources whose elements are names of files that another stage reads.
     """
@@ -303,15 +327,16 @@ def _stage(node: Stage, values: Digests, read: frozenset[int] = frozenset()) -> 
             continue
         if isinstance(value, Reader):
             name = value.kind
-            found.update((key, _said(item, values)) for key, item in value.args.items())
+            found.update((key, _said(item, known)) for key, item in value.args.items())
             names = [n for source in _sources_of_names(node) for n in source._args["tensors"].flat]
             if names:
                 found["files"] = _files(names)
         elif arg == traits.reads:
             found["files"] = _files([at for name in names_in(value) for at in _files_at(name)])
         elif id(node) not in read:
-            found[arg] = _said(value, values)
-    return [name, {arg: said for arg, said in found.items() if said is not None}]
+            found[arg] = _said(value, known, node._identities.get(arg))
+    found = {arg: said for arg, said in found.items() if said is not None}
+    return [name, found] if node._name is None else [name, found, node._name]
 
 
 def _sources_of_names(reading: Stage) -> Iterator[Stage]:
@@ -361,7 +386,7 @@ def _clipped(text: str) -> str:
     return text if len(text) <= _LONGEST else "..." + text[3 - _LONGEST :]
 
 
-def _said(value: Any, values: Digests) -> Any:
+def _said(value: Any, known: dict[int, bytes], identity: Identity | None = None) -> Any:
     """Return a text that says all of a short value, or what a longer one is, and its digest."""
     if isinstance(value, type):  # of numbers, mostly: not what a stage calls
         return np.dtype(value).name if issubclass(value, np.generic) else name_of(value)
@@ -373,7 +398,23 @@ def _said(value: Any, values: Digests) -> Any:
         plain = all(isinstance(item, (bool, int, float, str, type(None))) for item in value)
         if plain and len(repr(value)) <= _LONGEST:
             return repr(value)
-    return [_summary(value), _short(values.digest(value))]
+    if identity is None:
+        identity = identity_of(value)
+    out = Hasher()
+    out.bytes(identity.digest)
+    for dataset in identity.datasets:
+        out.bytes(_digest_of(dataset, known))
+    what, digest = _summary(value), _short(out.digest())
+    if what != _FUNCTION:
+        return [what, digest]
+    parts = {_clipped(name): _short(part)[:3] for name, part in identity.parts.items()}
+    parts = dict(itertools.islice(parts.items(), _MOST_PARTS))
+    name = "<function>" if is_internal(value) else _clipped(function_name(value))
+    return [what, digest, name, parts]
+
+
+def _without_parts(said: Any) -> Any:
+    return said[:3] if _is_function(said) else said
 
 
 def _summary(value: Any) -> str:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from penstock.exclusions import Ignored
 from penstock.traits import folds
 
 
@@ -54,6 +55,8 @@ def arity_note(function: Callable[..., Any], stage: str, count: int, rng: bool) 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:
     """Return whether calls of a function return coroutines: an object may have such a __call__."""
+    if isinstance(function, Ignored):
+        function = function.value
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         type(function).__call__
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import marshal
-import math
+import os
 import random
 import sys
 import types
@@ -27,7 +27,7 @@ _OF_THE_PROCESS = frozenset(
 _CONTAINERS = frozenset((list, tuple, set, frozenset, dict))
 _TEXTS = frozenset((str, bytes))
 _PLAIN = _CONTAINERS | _TEXTS | {type(None), bool, int, float, complex}
-_MOST_CONTAINERS = 100_000  # inside another one; they are looked at one by one
+_MANY = 1000  # containers on one level
 _DEEPEST_PLAIN = 50
 
 # Members of a class for what its objects hold, and for what C code does.
@@ -39,7 +39,7 @@ _DESCRIPTORS = (
 
 def varies(value: Any) -> bool:
     """Return whether what a value holds changes with every use, or with every process."""
-    if type(value).__module__.partition(".")[0] in _OF_THE_PROCESS:
+    if type(value).__module__.partition(".")[0] in _OF_THE_PROCESS or value is os.environ:
         return True
     if isinstance(value, Iterator) and not hasattr(value, "__dict__"):
         return True
@@ -104,60 +104,54 @@ def is_a_library(module: str) -> bool:
     return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 
 
-def marshalled(value: Any, most: float = math.inf, longest: float = math.inf) -> bytes | None:
+def marshalled(value: Any, most: int) -> bytes | None:
     """Return a container of plain values as bytes: equal ones for equal contents.
 
     Parameters
     ----------
     value : list, tuple, set, frozenset or dict
         Of these types themselves; those inside it as well.
-    most : float
-        So many values, with the containers inside it.
-    longest : float
-        So many characters and bytes of text.
+    most : int
+        The maximum number of values, those of the containers inside it included.
 
     Returns
     -------
     bytes or None
-        None where it holds more, or other things.
+        None if it holds more, or other values.
     """
-    if not _is_plain(value, [most, _MOST_CONTAINERS, longest], 0):
+    if type(value) not in _CONTAINERS or not _is_plain(value, most):
         return None
-    if isinstance(value, (set, frozenset)):
-        value = sorted(value, key=repr)
-    # The newest format that does not say which of the objects are the same ones.
+    # The newest format that does not depend on which objects are the same. It sorts sets.
     return marshal.dumps(value, 2)
 
 
-def _is_plain(value: Any, left: list[float], depth: int) -> bool:
-    """Return whether a value can be marshalled; takes what it holds from what is left."""
-    if type(value) not in _CONTAINERS or depth > _DEEPEST_PLAIN:
-        return False
-    left[0] -= len(value)
-    left[1] -= 1
-    if min(left) < 0:
-        return False
-    for items in (value.keys(), value.values()) if type(value) is dict else (value,):
-        types_ = set(map(type, items))
-        if not types_ <= _PLAIN:
+def _is_plain(value: Any, most: int) -> bool:
+    """Return whether all values in a container, at any depth, are plain."""
+    level = [value]
+    for _ in range(_DEEPEST_PLAIN):
+        most -= sum(map(len, level))
+        if most < 0:
             return False
-        if not types_.isdisjoint(_TEXTS):
-            left[2] -= sum(len(item) for item in items if type(item) in _TEXTS)
-        if not types_.isdisjoint(_CONTAINERS):
-            inner = (item for item in items if type(item) in _CONTAINERS)
-            if not all(_is_plain(item, left, depth + 1) for item in inner):
-                return False
-    return min(left) >= 0
+        items: list[Any] = []
+        for each in level:
+            items.extend(each)
+            if type(each) is dict:
+                items.extend(each.values())
+        kinds = set(map(type, items))
+        if not kinds <= _PLAIN:
+            return False
+        if kinds.isdisjoint(_CONTAINERS):
+            return True
+        level = [item for item in items if type(item) in _CONTAINERS]
+        # Of containers that many others share, each is examined once, where that is noted.
+        if len(level) > _MANY and len(set(map(id, level))) < len(level) / 2:
+            return False
+    return False
 
 
 def is_of_a_table(value: Any) -> bool:
     """Return whether a value is of pandas, Polars or Arrow; their attributes hold caches."""
     return type(value).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
-
-
-def is_of_the_standard_library(value: Any) -> bool:
-    """Return whether the type of a value is: then it is known to be cheap to reduce."""
-    return type(value).__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def some_rows(table: Any, positions: Iterable[int]) -> Any:

@@ -407,6 +407,7 @@ def of_node(node: _core.Node) -> Dataset:
     dataset._kind = node.kind
     dataset._inputs = ()
     dataset._args = {}
+    dataset._identities = {}
     dataset._name = None
     dataset._options = _UNSET
     dataset._traced = ()

@@ -1,21 +1,25 @@
-"""Digests of Python values: what a function, an object or an array is made of, as far as it shows.
+"""Identities of Python values: digests of functions, objects and arrays, the same in any process.
 
-Every value is looked at once, however often others refer to it, and values may refer in circles.
+An identity covers the contents of a value, never addresses, hashes of strings, the order of sets,
+paths of code or line numbers. A value is examined once, however many others refer to it, and values
+may refer to each other in circles.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
+import mmap
 import os
+import sys
 import types
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.code_effects import effects_of
-from penstock.code_names import names_of
+from penstock import _core
+from penstock.code_names import globals_of, names_of, passed_on
 from penstock.contents import (
     attributes_of,
     function_of,
@@ -25,9 +29,11 @@ from penstock.contents import (
     member_of,
     members_of,
     reduction_of,
+    some_rows,
     varies,
 )
 from penstock.encode import Indexable, Reader
+from penstock.exclusions import Ignored
 from penstock.executors import ExecutedFunction
 from penstock.ops.native import NativeFunction
 from penstock.stage import Stage
@@ -41,84 +47,115 @@ except ImportError:
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
 _CALLED = ("__call__", "__getitem__", "__getitems__", "__iter__", "__len__")
-_DEEPEST = 50  # some frames of Python's stack each
+_MAX_DEPTH = 50  # each level takes several frames of Python's stack
+_CONTAINERS = (tuple, list, set, frozenset, dict, types.MappingProxyType)
 _USED_WHOLE = (
-    *(tuple, list, set, frozenset, Mapping, np.ndarray, np.generic, np.ufunc, enum.Enum),
-    *(types.FunctionType, types.MethodType, types.CodeType, types.ModuleType, *BUILTIN),
+    *(*_CONTAINERS, np.ndarray, np.generic, np.ufunc, enum.Enum),
+    *(types.FunctionType, types.MethodType, types.CodeType, *BUILTIN),
 )
 
-
-class Use(NamedTuple):
-    """What of an object is used: attributes by these names, and what its methods read."""
-
-    names: frozenset[str]
-    handed_on: frozenset[str]  # of these attributes everything is used
-    changes: bool = False  # what uses it may change the values of these names
-
-
-class Changed(NamedTuple):
-    """Names of variables or attributes whose values differ in the course of a run."""
-
-    assigned: frozenset[str]
-    touched: frozenset[str]  # values that can be changed are
+# Limits of what is examined while a pipeline is built; `exact` digests have none.
+_MAX_BYTES = 1 << 30  # of arrays, at several GB/s
+_MAX_OBJECTS = 20_000  # other than plain values, at about 100,000 a second
+_MAX_PLAIN = 5_000_000  # plain values in a container
+_SAMPLES = 256  # of the items of a container beyond the limits
+_PIECES = 16  # of the bytes of an array beyond the limits,
+_PIECE = 1 << 12  # of this size
+_CHUNK = 1 << 20  # bytes of a large array that have one checksum
 
 
-NOTHING_CHANGED = Changed(frozenset(), frozenset())
+_GETATTRIBUTE = object.__getattribute__
 
 
-class Digests:
-    """The digests of the values that one question is about.
+class Identity(NamedTuple):
+    """The digest of a value, and what is needed to compare and to explain it."""
+
+    digest: bytes
+    exact: bool  # everything was examined, not only samples
+    datasets: tuple[Stage, ...]  # that the value refers to; their contents are not in the digest
+    parts: Mapping[str, bytes]  # digests of the variables of a function by their names; "": code
+
+
+def identity_of(value: Any, exact: bool = False) -> Identity:
+    """Return the identity of a value.
 
     Parameters
     ----------
-    of_dataset : callable
-        From a Dataset among the values, and these digests, to its digest.
+    value : object
+        A function, or anything else.
+    exact : bool
+        Whether everything is examined, however long that takes. Otherwise arrays in files, arrays
+        beyond 1 GiB, and containers beyond 20,000 objects are examined in samples.
     """
+    digests = _Digests(exact)
+    digest = digests.digest(value)
+    return Identity(digest, digests.exact, tuple(digests.datasets), digests.parts)
 
-    def __init__(self, of_dataset: Callable[[Stage, Digests], bytes]) -> None:
-        self._of_dataset = of_dataset
+
+class Use(NamedTuple):
+    """The attributes that code reads of an object, by their names."""
+
+    names: frozenset[str]
+    passed_on: frozenset[str]  # of these attributes everything is used
+
+
+class _Digests:
+    """The digests of the values that one value refers to."""
+
+    def __init__(self, complete: bool) -> None:
+        self.exact = True
+        self.datasets: list[Stage] = []
+        self.parts: dict[str, bytes] = {}
+        self._complete = complete
+        self._bytes = _MAX_BYTES
+        self._objects = _MAX_OBJECTS
+        self._in_part = False
         # By value and how it was looked at. Values are kept: no other one shall get the id of one
         # that has gone.
-        self._done: dict[tuple[int, Hashable], tuple[Any, bytes]] = {}
-        # On the way to here: a value may contain itself.
-        self._open: set[tuple[int, Hashable]] = set()
+        self._done: dict[tuple[int, Use | None], tuple[Any, bytes]] = {}
+        # On the way to here, with their numbers: a value may contain itself.
+        self._open: dict[tuple[int, Use | None], int] = {}
 
     def digest(self, value: Any) -> bytes:
-        """Return the digest of a value: of what it is made of, or of no more than its type."""
+        """Return the digest of a value: of its contents, or only of its type."""
         hasher = Hasher()
         self._add(hasher, value, Use(frozenset(), frozenset()))
         return hasher.digest()
 
     def _add(self, out: Hasher, value: Any, use: Use | None = None) -> None:
         """Add a value: all of it, or what is used of it."""
-        if isinstance(value, ExecutedFunction):  # who calls it changes nothing
+        if isinstance(value, ExecutedFunction):  # the executor changes no element
             value = value.__wrapped__
         kind = type(value)
         if kind in SIMPLE:
             out.text(f"{kind.__module__}.{kind.__qualname__}")
             out.text(repr(value))
+        elif kind is Ignored:
+            out.text("ignored")
         else:
-            use = None if isinstance(value, _USED_WHOLE) else self._limited(use)
-            out.bytes(self._once(value, use, lambda inner: self._value(inner, value, use)))
+            out.bytes(self._once(value, None if isinstance(value, _USED_WHOLE) else use))
 
-    def _once(self, value: Any, how: Hashable, look: Callable[[Hasher], None]) -> bytes:
-        key = id(value), how
+    def _once(self, value: Any, use: Use | None) -> bytes:
+        key = id(value), use
         found = self._done.get(key)
         if found is not None:
             return found[1]
-        if key in self._open or len(self._open) > _DEEPEST:
-            return b"again"
-        self._open.add(key)
+        if key in self._open:
+            return f"again {self._open[key]}".encode()
+        if len(self._open) > _MAX_DEPTH or (len(self._done) > self._objects and not self._complete):
+            self.exact = False
+            return name_of(type(value)).encode()
+        self._open[key] = len(self._open)
         hasher = Hasher()
         try:
-            look(hasher)
+            self._value(hasher, value, use)
         except Exception:
-            # Looking at an object runs code of its class (__len__, __iter__, __repr__, a property),
-            # which may raise anything. No more than its type counts then.
+            # Looking at an object may run code of its class (__reduce__, __fspath__), which may
+            # raise anything. Only its type counts then.
             hasher = Hasher()
             hasher.text(name_of(type(value)))
         finally:
-            self._open.discard(key)
+            del self._open[key]
         digest = hasher.digest()
         self._done[key] = value, digest
         return digest
@@ -131,22 +168,28 @@ class Digests:
     def _value(self, out: Hasher, value: Any, use: Use | None) -> None:
         kind = type(value)
         out.text(f"{kind.__module__}.{kind.__qualname__}")
-        if isinstance(value, types.ModuleType):
-            out.text(name_of(value))
+        if kind is types.FunctionType:
+            self._function(out, value)
+        elif kind is types.CodeType:
+            out.bytes(_digest_of_code(value))
+        elif isinstance(value, types.ModuleType):
+            self._module(out, value, use)
         elif varies(value):
             return
         elif isinstance(value, type):
-            self._class(out, value, use)
+            self._class(out, value)
         elif isinstance(value, enum.Enum):
-            out.text(value.name)
-            self._add(out, value.value)
+            out.text(str(value._name_))
+            self._add(out, value._value_)
         elif isinstance(value, SIMPLE):
-            out.text(repr(value))
+            base: Any = next(each for each in kind.__mro__ if each in SIMPLE)
+            out.text(base.__repr__(value))
+            self._object(out, value, None)  # what it has beside its value
         elif isinstance(value, (np.ndarray, np.generic)):
-            self._array(out, np.asarray(value))
+            self._array(out, np.asarray(value), _is_mapped(value))
         elif isinstance(value, np.dtype):
             out.text(value.str if value.fields is None else repr(value.descr))
-        elif isinstance(value, (tuple, list, set, frozenset, Mapping)):
+        elif isinstance(value, _CONTAINERS):
             self._container(out, value)
             if not is_a_library(kind.__module__):
                 self._object(out, value, None)  # what it has beside its items
@@ -163,25 +206,47 @@ class Digests:
         elif isinstance(value, NativeFunction):
             self._add(out, value.__wrapped__, use)
         elif isinstance(value, Stage):
-            out.bytes(self._of_dataset(value, self))
+            self._dataset(out, value)
+        elif (array := _array_of(value)) is not None:
+            self._array(out, array, False)
+        elif (name := _fingerprint_of(value)) is not None:
+            out.text(name)
         else:
             self._callable(out, value, use)
 
+    def _dataset(self, out: Hasher, value: Stage) -> None:
+        known = [id(each) for each in self.datasets]
+        if id(value) not in known:
+            self.datasets.append(value)
+            known.append(id(value))
+        out.text(str(known.index(id(value))))
+
+    def _module(self, out: Hasher, value: types.ModuleType, use: Use | None) -> None:
+        """Add a module: of one of the program, what code uses of it by name."""
+        out.text(value.__name__)
+        if use is not None and not is_a_library(value.__name__):
+            for name in sorted(use.names & vars(value).keys()):
+                self._held(out, name, vars(value)[name], use)
+
     def _container(self, out: Hasher, value: Any) -> None:
-        plain = marshalled(value)
+        size = _len(value)
+        out.text(str(size))
+        plain = marshalled(value, sys.maxsize if self._complete else _MAX_PLAIN)
         if plain is not None:
             out.bytes(plain)
-        else:
-            self._items(out, value)
-
-    def _items(self, out: Hasher, value: Any) -> None:
-        if isinstance(value, Mapping):
-            self._all(out, (item for pair in value.items() for item in pair))
+        elif size > self._objects and not self._complete:
+            self.exact = False
+            if isinstance(value, (list, tuple)):
+                self._all(out, (value[i] for i in _sample(size)))
+        elif isinstance(value, (dict, types.MappingProxyType)):
+            pairs = dict.items(value) if isinstance(value, dict) else value.items()
+            self._all(out, (item for pair in pairs for item in pair))
         elif isinstance(value, (set, frozenset)):
-            for digest in sorted(self._digest_of_item(item) for item in value):
+            base: Any = set if isinstance(value, set) else frozenset
+            for digest in sorted(self._digest_of_item(item) for item in base.__iter__(value)):
                 out.bytes(digest)
         else:
-            self._all(out, value)
+            self._all(out, (list if isinstance(value, list) else tuple).__iter__(value))
 
     def _digest_of_item(self, item: Any) -> bytes:
         hasher = Hasher()
@@ -196,19 +261,25 @@ class Digests:
             self._all(out, (value.pyfunc, value.otypes, value.signature, value.excluded))
         elif isinstance(value, types.MethodType):
             self._method(out, value)
-        elif isinstance(value, types.FunctionType):
-            self._function(out, value)
-        elif isinstance(value, types.CodeType):
-            self._code(out, value)
         elif isinstance(value, (*BUILTIN, np.ufunc)):
             out.text(name_of(value))
             owner = getattr(value, "__self__", None)
             if not isinstance(owner, types.ModuleType):
                 self._add(out, owner)
+        elif is_of_a_table(value):  # its attributes hold caches
+            self._table(out, value)
         else:
-            self._reduced(out, value)
-            if not is_of_a_table(value):  # its attributes hold caches
-                self._object(out, value, use)
+            if not hasattr(value, "__dict__"):
+                self._add(out, reduction_of(value))
+            self._object(out, value, use)
+
+    def _table(self, out: Hasher, value: Any) -> None:
+        """Add a table of pandas, Polars or Arrow: what pickle would write of it."""
+        size, nbytes = len(value) if hasattr(value, "__len__") else 0, _bytes_of_table(value)
+        out.text(str(size))
+        if not self._takes(nbytes):
+            value = some_rows(value, _sample(size))
+        self._add(out, reduction_of(value))
 
     def _method(self, out: Hasher, value: types.MethodType) -> None:
         if isinstance(value.__func__, types.FunctionType) and not isinstance(value.__self__, type):
@@ -223,63 +294,91 @@ class Digests:
         if not is_a_library(str(function.__module__)):
             self._add(out, function)
 
-    def _array(self, out: Hasher, array: np.ndarray[Any, Any]) -> None:
-        out.text(f"{array.dtype.str} {array.shape}")
+    def _array(self, out: Hasher, array: np.ndarray[Any, Any], mapped: bool) -> None:
+        out.text(f"{array.dtype.str if array.dtype.fields is None else array.dtype.descr}")
+        out.text(str(array.shape))
         if array.dtype.hasobject:
             self._container(out, array.ravel().tolist())
-        elif array.size:
+        elif array.nbytes <= _PIECES * _PIECE:
             out.bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        elif self._takes(array.nbytes) if not mapped else self._complete:
+            data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            for start in range(0, data.size, _CHUNK):
+                checksum = _core.masked_crc32c(data[start : start + _CHUNK])
+                out.bytes(checksum.to_bytes(4, "little"))
+        else:
+            self.exact = False
+            if array.flags.c_contiguous:
+                flat = array.reshape(-1).view(np.uint8)
+                for i in range(_PIECES):
+                    start = (flat.size - _PIECE) * i // (_PIECES - 1)
+                    out.bytes(flat[start : start + _PIECE])
+            else:
+                out.bytes(np.array([array.flat[i] for i in _sample(array.size)]).view(np.uint8))
+
+    def _takes(self, size: int) -> bool:
+        """Return whether so many bytes are examined, and take them from what is left."""
+        if self._complete:
+            return True
+        self._bytes -= size
+        self.exact = self.exact and self._bytes >= 0
+        return self._bytes >= 0
 
     # --- functions ---
 
     def _function(self, out: Hasher, function: types.FunctionType) -> None:
         code = function.__code__
-        self._add(out, code)
-        closure = map(contents_of, function.__closure__ or ())
-        around = {**_defaults(function), **dict(zip(code.co_freevars, closure, strict=True))}
+        closure = dict(
+            zip(code.co_freevars, map(contents_of, function.__closure__ or ()), strict=True)
+        )
+        if (function.__module__ or "").partition(".")[0] == "penstock":
+            # Penstock's own functions count by their names, and by what users have handed them.
+            out.text(function.__qualname__)
+            self._all(out, closure.values())
+            return
+        self._part(out, "", code)
+        use = Use(names_of(code), passed_on(code))
+        for name, value in {**_defaults(function), **closure}.items():
+            self._held(out, name, value, use)
         scope = function.__globals__
-        named = {name: scope[name] for name in sorted(names_of(code) & scope.keys())}
-        changed = self._changed_by(code, {**named, **around})
-        use = Use(frozenset(names_of(code)), effects_of(code).handed_on, bool(changed.touched))
-        for name, value in around.items():
-            self._held(out, name, value, use, changed)
-        for name, value in named.items():
-            code_of_another = isinstance(value, (type, types.FunctionType))
-            if code_of_another and value.__module__ != function.__module__:
-                # Those of the same module belong to the program; those of others only by name.
+        for name in sorted(globals_of(code) & scope.keys()):
+            value = scope[name]
+            if _is_of_a_library(value) and value.__module__ != function.__module__:
                 out.text(f"{name} {name_of(value)}")
             else:
-                self._held(out, name, value, use, changed)
+                self._held(out, name, value, use)
         for name, value in sorted(vars(function).items()):
-            self._held(out, name, value, None, changed)
+            self._held(out, name, value, None)
 
-    def _held(self, out: Hasher, name: str, value: Any, use: Use | None, changed: Changed) -> None:
-        """Add a variable or an attribute: its value, if that does not change in a run."""
-        if name in changed.assigned:
-            return
+    def _held(self, out: Hasher, name: str, value: Any, use: Use | None) -> None:
+        """Add a variable or an attribute."""
         out.text(name)
-        if name in changed.touched and may_change(value):
-            out.text(name_of(type(value)))
-        elif use is None or (name in use.handed_on and not isinstance(value, type)):
-            self._add(out, value)
-        else:
-            self._add(out, value, use)
+        whole = use is None or (name in use.passed_on and not isinstance(value, type))
+        self._part(out, name, value, None if whole else use)
 
-    def _code(self, out: Hasher, code: types.CodeType) -> None:
-        out.bytes(code.co_code)
-        self._all(out, (code.co_names, code.co_varnames, code.co_freevars, code.co_flags))
-        self._all(out, code.co_consts)
+    def _part(self, out: Hasher, name: str, value: Any, use: Use | None = None) -> None:
+        """Add what a function refers to directly, and note its digest."""
+        if self._in_part:
+            self._add(out, value, use)
+            return
+        self._in_part = True
+        hasher = Hasher()
+        self._add(hasher, value, use)
+        self._in_part = False
+        digest = hasher.digest()
+        self.parts[name] = self.parts.get(name, b"") + digest
+        out.bytes(digest)
 
     # --- objects and classes ---
 
     def _object(self, out: Hasher, value: Any, use: Use | None) -> None:
-        """Add an object of some class: what it holds, and the methods that are called."""
+        """Add an object of some class: its attributes, and the methods that are called."""
         cls = type(value)
-        reached = methods_reached(cls, use.names if use else ())
+        reached = methods_reached(cls, use.names) if use else []
         use = _use_of_all(cls, reached, use)
         held = attributes_of(value)
         if use is None:
-            self._class(out, cls, None)
+            self._add(out, cls)
             names = {*held}
         else:
             out.text(name_of(cls))
@@ -287,49 +386,25 @@ class Digests:
                 self._method_code(out, function)
             held = data_of(cls) | held
             names = held.keys() & use.names
-        changed = self._changed_in(cls, reached, use) if names else NOTHING_CHANGED
         for name in sorted(names):
             # What is computed at the first use is there only afterwards.
             if not isinstance(member_of(cls, name), functools.cached_property):
-                self._held(out, name, held[name], use, changed)
+                self._held(out, name, held[name], use)
 
-    def _reduced(self, out: Hasher, value: Any) -> None:
-        """Add what pickle would write of a value whose attributes do not say all."""
-        if is_of_a_table(value) or not hasattr(value, "__dict__"):
-            self._add(out, reduction_of(value))
-
-    def _class(self, out: Hasher, cls: type, use: Use | None) -> None:
+    def _class(self, out: Hasher, cls: type) -> None:
         """Add a class: of one of the program its body, and those of the classes it inherits."""
         out.text(" ".join(map(name_of, cls.__mro__)))
-        own = [each for each in cls.__mro__ if not is_a_library(str(each.__module__))]
-        changed = self._changed_in(cls, [], None) if own else NOTHING_CHANGED
-        if use and use.changes:
-            changed = Changed(changed.assigned, changed.touched | use.names)
-        for each in own:
+        for each in cls.__mro__:
+            if is_a_library(str(each.__module__)):
+                continue
             for name, member in members_of(each).items():
+                value = function_of(member) or member
                 if isinstance(member, property):
-                    self._held(out, name, (member.fget, member.fset), None, changed)
+                    value = (member.fget, member.fset)
                 elif isinstance(member, (classmethod, staticmethod)):
-                    self._held(out, name, member.__func__, None, changed)
-                else:
-                    self._held(out, name, function_of(member) or member, None, changed)
-
-    # --- what subclasses leave out ---
-
-    def _limited(self, use: Use | None) -> Use | None:
-        """Return what of a value counts, by how it is used."""
-        del use
-        return None
-
-    def _changed_by(self, code: types.CodeType, around: Mapping[str, Any]) -> Changed:
-        """Return which variables around a function it changes."""
-        del code, around
-        return NOTHING_CHANGED
-
-    def _changed_in(self, cls: type, reached: list[types.FunctionType], use: Use | None) -> Changed:
-        """Return which attributes of its objects the methods of a class change."""
-        del cls, reached, use
-        return NOTHING_CHANGED
+                    value = member.__func__
+                out.text(name)
+                self._add(out, value)
 
 
 class Hasher:
@@ -344,9 +419,10 @@ class Hasher:
 
     def bytes(self, data: Any) -> None:
         """Add anything with a buffer."""
-        view = memoryview(data).cast("B")
-        self._hash.update(len(view).to_bytes(8, "little"))
-        self._hash.update(view)
+        if type(data) is not bytes:
+            data = memoryview(data).cast("B")
+        self._hash.update(len(data).to_bytes(8, "little"))
+        self._hash.update(data)
 
     def text(self, text: str) -> None:
         """Add a text."""
@@ -357,14 +433,6 @@ def name_of(value: Any) -> str:
     """Return the name of a function, a class or a module, with that of its module."""
     module = getattr(value, "__module__", "") or ""
     return f"{module}.{getattr(value, '__qualname__', None) or value.__name__}"
-
-
-def may_change(value: Any) -> bool:
-    """Return whether a value can be changed by those that it is given to."""
-    if isinstance(value, BUILTIN):
-        return may_change(value.__self__)
-    fixed = (*SIMPLE, tuple, frozenset, type, np.generic, np.dtype, types.ModuleType)
-    return not isinstance(value, (*fixed, types.FunctionType, types.MethodType, np.ufunc))
 
 
 def methods_reached(cls: type, names: Iterable[str]) -> list[types.FunctionType]:
@@ -387,21 +455,23 @@ def _members(cls: type, names: Set[str]) -> list[types.FunctionType]:
 
 
 def _use_of_all(cls: type, reached: list[types.FunctionType], use: Use | None) -> Use | None:
-    """Return what some methods of an object use of it besides; None for all of it."""
+    """Return what some methods of an object use of it as well; None for all of it."""
     if use is None or _is_opaque(cls, use.names):
         return None
     names = use.names.union(*(names_of(method.__code__) for method in reached))
-    effects = [effects_of(method.__code__) for method in reached]
-    for method, effect in zip(reached, effects, strict=True):
-        if not effect.handed_on.isdisjoint(method.__code__.co_varnames[:1]):  # self
+    handed = [passed_on(method.__code__) for method in reached]
+    for method, each in zip(reached, handed, strict=True):
+        if not each.isdisjoint(method.__code__.co_varnames[:1]):  # self
             return None
     if not names.isdisjoint(("__dict__", "__class__")):
         return None
-    return Use(names, use.handed_on.union(*(effect.handed_on for effect in effects)))
+    return Use(names, use.passed_on.union(*handed))
 
 
 def _is_opaque(cls: type, names: Set[str]) -> bool:
-    """Return whether C code is called by these names, which may use all of an object."""
+    """Return whether code may use all of an object by these names: C code, or `__getattr__`."""
+    if member_of(cls, "__getattr__") or member_of(cls, "__getattribute__") != _GETATTRIBUTE:
+        return True
     call = member_of(cls, "__call__")
     if call is not None and function_of(call) is None:
         return True
@@ -435,3 +505,71 @@ def contents_of(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return "empty"
+
+
+@functools.lru_cache(4096)
+def _digest_of_code(code: types.CodeType) -> bytes:
+    """Return the digest of code with its constants: without names of files and numbers of lines."""
+    out = Hasher()
+    out.bytes(code.co_code)
+    out.bytes(code.co_exceptiontable)
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    names = code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars
+    out.bytes(_Digests(complete=True).digest((counts, names, code.co_consts)))
+    return out.digest()
+
+
+def _is_of_a_library(value: Any) -> bool:
+    """Return whether a value is a function or a class of an installed package, made once there."""
+    made_once = (
+        isinstance(value, (type, types.FunctionType)) and "<locals>" not in value.__qualname__
+    )
+    return made_once and is_a_library(str(value.__module__))
+
+
+def _len(value: Any) -> int:
+    base = next((each for each in _CONTAINERS if isinstance(value, each)), type(value))
+    return base.__len__(value)
+
+
+def _sample(size: int) -> range | list[int]:
+    if size <= _SAMPLES:
+        return range(size)
+    return [(size - 1) * i // (_SAMPLES - 1) for i in range(_SAMPLES)]
+
+
+def _is_mapped(array: Any) -> bool:
+    """Return whether an array is a view of a file."""
+    while array is not None:
+        if isinstance(array, (np.memmap, mmap.mmap)):
+            return True
+        array = getattr(array, "base", None)
+    return False
+
+
+def _array_of(value: Any) -> np.ndarray[Any, Any] | None:
+    """Return the numbers of a tensor of PyTorch, JAX or TensorFlow."""
+    package = type(value).__module__.partition(".")[0]
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        tensor = value.detach().cpu()
+        if tensor.dtype == torch.bfloat16:
+            tensor = tensor.view(torch.int16)
+        return np.asarray(tensor)
+    if package in ("jax", "jaxlib", "tensorflow") and hasattr(value, "__array__"):
+        return np.asarray(value)
+    return None
+
+
+def _fingerprint_of(value: Any) -> str | None:
+    """Return the fingerprint that a dataset of Hugging Face has; its table may be any size."""
+    if type(value).__module__.partition(".")[0] == "datasets":
+        return getattr(value, "_fingerprint", None)
+    return None
+
+
+def _bytes_of_table(value: Any) -> int:
+    nbytes = getattr(value, "nbytes", 0)
+    if isinstance(nbytes, int):
+        return nbytes
+    return int(getattr(value, "size", 0)) * 8

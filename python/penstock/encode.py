@@ -10,6 +10,7 @@ import numpy as np
 from penstock import _core
 from penstock.arity import is_coroutine_function
 from penstock.errors import TraceError
+from penstock.exclusions import Ignored
 from penstock.executors import ExecutedFunction
 from penstock.labels import is_internal
 from penstock.ops.checked import comparison
@@ -149,6 +150,7 @@ def encode(
     forms = traits_of(kind).arguments
     for name, value in args.items():
         form = forms[name] if name in forms else None  # noqa: SIM401 - as in traits_of
+        value = value.value if isinstance(value, Ignored) else value
         if isinstance(value, Reader):
             encoded[name] = _core.reader(value.kind, encode(value.kind, value.args))
         elif isinstance(value, Indexable):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.digest import Digests, Hasher
+from penstock.digest import Hasher, Identity, identity_of
 from penstock.encode import Reader
 from penstock.paths import names_in
 from penstock.stage import ELEMENTS, Stage
@@ -33,11 +33,11 @@ def fingerprint(dataset: Stage) -> str:
     -----
     See docs/guides/caching.md for what is looked at and what is not.
     """
-    return _of_pipeline(dataset, Digests(_of_pipeline)).hex()
+    return _of_pipeline(dataset, {}).hex()
 
 
-def _of_pipeline(dataset: Stage, values: Digests) -> bytes:
-    digests: dict[int, bytes] = {}
+def _of_pipeline(dataset: Stage, digests: dict[int, bytes]) -> bytes:
+    """Return the digest of a dataset; `digests` are those of stages by id, for other datasets."""
     stack = [dataset]  # no recursion: chains are long
     while stack:
         node = stack[-1]
@@ -47,11 +47,11 @@ def _of_pipeline(dataset: Stage, values: Digests) -> bytes:
             continue
         stack.pop()
         inputs = [digests[id(d)] for d in node._inputs]
-        digests[id(node)] = _node(node, inputs, values)
+        digests[id(node)] = _node(node, inputs, digests)
     return digests[id(dataset)]
 
 
-def _node(node: Stage, inputs: list[bytes], values: Digests) -> bytes:
+def _node(node: Stage, inputs: list[bytes], digests: dict[int, bytes]) -> bytes:
     traits = traits_of(node._kind)
     if traits.timing:
         return inputs[0]
@@ -61,14 +61,21 @@ def _node(node: Stage, inputs: list[bytes], values: Digests) -> bytes:
     given = {name for name, value in node._args.items() if value is not None}
     for name in sorted(given - left_out):
         out.text(name)
-        out.bytes(values.digest(node._args[name]))
+        out.bytes(_value(node._args[name], digests, node._identities.get(name)))
     for name in _files_of(node):
         _file(out, name)
     if node._kind == ELEMENTS:
         for element in node:
-            out.bytes(values.digest(element))
+            out.bytes(_value(element, {}))  # it may go, and another one get its id
     out.bytes(b"".join(inputs))
     return out.digest()
+
+
+def _value(value: Any, digests: dict[int, bytes], known: Identity | None = None) -> bytes:
+    """Return the digest of an argument: that of a function when its stage was built, if exact."""
+    identity = known if known is not None and known.exact else identity_of(value, exact=True)
+    inside = [_of_pipeline(dataset, digests) for dataset in identity.datasets]
+    return identity.digest + b"".join(inside)
 
 
 def _files_of(node: Stage) -> Iterable[Any]:

@@ -18,6 +18,13 @@ def reduced(dataset: Stage) -> tuple[Any, ...]:
 
 def flat(dataset: Stage) -> tuple[Flat, Options]:
     """Return kind, inputs, arguments and name of each stage, inputs first, and the options."""
+    order, numbers = ordered(dataset)
+    nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args, d._name) for d in order]
+    return nodes, dataset._options
+
+
+def ordered(dataset: Stage) -> tuple[list[Stage], dict[int, int]]:
+    """Return the stages of a dataset, inputs first, and their positions in this list by id."""
     order: list[Stage] = []
     numbers: dict[int, int] = {}
     stack: list[Stage] = [dataset]
@@ -36,8 +43,7 @@ def flat(dataset: Stage) -> tuple[Flat, Options]:
             "pickle: a dataset that is an element of another one (a window, say) holds its "
             "elements in memory and cannot be pickled; take them out with batch first"
         )
-    nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args, d._name) for d in order]
-    return nodes, dataset._options
+    return order, numbers
 
 
 def _rebuild(nodes: Flat, options: Options) -> Dataset:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from penstock import _core, foreign
-from penstock.encode import encode
+from penstock.digest import Identity, identity_of
+from penstock.encode import Indexable, encode
 from penstock.fingerprint import fingerprint
 from penstock.labels import label_args
 from penstock.on_error import OnError, leaving_out
 from penstock.options import merged
 from penstock.stage import Stage
+from penstock.structure import TensorSpec
 from penstock.traits import main_form, traits_of
 
 _WITH_RETRIES = ("map", "filter")
@@ -28,8 +31,14 @@ class Plan(Stage):
 
     @classmethod
     def _make(
-        cls, kind: str, inputs: tuple[Plan, ...], args: dict[str, Any], name: str | None = None
+        cls,
+        kind: str,
+        inputs: tuple[Plan, ...],
+        args: dict[str, Any],
+        name: str | None = None,
+        identities: Mapping[str, Identity] | None = None,
     ) -> Self:
+        """Make a stage; `identities` are those of the stage that it replaces."""
         plan: Self = object.__new__(cls._facade)
         traced = [each for one in inputs for each in one._traced]
         # Classes stay in Python: the engine asks for them by the names that files have.
@@ -45,6 +54,8 @@ class Plan(Stage):
         plan._kind = kind
         plan._inputs = inputs
         plan._args = args
+        # Now: the functions may change what they refer to when they are called.
+        plan._identities = _identities(args) if identities is None else identities
         plan._name = name
         plan._options = merged(kind, [each._options for each in inputs])
         plan._traced = tuple(dict.fromkeys(traced))
@@ -53,7 +64,7 @@ class Plan(Stage):
     def _then(self, kind: str, *others: Plan, name: str | None = None, **args: Any) -> Self:
         if kind == "shuffle" and self._made_of_indexed_records():
             records = self._inputs[0]._then(kind, name=name, **args)
-            plan = self._make(self._kind, (records,), self._args, self._name)
+            plan = self._make(self._kind, (records,), self._args, self._name, self._identities)
             plan._node.take_spec(self._node)
             plan._options = self._options
             return plan
@@ -63,7 +74,8 @@ class Plan(Stage):
             # Which rows come, and in what order, is decided before any is fetched.
             positions, *fetched_from = self._inputs
             positions = positions._then(kind, name=name, **args)
-            plan = self._make(self._kind, (positions, *fetched_from), self._args, self._name)
+            inputs = (positions, *fetched_from)
+            plan = self._make(self._kind, inputs, self._args, self._name, self._identities)
             plan._options = self._options
             return plan
         return self._make(kind, (self, *others), args, name)
@@ -85,3 +97,13 @@ class Plan(Stage):
             )
         kept = on_error in ("raise", "retry")
         return self if kept else self._then("ignore_errors", **args)
+
+
+def _identities(args: Mapping[str, Any]) -> dict[str, Identity]:
+    """Return the identities of the arguments that are called."""
+    return {
+        name: identity_of(value)
+        for name, value in args.items()
+        if isinstance(value, Indexable)
+        or (callable(value) and not isinstance(value, (type, TensorSpec)))
+    }

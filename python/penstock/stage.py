@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from penstock import _core, debugging
@@ -16,12 +17,16 @@ ELEMENTS = "elements"
 class Stage:
     """A node of the engine's plan, and what it was made of."""
 
-    __slots__ = ("_args", "_inputs", "_kind", "_name", "_node", "_options", "_traced")
+    __slots__ = (
+        *("_args", "_identities", "_inputs", "_kind", "_name", "_node", "_options", "_traced"),
+    )
 
     _node: _core.Node
     _kind: str
     _inputs: tuple[Stage, ...]
     _args: dict[str, Any]
+    # Of the functions among the arguments, as they were when the stage was built: an Identity each.
+    _identities: Mapping[str, Any]
     _name: str | None  # given by the user
     _options: Options
     _traced: tuple[Traced, ...]  # native functions, of this stage and all before it

@@ -77,11 +77,11 @@ def check_interrupting_while_keras_waits_for_a_batch():
 
     def stuck(x, y):
         reached.set()
-        release.wait(30)
+        release.wait(60)
         return x, y
 
     def interrupt():
-        reached.wait(30)
+        reached.wait(60)
         # TensorFlow looks for signals only between batches.
         if BACKEND == "tensorflow":
             release.set()

@@ -77,5 +77,5 @@ def threads():
 
 def assert_no_threads():
     for thread in threads():
-        thread.join(10)
+        thread.join(60)
     assert not threads()

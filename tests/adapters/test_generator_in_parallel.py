@@ -39,7 +39,7 @@ def test_as_many_items_are_loaded_at_once_as_calls_are_asked_for():
     together = threading.Barrier(calls)  # opens only when so many are inside
 
     def meet(i):
-        together.wait(10)
+        together.wait(60)
         return load(i)
 
     assert_same(list(taken_apart(meet, calls)), list(in_one()))
@@ -50,7 +50,7 @@ def test_an_order_that_calls_end_in_does_not_show():
 
     def overtaken(i):
         if i == 0:
-            assert later.wait(10)
+            assert later.wait(60)
         if i == 1:
             later.set()
         return load(i)

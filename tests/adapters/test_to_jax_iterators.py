@@ -76,7 +76,7 @@ class TestAhead:
         with it:
             for step in range(3):
                 assert next(it).tolist() == [2 * step, 2 * step + 1]
-                assert begun[min(step + ahead, 5)].wait(10)  # though next() is not called
+                assert begun[min(step + ahead, 5)].wait(60)  # though next() is not called
 
     def test_nothing_is_loaded_before_it_is_asked_for(self):
         begun, it = self.begin(0)
@@ -106,13 +106,13 @@ class TestEnds:
         got = []
         consumer = threading.Thread(target=lambda: got.extend(it))
         consumer.start()
-        assert gate.inside.wait(5)
+        assert gate.inside.wait(60)
         closer = threading.Thread(target=it.close)
         closer.start()
-        consumer.join(5)
+        consumer.join(60)
         assert not consumer.is_alive()
         gate.open.set()
-        closer.join(5)
+        closer.join(60)
         assert got == []
 
     def test_arrays_outlive_the_iterator_and_the_dataset(self):

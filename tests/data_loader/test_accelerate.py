@@ -76,4 +76,4 @@ def test_two_processes_of_accelerate():
         where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
         env = {**os.environ, **place, **where}
         started.append(subprocess.Popen([sys.executable, "-P", "-c", PROCESS], env=env))
-    assert [p.wait(timeout=50) for p in started] == [0, 0]
+    assert [p.wait(timeout=100) for p in started] == [0, 0]

@@ -58,7 +58,7 @@ def start(folder, body, head=HEAD):
 
 def run(folder, body, head=HEAD):
     program = start(folder, body, head)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=100)
     return program.returncode, out, err
 
 
@@ -78,7 +78,7 @@ def test_workers_end_with_a_program_that_is_killed(tmp_path):
     assert len(workers) == 2
     program.kill()
     program.communicate()
-    wait_until(lambda: not any(map(is_alive, workers)), 20)
+    wait_until(lambda: not any(map(is_alive, workers)))
 
 
 @pytest.mark.parametrize("persistent", [False, True])
@@ -108,10 +108,10 @@ def test_an_interrupt_ends_the_wait_and_loses_nothing(tmp_path, timeout):
         "    print([int(b[0, 0, 0]) for b in it])\n",
     )
     program.stdout.readline()
-    wait_until(lambda: (tmp_path / "seen").exists(), 20)
+    wait_until(lambda: (tmp_path / "seen").exists())
     time.sleep(0.3)
     os.killpg(program.pid, signal.SIGINT)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=100)
     assert (out, err) == ("True True\n[4, 6, 8, 10]\n", "")
 
 

@@ -482,7 +482,7 @@ def test_idle_workers_hold_no_dataset():
     while answering._idle:  # those of other tests, which may have ended
         answering._idle.pop().kill()
     list(loader(sets.Table(), 1))
-    wait_until(lambda: all(each.finishes() for each in answering._idle), 20)
+    wait_until(lambda: all(each.finishes() for each in answering._idle))
     for process in answering._idle:
         maps = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
         ranges = [line.split()[0].split("-") for line in maps if "memfd:penstock" in line]
@@ -502,11 +502,11 @@ def test_a_worker_is_used_by_one_thread_at_a_time():
             return "used by one thread at a time" in str(error)
         return False
 
-    wait_until(lambda: is_refused(process.fileno), 10)
+    wait_until(lambda: is_refused(process.fileno))
     for use in (process.receive, process.finishes, process.renew, process.kill):
         assert is_refused(use)
     os.kill(process.pid, signal.SIGKILL)
-    ended.join(10)
+    ended.join(60)
     assert not ended.is_alive()
 
 

@@ -135,7 +135,7 @@ def test_batches_out_of_order_come_once():
 
         def __getitem__(self, i):
             if i == 1 and not may_go.is_set():
-                assert may_go.wait(20)
+                assert may_go.wait(60)
             return i
 
     first = ps.DataLoader(Slow(), 1, num_workers=2, in_order=False)
@@ -279,3 +279,27 @@ def test_states_that_go_on_changing_are_copied(where, workers):
         second = make()
         second.load_state_dict(each)
         assert plain(second) == rest == [[2, 3], [4, 5], [6, 7]]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_epochs_after_a_restored_one_are_whole(workers):
+    datasets = pytest.importorskip("datasets")
+
+    def loader():
+        rows = datasets.Dataset.from_dict({"n": list(range(7))})
+        return ps.DataLoader(rows.to_iterable_dataset(num_shards=2), 2, num_workers=workers)
+
+    def numbers(batches):
+        return [int(n) for batch in batches for n in batch["n"]]
+
+    first = loader()
+    batches = iter(first)
+    had = numbers([next(batches)])
+    state = first.state_dict()
+    resumed = loader()
+    resumed.load_state_dict(state)
+    assert had + numbers(resumed) == list(range(7))
+    assert numbers(resumed) == list(range(7))
+    resumed.load_state_dict(state)
+    next(iter(resumed))
+    assert numbers(resumed) == list(range(7))

@@ -35,7 +35,7 @@ def test_batches_ahead_are_limited():
         with iter(loader) as batches:
             for _ in range(20):
                 next(batches)
-            wait_until(lambda: sampler.given >= 20 + most // 2, 10)  # noqa: B023
+            wait_until(lambda: sampler.given >= 20 + most // 2)  # noqa: B023
         # One more for each thread of the engine.
         assert sampler.given <= 20 + most + 4
     # Though they are cheap: after many of them as after few.
@@ -43,7 +43,7 @@ def test_batches_ahead_are_limited():
     with iter(ps.DataLoader(Squares(), 1, sampler=sampler, num_workers=2)) as batches:
         for _ in range(2000):
             next(batches)
-        wait_until(lambda: sampler.given >= 2002, 10)
+        wait_until(lambda: sampler.given >= 2002)
     assert sampler.given <= 2000 + 4 + 4
     sampler = Endless()
     assert next(iter(ps.DataLoader(Squares(), 2, sampler=sampler)))["i"].tolist() == [0, 1]
@@ -65,7 +65,7 @@ def test_without_workers_everything_runs_here():
 
 
 def test_workers_fetch_at_the_same_time():
-    meeting = threading.Barrier(3, timeout=20)
+    meeting = threading.Barrier(3, timeout=60)
 
     class Together(Squares):
         def __getitem__(self, i):
@@ -109,7 +109,7 @@ def test_out_of_order_the_first_made_comes_first():
     class Slow(Squares):
         def __getitem__(self, i):
             if i == 0:
-                assert first_may_go.wait(20)
+                assert first_may_go.wait(60)
             return i
 
     batches = iter(ps.DataLoader(Slow(6), 1, num_workers=2, in_order=False))
@@ -149,7 +149,7 @@ def test_a_slow_batch_is_an_error_with_timeout():
 
     class Stuck(Squares):
         def __getitem__(self, i):
-            assert i != 1 or may_go.wait(20)
+            assert i != 1 or may_go.wait(60)
             return i
 
     batches = iter(ps.DataLoader(Stuck(4), 1, num_workers=2, timeout=0.05))
@@ -157,7 +157,7 @@ def test_a_slow_batch_is_an_error_with_timeout():
     with pytest.raises(RuntimeError, match=r"timeout=0.05 seconds, and batch 1 "):
         next(batches)
     may_go.set()
-    wait_until(lambda: batches._progress._made >= {1}, 10)
+    wait_until(lambda: batches._progress._made >= {1})
     assert next(batches).tolist() == [1]
 
 
@@ -195,7 +195,7 @@ def test_a_pass_that_is_left_frees_the_dataset(workers):
                 break
         del batches, loader, dataset
         gc.collect()
-        wait_until(lambda: gone() is None, 10)  # noqa: B023
+        wait_until(lambda: gone() is None)  # noqa: B023
     # Threads wait for the next pass for half a second, and there are no more of them.
     assert threading.active_count() <= before + 12
 
@@ -217,7 +217,7 @@ def test_a_generator_behind_a_pass_that_is_left_is_closed():
         del loader
         gc.collect()
         # Without a GIL this thread frees what it has made, whoever drops it, and so must not wait.
-        wait_until(closed.is_set, 10)
+        wait_until(closed.is_set)
 
 
 def test_an_interrupted_batch_still_comes():
@@ -249,12 +249,12 @@ class Stuck:
     def __getitem__(self, i):
         if i == 4 and not done.is_set():
             started.set()
-            done.wait(20)
+            done.wait(60)
         return i
 
 started, done = threading.Event(), threading.Event()
 def interrupt():
-    started.wait(20)
+    started.wait(60)
     time.sleep(0.05)  # whatever the main thread does by then, it is interrupted
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -276,5 +276,5 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("timeout", [0, 30])
 def test_ctrl_c_interrupts_the_wait_and_loses_nothing(timeout):
     code = [sys.executable, "-c", INTERRUPTED, str(timeout)]
-    run = subprocess.run(code, capture_output=True, text=True, timeout=50, check=False)
+    run = subprocess.run(code, capture_output=True, text=True, timeout=100, check=False)
     assert (run.stdout, run.stderr) == ("True\n", "")

@@ -337,7 +337,7 @@ def test_a_process_ends_with_a_live_iterator():
         "print(next(it), next(it))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100
     )
     assert (done.stdout, done.stderr, done.returncode) == ("0 1\n", "", 0)
 

@@ -364,7 +364,7 @@ def test_a_wait_for_others_ends_when_the_iterator_is_closed(request):
     while len(got) < 32:
         thread.join(0.01)
     it.close()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
     assert got == list(range(32))
 

@@ -90,3 +90,51 @@ def test_what_is_no_dataset(rows):
         ps.Dataset.from_huggingface(datasets.DatasetDict({"train": rows}))
     with pytest.raises(TypeError, match="use from_generator"):
         ps.Dataset.from_huggingface(rows.to_iterable_dataset())
+
+
+def scaled(batch):
+    return {"n": [10 * n for n in batch["n"]], "text": [text.upper() for text in batch["text"]]}
+
+
+def test_a_transform_is_applied(rows):
+    ds = ps.Dataset.from_huggingface(rows.with_transform(scaled), name="scaled")
+    assert len(ds) == ROWS
+    assert_same(list(ds), [{"n": 10 * n, "text": f"ROW {n}"} for n in range(ROWS)])
+    chosen = rows.select([5, 3]).with_transform(scaled, columns=["n", "text"])
+    assert [int(x["n"]) for x in ps.Dataset.from_huggingface(chosen)] == [50, 30]
+    assert sorted(int(x["n"]) for x in ds.shuffle(ROWS)) == [10 * n for n in range(ROWS)]
+
+
+def test_a_state_knows_the_transform(rows):
+    ds = ps.Dataset.from_huggingface(rows.with_transform(scaled))
+    it = iter(ds)
+    next(it)
+    state = it.get_state()
+    same = iter(ps.Dataset.from_huggingface(rows.with_transform(scaled)))
+    same.set_state(state)
+    assert int(next(same)["n"]) == 10
+    other = rows.with_transform(lambda batch: {"n": batch["n"], "text": batch["text"]})
+    with pytest.raises(ps.StateError):
+        iter(ps.Dataset.from_huggingface(other)).set_state(state)
+
+
+def test_arguments_of_a_format_are_applied(rows):
+    chosen = rows.select_columns(["matrix"]).with_format("numpy", dtype=np.float64)
+    assert chosen[0]["matrix"].dtype == np.float64
+    assert ps.Dataset.from_huggingface(chosen).first()["matrix"].dtype == np.float64
+    rows = rows.select(range(3))
+    rows.set_format("numpy", columns=["n"], output_all_columns=True)
+    assert set(ps.Dataset.from_huggingface(rows).first()) == set(COLUMNS)
+
+
+def test_formats_without_arguments_have_the_rows_as_they_are_stored(rows):
+    for format_ in (None, "python", "numpy", "pandas", "arrow"):
+        assert_same(
+            list(ps.Dataset.from_huggingface(rows.with_format(format_))),
+            list(map(row, range(ROWS))),
+        )
+
+
+def test_missing_values_of_transformed_rows_are_theirs(rows):
+    with pytest.raises(ValueError, match="from_huggingface: null_values is for rows as they are"):
+        ps.Dataset.from_huggingface(rows.with_transform(scaled), null_values={"n": 0})

@@ -85,13 +85,13 @@ def compare_with_protobuf(record):
             same(splits, np.array([0, len(wanted), 2 * len(wanted)]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(FEATURES, st.sampled_from([messages.PACKED, messages.UNPACKED]))
 def test_values_are_those_of_protobuf(features, classes):
     compare_with_protobuf(messages.example(features, classes))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(FEATURES, FEATURES, st.sampled_from([messages.PACKED, messages.UNPACKED]))
 def test_messages_behind_one_another_are_merged_as_protobuf_does(first, second, classes):
     compare_with_protobuf(messages.example(first) + messages.example(second, classes))
@@ -251,7 +251,7 @@ def examples_of(kind):
     return st.tuples(st.just(kind), st.lists(written, min_size=4, max_size=9))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.sampled_from(list(DTYPES)).flatmap(examples_of),
     st.lists(st.integers(0, 3), max_size=6),

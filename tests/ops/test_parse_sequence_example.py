@@ -85,7 +85,7 @@ SAME_KIND = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(KEYS, STEP), max_size=3),
     st.lists(st.tuples(KEYS, st.one_of(SAME_KIND, st.lists(STEP, max_size=3))), max_size=4),

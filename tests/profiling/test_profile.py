@@ -216,7 +216,7 @@ def test_a_program_may_end_inside_a_block():
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
         capture_output=True,
-        timeout=60,
+        timeout=100,
         check=False,
     )
     assert (done.returncode, done.stderr) == (3, b"")

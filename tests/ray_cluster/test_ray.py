@@ -330,7 +330,7 @@ def test_actors_end_with_the_iterator(cluster):
     processes = {int(next(it)[1]) for _ in range(100)}
     it.close()
     for process in processes:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not ended(process):
             assert time.monotonic() < deadline, f"actor {process} goes on"
             time.sleep(0.02)

@@ -15,7 +15,7 @@ def run(code, **more):
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=False,
         **more,
     )

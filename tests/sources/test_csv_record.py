@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -141,7 +141,6 @@ FIELD = st.text(st.sampled_from('ab,";\n\r 1'), max_size=5)
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(FIELD, FIELD), max_size=6),
     st.sampled_from(["\n", "\r\n", "\r"]),

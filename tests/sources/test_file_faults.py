@@ -271,5 +271,5 @@ def test_closing_ends_the_wait_for_a_pipe(pipe, prompt_form, stage):
         thread.start()
         waiting.wait()
         it.close()
-        thread.join(20)
+        thread.join(60)
         assert ended == [[]]

@@ -100,7 +100,7 @@ def test_a_file_that_changes_is_not_read_as_it_was(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     content=st.binary(max_size=60),
     record=st.integers(1, 12),

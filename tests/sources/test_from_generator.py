@@ -260,3 +260,36 @@ def test_after_a_restore_the_first_value_is_still_the_standard():
         came += steps(it)
     assert_same(came, steps(iter(ds)))
     assert "element 3" in came[3].text
+
+
+# --- passes without values ---
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+@pytest.mark.parametrize("epochs", ["two loops", "repeat"])
+def test_a_pass_without_values_after_one_with_values_warns_once(epochs, ahead):
+    values = iter(range(3))
+    ds = ps.Dataset.from_generator(lambda: values)
+    ds = (ds.prefetch(ahead) if ahead else ds).repeat(2 if epochs == "repeat" else 1)
+    with pytest.warns(RuntimeWarning, match="from_generator: this pass has no values") as warned:
+        assert [int(x) for _ in range(3) for x in ds] == [0, 1, 2]
+    assert len(warned) == 1
+
+
+def test_passes_that_never_have_values_do_not_warn(recwarn):
+    ds = ps.Dataset.from_generator(lambda: [], output_signature=ps.TensorSpec((), np.int64))
+    assert [list(ds) for _ in range(2)] == [[], []]
+    again = ps.Dataset.from_generator(lambda: [1])
+    assert [len(list(again.repeat(2))) for _ in range(2)] == [2, 2]
+    left = iter(again.repeat())
+    next(left)
+    left.close()
+    assert list(again) == [1]
+    assert [str(each.message) for each in recwarn] == []
+
+
+def test_a_loader_that_can_be_looped_over_once_warns_under_its_name():
+    loader = ps.prefetch(iter([1, 2]))
+    assert list(loader) == [1, 2]
+    with pytest.warns(RuntimeWarning, match="prefetch: this pass has no values"):
+        assert list(loader) == []

@@ -110,7 +110,7 @@ def write_tar(path, samples):
 def number_of(text):
     SEEN.append(text)
     if len(SEEN) >= 20:
-        assert OPEN.wait(20)
+        assert OPEN.wait(60)
     return int(text)
 
 

@@ -296,7 +296,7 @@ numbers = st.one_of(
 TYPES = [np.int8, np.uint8, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(number=numbers, kind=st.sampled_from(TYPES))
 def test_numbers_are_those_of_python(tmp_path_factory, number, kind):
     text = json.dumps(number)
@@ -324,7 +324,7 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     text=st.text(), others=st.dictionaries(st.text().filter(lambda k: k != "x"), values),
     ascii_only=st.booleans(), indent=st.sampled_from([None, ""]),

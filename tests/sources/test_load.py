@@ -138,7 +138,7 @@ def test_elements_that_differ_in_everything_come_back_in_order(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     shapes=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=20),
     texts=st.lists(st.text(max_size=5), max_size=20),
@@ -275,7 +275,7 @@ def test_truncation_anywhere_is_told(tmp_path, file):
         assert file in str(raised.value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     at=st.floats(0, 1, exclude_max=True),
     bit=st.integers(0, 7),

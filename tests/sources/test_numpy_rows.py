@@ -96,7 +96,7 @@ def test_every_type_of_numbers_is_read(tmp_path, dtype, version):
     assert_same(ds.batch(3).first(), array[:3])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(0, 7), min_size=1, max_size=4),
     st.sampled_from(TYPES[:8]),

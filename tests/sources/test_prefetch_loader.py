@@ -107,7 +107,7 @@ def test_break_closes_the_generator_and_frees_the_thread():
         for item in ps.prefetch(generator):
             if item == 3:
                 break
-        assert closed.wait(5)
+        assert closed.wait(60)
 
     assert_frees_threads(run)
 
@@ -139,7 +139,7 @@ def test_no_more_than_the_buffer_is_produced_ahead():
 
     with iter(ps.prefetch(generator, 2)) as it:
         assert next(it) == 0
-        assert waiting.wait(5)
+        assert waiting.wait(60)
         # One taken, two in the buffer, one about to be put there.
         assert len(produced) <= 4
 

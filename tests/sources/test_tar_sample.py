@@ -161,7 +161,7 @@ contents = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.tuples(names, contents), max_size=8), st.sampled_from([*FORMS]), st.integers(1, 99)
 )

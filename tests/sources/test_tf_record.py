@@ -147,7 +147,7 @@ def damaged(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=damaged(), buffer_size=st.sampled_from([0, None]))
 def test_damaged_files_give_what_is_whole_and_errors_for_the_rest(
     tmp_path_factory, data, buffer_size

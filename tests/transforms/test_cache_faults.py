@@ -57,7 +57,7 @@ def test_a_file_truncated_anywhere_is_made_anew(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_a_flipped_bit_is_noticed_or_does_not_matter(at, bit):
     with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ from compare import assert_same
 from contract import Boom, Failure, step, steps
 
 BOTH = (True, False)
-many = settings(deadline=None, max_examples=80)
+many = settings(max_examples=80)
 
 
 class Pair(NamedTuple):

@@ -91,7 +91,7 @@ def test_a_generator_may_wait_for_the_window_of_the_rows_it_gave(form):
     waiting = queue.Queue()
 
     def rows():
-        while (key := waiting.get(timeout=20)) is not None:
+        while (key := waiting.get(timeout=60)) is not None:
             yield np.full(key, 1)
 
     make, size_of = FORMS[form]
@@ -217,7 +217,7 @@ def test_a_row_that_waits_does_not_keep_those_it_came_with_in_memory():
         peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
         print(batches, peak)
     """,
-        timeout=50,
+        timeout=100,
     )
     assert done.stderr == ""
     batches, peak = done.stdout.split()

@@ -179,7 +179,7 @@ def test_all_datasets_of_the_cycle_are_read_at_once():
 
     def opened(n):
         def generator():
-            meeting.wait(10)
+            meeting.wait(60)
             yield int(n)
 
         return ps.Dataset.from_generator(generator)
@@ -194,7 +194,7 @@ def test_unordered_passes_over_a_dataset_that_is_not_ready():
     def opened(n):
         def generator():
             if n == 0:
-                assert held.wait(10)
+                assert held.wait(60)
             yield int(n)
 
         return ps.Dataset.from_generator(generator)
@@ -212,7 +212,7 @@ def test_what_is_finished_flows_on_behind_a_dataset_that_takes_long():
     def opened(n):
         def generator():
             if n == 1:
-                assert held.wait(20)
+                assert held.wait(60)
             yield from (10 * int(n) + i for i in range(3))
 
         return ps.Dataset.from_generator(generator)

@@ -78,5 +78,5 @@ def test_closing_ends_an_endless_failure():
     thread.start()
     begun.wait()
     it.close()
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()

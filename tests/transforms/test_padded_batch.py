@@ -285,9 +285,9 @@ def test_closing_ends_a_batch_that_never_fills():
     )
     puller = threading.Thread(target=lambda: next(it, None))
     puller.start()
-    assert reached.wait(20)
+    assert reached.wait(60)
     it.close()
-    puller.join(20)
+    puller.join(60)
     assert not puller.is_alive()
 
 

@@ -153,7 +153,7 @@ class Turnstile:
 
     def __call__(self, x):
         x = int(x)
-        assert self.gates[x].wait(10)
+        assert self.gates[x].wait(60)
         at = self.order.index(x)
         if at + 1 < len(self.order):
             self.gates[self.order[at + 1]].set()
@@ -171,7 +171,7 @@ def test_unordered_results_come_as_they_are_ready(how):
 
     def slow_first(x):
         if x == 0:
-            assert held.wait(10)
+            assert held.wait(60)
         return x
 
     ds = ps.Dataset.range(6).map(
@@ -200,7 +200,7 @@ def test_the_state_of_an_unordered_run_holds_what_was_passed_over():
 
     def slow_first(x):
         if x == 0:
-            assert held.wait(10)
+            assert held.wait(60)
         return x
 
     def make():
@@ -223,7 +223,7 @@ def test_what_is_finished_flows_on_behind_calls_that_take_long(slow):
 
     def some_slow(x):
         if x in slow:
-            assert held.wait(20)
+            assert held.wait(60)
         if x % 1000 == 500:
             raise Boom(int(x))
         return x
@@ -256,7 +256,7 @@ def test_what_was_passed_over_may_reach_to_the_end(failing):
 
     def slow_first(x):
         if x == 0:
-            assert held.wait(10)
+            assert held.wait(60)
         if x in failing:
             raise Boom(str(int(x)))
         return x
@@ -298,7 +298,7 @@ def test_as_many_calls_run_at_a_time_as_were_asked_for():
     meeting = threading.Barrier(3)
 
     def meet(x):
-        meeting.wait(10)
+        meeting.wait(60)
         return x
 
     ds = ps.Dataset.range(3).map(meet, num_parallel_calls=3)
@@ -336,7 +336,7 @@ def test_a_slow_input_is_read_while_all_calls_run():
     def call(x):
         running.append(x)
         most.append(len(running))
-        assert x == 0 or asked_again.wait(10)
+        assert x == 0 or asked_again.wait(60)
         running.remove(x)
         return x
 

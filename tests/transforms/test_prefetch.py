@@ -63,7 +63,7 @@ def test_as_many_elements_are_made_ahead_as_were_asked_for(size):
         assert count == []
         next(it)
         for _ in range(size + 1):
-            assert made.acquire(timeout=5)
+            assert made.acquire(timeout=60)
         # One element may wait outside of the buffer for room in it.
         assert len(count) <= size + 2
 

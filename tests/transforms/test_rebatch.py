@@ -54,7 +54,7 @@ def lengths(ds):
     return [len(batch) for batch in ds]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     given_sizes=st.lists(st.integers(0, 6), max_size=8),
     wanted=st.one_of(st.integers(1, 9), st.lists(st.integers(1, 6), min_size=1, max_size=4)),

@@ -299,9 +299,9 @@ def test_coroutines_that_are_tried_again_end_when_they_are_closed(calls):
     it = iter(ds.prefetch(1))
     taker = threading.Thread(target=lambda: next(it, None))
     taker.start()
-    assert begun.wait(20)
+    assert begun.wait(60)
     it.close()
-    taker.join(20)
+    taker.join(60)
     assert not taker.is_alive()
 
 

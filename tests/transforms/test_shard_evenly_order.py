@@ -244,7 +244,7 @@ def test_real_processes_agree():
         )
         for rank in range(3)
     ]
-    epochs = zip(*(p.communicate(timeout=50)[0].splitlines() for p in started), strict=True)
+    epochs = zip(*(p.communicate(timeout=100)[0].splitlines() for p in started), strict=True)
     came = [[[int(x) for x in line.split()] for line in lines] for lines in epochs]
     assert len(came) == 2
     for shards in came:

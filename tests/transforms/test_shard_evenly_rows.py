@@ -98,7 +98,7 @@ def test_rows_that_may_come_in_any_order_keep_theirs_before_padding():
 
         def __getitem__(self, i):
             if i == 4:
-                assert self.padded.wait(10)
+                assert self.padded.wait(60)
             if i == 0:
                 self.padded.set()
             return super().__getitem__(i)

@@ -126,7 +126,7 @@ def test_closing_ends_a_search_without_end():
 
     it = iter(ps.Dataset.range(2**60).map(look).unique().prefetch(1))
     assert_same([next(it), next(it), next(it)], [0, 1, 2])
-    assert reached.wait(20)
+    assert reached.wait(60)
     it.close()
     assert list(it) == []
 

@@ -47,7 +47,7 @@ def test_an_interrupt_ends_the_wait_and_only_there(tmp_path):
     assert program.stdout.readline() == "[0, 1, 2]\n"
     time.sleep(0.3)
     os.killpg(program.pid, signal.SIGINT)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=100)
     assert (out, err) == ("interrupted\n12\n", "")
 
 
@@ -73,7 +73,7 @@ def test_an_interrupted_sequential_map_goes_on(tmp_path):
     while not (tmp_path / "seen").exists():
         time.sleep(0.02)
     os.killpg(program.pid, signal.SIGINT)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=100)
     assert (out, err) == ("[3, 4, 5, 6, 7, 8, 9, 10, 11]\n", "")
 
 
@@ -155,7 +155,7 @@ def test_functions_of_no_file_are_refused_without_cloudpickle(way):
     program = NO_CLOUDPICKLE + HEAD + NO_FILE
     command = [sys.executable, "-c", program] if way == "-c" else [sys.executable, "-"]
     given = None if way == "-c" else program
-    made = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60)
+    made = subprocess.run(command, input=given, capture_output=True, text=True, timeout=100)
     assert made.stderr == ""
     lines = made.stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["map", "prefetch"]
@@ -204,7 +204,7 @@ def test_exit_with_live_generators_ends_them_without_a_message(tmp_path, quick):
     program = start(tmp_path, LIVE.format(quick=quick))
     pids = workers_of(program)
     assert len(set(pids)) == 3
-    _, err = program.communicate(timeout=60)
+    _, err = program.communicate(timeout=100)
     assert (program.returncode, err) == (0, "")
     assert gone(pids)
 
@@ -213,7 +213,7 @@ def test_generators_end_with_a_process_that_is_killed(tmp_path):
     program = start(tmp_path, LIVE.format(quick=False) + "    time.sleep(100)\n")
     pids = workers_of(program)
     program.kill()
-    program.communicate(timeout=60)
+    program.communicate(timeout=100)
     assert gone(pids)
 
 
@@ -236,6 +236,6 @@ if __name__ == "__main__":
     pids = workers_of(program)
     time.sleep(0.3)
     program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=100)
     assert (out, err) == ("interrupted\n", "")
     assert gone(pids)

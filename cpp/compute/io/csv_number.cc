@@ -26,7 +26,7 @@ bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 
 static_assert(std::endian::native == std::endian::little, "characters are taken as they lie");
 
-constexpr size_t kWord = sizeof(uint64_t);
+constexpr size_t kCsvWord = sizeof(uint64_t);
 constexpr uint64_t kEach = 0x0101010101010101;  // times a byte: eight of it
 
 template <typename T>
@@ -53,8 +53,8 @@ uint64_t WordOf(std::string_view text) {
 // The number of `count` digits, one to eight, which are the lowest bytes; false if other characters
 // are among them. All at a time: pairs, then fours, then eights are put together.
 bool ReadDigits(uint64_t word, size_t count, uint64_t* digits) {
-  word <<= 8 * (kWord - count);
-  if (count < kWord) word |= kEach * '0' >> 8 * count;
+  word <<= 8 * (kCsvWord - count);
+  if (count < kCsvWord) word |= kEach * '0' >> 8 * count;
   const uint64_t high = word & kEach * 0xf0;
   const uint64_t beyond = (word + kEach * 0x06) & kEach * 0xf0;
   if ((high ^ kEach * 0x30) | (beyond ^ kEach * 0x30)) return false;
@@ -78,7 +78,7 @@ size_t TakePoint(uint64_t* word, size_t size) {
 // Digits with at most one point among them, and how many of them come after it. False for other
 // characters, and where there are more than a word has.
 bool ReadWord(std::string_view text, uint64_t* digits, size_t* decimals) {
-  if (text.empty() || text.size() > kWord) return false;
+  if (text.empty() || text.size() > kCsvWord) return false;
   uint64_t word = WordOf(text);
   const size_t before = TakePoint(&word, text.size());
   const size_t count = text.size() - (before < text.size());
@@ -89,7 +89,7 @@ bool ReadWord(std::string_view text, uint64_t* digits, size_t* decimals) {
 // The same, one character after the other, where there are more than a word has.
 bool ReadOneByOne(std::string_view text, uint64_t* digits, size_t* decimals) {
   constexpr size_t kMostDigits = 18;  // of which uint64_t holds any
-  if (text.size() <= kWord || text.size() > kMostDigits) return false;
+  if (text.size() <= kCsvWord || text.size() > kMostDigits) return false;
   *digits = 0;
   size_t point = text.size();
   for (size_t i = 0; i < text.size(); ++i) {
@@ -173,7 +173,7 @@ bool ReadInteger(std::string_view text, void* out) {
   const bool negative = text.starts_with('-');
   const std::string_view unsigned_text = text.substr(negative);
   uint64_t digits = 0;
-  if (!unsigned_text.empty() && unsigned_text.size() <= kWord &&
+  if (!unsigned_text.empty() && unsigned_text.size() <= kCsvWord &&
       ReadDigits(WordOf(unsigned_text), unsigned_text.size(), &digits)) {
     value = static_cast<T>(digits);  // any of eight digits is one
     if (negative) value = -value;

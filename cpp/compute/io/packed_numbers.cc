@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are taken as they lie");
 
-constexpr size_t kWord = sizeof(uint64_t);
+constexpr size_t kPackedWord = sizeof(uint64_t);
 constexpr uint64_t kStops = 0x8080808080808080;  // of the last bytes of numbers, not set there
 
 constexpr size_t kLongest = 10;

@@ -14,12 +14,12 @@ constexpr uint64_t k0 = 0xc3a5c85c97cb3127, k1 = 0xb492b66fbe98f273, k2 = 0x9ae1
 static_assert(std::endian::native == std::endian::little, "words are taken as they lie");
 
 template <typename Word>
-uint64_t Load(const char* at) {
+uint64_t LoadBytes(const char* at) {
   Word word;
   std::memcpy(&word, at, sizeof(word));
   return word;
 }
-uint64_t Word(const char* at) { return Load<uint64_t>(at); }
+uint64_t Word(const char* at) { return LoadBytes<uint64_t>(at); }
 uint64_t Mix(uint64_t value) { return value ^ (value >> 47); }
 uint64_t Rotate(uint64_t value, int by) { return std::rotr(value, by); }
 
@@ -35,7 +35,7 @@ uint64_t UpTo16(const char* s, size_t size) {
     return Pair(Rotate(b, 37) * mul + a, (Rotate(a, 25) + b) * mul, mul);
   }
   if (size >= 4) {
-    return Pair(size + (Load<uint32_t>(s) << 3), Load<uint32_t>(s + size - 4), mul);
+    return Pair(size + (LoadBytes<uint32_t>(s) << 3), LoadBytes<uint32_t>(s + size - 4), mul);
   }
   if (size == 0) return k2;
   auto byte = [&](size_t i) { return uint64_t{static_cast<unsigned char>(s[i])}; };

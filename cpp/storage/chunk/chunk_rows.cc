@@ -19,7 +19,7 @@ constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(int64_t);
 }
 
 // a * b + c, or an error instead of a wrapped number.
-size_t Extent(size_t a, size_t b, size_t c) {
+size_t CheckedMulAdd(size_t a, size_t b, size_t c) {
   constexpr size_t kMost = std::numeric_limits<size_t>::max();
   if ((b > 0 && a > kMost / b) || a * b > kMost - c) ThrowDamaged();
   return a * b + c;
@@ -29,7 +29,7 @@ size_t RowItems(const Shape& shape) {
   size_t items = 1;
   for (int64_t size : shape.dims()) {
     if (size < 0) ThrowDamaged();
-    items = Extent(items, static_cast<size_t>(size), 0);
+    items = CheckedMulAdd(items, static_cast<size_t>(size), 0);
   }
   return items;
 }
@@ -45,7 +45,7 @@ int64_t IntAt(const BufferRef& bytes, size_t at) {
 std::optional<FixedColumns> FixedColumnsOf(const ChunkForm& form) {
   FixedColumns fixed;
   auto rows = static_cast<size_t>(form.rows);
-  size_t at = form.keyed ? Extent(rows, kKeyBytes, 0) : 0;
+  size_t at = form.keyed ? CheckedMulAdd(rows, kKeyBytes, 0) : 0;
   fixed.keys_bytes = at;
   for (auto& leaf : form.layout.leaves) {
     if (leaf.dtype.is_reference() || Varies(leaf) || leaf.shape.rank() == kMaxRank) {
@@ -53,8 +53,8 @@ std::optional<FixedColumns> FixedColumnsOf(const ChunkForm& form) {
     }
     at = AlignUp(at, kColumnAlign);
     fixed.offsets.push_back(at);
-    fixed.row_bytes.push_back(Extent(RowItems(leaf.shape), leaf.dtype.itemsize, 0));
-    at = Extent(rows, fixed.row_bytes.back(), at);
+    fixed.row_bytes.push_back(CheckedMulAdd(RowItems(leaf.shape), leaf.dtype.itemsize, 0));
+    at = CheckedMulAdd(rows, fixed.row_bytes.back(), at);
   }
   fixed.bytes = AlignUp(at, kColumnAlign);
   return fixed;
@@ -85,7 +85,7 @@ bool AreItems(const DType& dtype, const uint8_t* data, size_t size) {
 ChunkRows::ChunkRows(ChunkForm form, BufferRef bytes)
     : form_(std::move(form)), bytes_(std::move(bytes)) {
   if (form_.rows < 1) ThrowDamaged();
-  size_t at = form_.keyed ? Extent(static_cast<size_t>(form_.rows), kKeyBytes, 0) : 0;
+  size_t at = form_.keyed ? CheckedMulAdd(static_cast<size_t>(form_.rows), kKeyBytes, 0) : 0;
   for (auto& leaf : form_.layout.leaves) {
     stacked_ = stacked_ && !Varies(leaf);
     columns_.push_back(ReadColumn(leaf, at));
@@ -107,7 +107,8 @@ ChunkRows::Column ChunkRows::ReadColumn(const LeafSpec& leaf, size_t& at) const 
   if (varies) {
     auto rank = static_cast<size_t>(leaf.shape.rank());
     size_t sizes = at;
-    at = check(AlignUp(check(Extent(Extent(rows, rank, 0), sizeof(int64_t), at)), kColumnAlign));
+    at = check(AlignUp(check(CheckedMulAdd(CheckedMulAdd(rows, rank, 0), sizeof(int64_t), at)),
+                       kColumnAlign));
     for (size_t row = 0; row < rows; ++row) {
       Shape shape = leaf.shape;
       for (size_t d = 0; d < rank; ++d) {
@@ -115,17 +116,17 @@ ChunkRows::Column ChunkRows::ReadColumn(const LeafSpec& leaf, size_t& at) const 
       }
       column.shapes.push_back(shape);
       if (leaf.dtype.is_reference()) column.offsets.push_back(items);
-      items = Extent(RowItems(shape), 1, items);
+      items = CheckedMulAdd(RowItems(shape), 1, items);
     }
   } else {
-    items = Extent(rows, RowItems(leaf.shape), 0);
+    items = CheckedMulAdd(rows, RowItems(leaf.shape), 0);
   }
   // Of opaque objects only empty arrays can be written.
   if (leaf.dtype.code == TypeCode::kObject && items > 0) ThrowDamaged();
   Shape all = varies ? Shape{static_cast<int64_t>(items)} : leaf.shape.Prepend(form_.rows);
   if (leaf.dtype.is_reference()) {
     size_t table = at;
-    at = check(Extent(items, kSpanSize, at));
+    at = check(CheckedMulAdd(items, kSpanSize, at));
     auto end = static_cast<int64_t>(at);
     for (size_t i = 0; i < items; ++i) {
       size_t span = table + i * kSpanSize;
@@ -140,13 +141,13 @@ ChunkRows::Column ChunkRows::ReadColumn(const LeafSpec& leaf, size_t& at) const 
     for (auto& shape : column.shapes) {
       at = check(AlignUp(at, kRowAlign));
       column.offsets.push_back(at);
-      at = check(Extent(RowItems(shape), leaf.dtype.itemsize, at));
+      at = check(CheckedMulAdd(RowItems(shape), leaf.dtype.itemsize, at));
       size_t begin = column.offsets.back();
       if (!AreItems(leaf.dtype, bytes_->data() + begin, at - begin)) ThrowDamaged();
     }
   } else {
     size_t begin = at;
-    at = check(Extent(items, leaf.dtype.itemsize, at));
+    at = check(CheckedMulAdd(items, leaf.dtype.itemsize, at));
     if (!AreItems(leaf.dtype, bytes_->data() + begin, at - begin)) ThrowDamaged();
     column.stacked = Tensor::View(leaf.dtype, all, bytes_, begin);
   }

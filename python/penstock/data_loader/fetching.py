@@ -187,13 +187,29 @@ def _opened(dataset: Any, state: Any) -> tuple[Iterator[Any], bool]:
         )
     keeper = (state or {}).get("of")
     if keeper == "dataset" and _keeps_state(dataset):
-        dataset.load_state_dict(copy.deepcopy(state["state"]))
-        return iter(dataset), True
+        return _resumed(dataset, copy.deepcopy(state["state"])), True
     samples = iter(dataset)
     if keeper == "iterator" and _keeps_state(samples):
         samples.load_state_dict(copy.deepcopy(state["state"]))
         return samples, True
     return samples, False
+
+
+def _resumed(dataset: Any, state: Any) -> Iterator[Any]:
+    """Yield the samples after a state; the passes after this one are whole again.
+
+    A stream of Hugging Face keeps the state that it was given, and begins every pass of the same
+    epoch there. It reads that state when the first sample is asked for.
+    """
+    dataset.load_state_dict(state)
+    samples = iter(dataset)
+    while True:
+        sample = next(samples, END)
+        if getattr(dataset, "_starting_state_dict", None) is state:
+            dataset._starting_state_dict = None
+        if sample is END:
+            return
+        yield sample
 
 
 def _kept(dataset: Any, samples: Iterator[Any]) -> dict[str, Any] | None:

@@ -188,7 +188,8 @@ class DataLoader(Settings):
             rules = torch_rules.data() if of_torch else collate
             collate_fn = rules.default_collate if batched else rules.default_convert
         self.collate_fn: Callable[[Any], Any] = collate_fn
-        self._account: bytes | None = None  # of what decides the data, once it was asked for
+        # Now: the dataset may change when it is used.
+        self._account = self._own_account()
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
         self._complete = True
@@ -241,7 +242,7 @@ class DataLoader(Settings):
         True
         """
         state: dict[str, Any] = {"penstock": _VERSION, **self._shape()}
-        state["account"] = self._own_account()
+        state["account"] = self._account
         state["seeds"] = _core.seeds_now()
         if (shared := shared_order(self)) is not None:
             state |= {"shared": shared, "process": rank_in(self)}
@@ -294,7 +295,7 @@ class DataLoader(Settings):
                     [f"DataLoader: {name} {value}, the state has {state.get(name)}"],
                 )
         # Earlier states have none.
-        found = differences(state.get("account", self._own_account()), self._own_account())
+        found = differences(state.get("account", self._account), self._account)
         if found:
             text = f"load_state_dict: the state is of other data: {'; '.join(found)}"
             if strict:
@@ -316,12 +317,10 @@ class DataLoader(Settings):
         restore_epochs(self, self._saved)
 
     def _own_account(self) -> bytes:
-        if self._account is None:
-            parts = {name: getattr(self, name) for name in ("dataset", "collate_fn")}
-            for name in ("sampler", "batch_sampler"):
-                parts[name] = type(getattr(self, name)).__name__
-            self._account = account_of_values("DataLoader", parts)
-        return self._account
+        parts = {name: getattr(self, name) for name in ("dataset", "collate_fn")}
+        for name in ("sampler", "batch_sampler"):
+            parts[name] = type(getattr(self, name)).__name__
+        return account_of_values("DataLoader", parts)
 
     def _shape(self) -> dict[str, Any]:
         """Return what must be equal for a number of batches to mean the same position."""

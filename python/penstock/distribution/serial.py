@@ -7,7 +7,7 @@ from typing import Any
 from penstock.arity import is_coroutine_function
 from penstock.dataset import Dataset
 from penstock.options import Options
-from penstock.pickling import flat
+from penstock.pickling import ordered
 from penstock.traits import main_form, traits_of
 
 _IN_PARALLEL = ("parallel_map", "parallel_filter", "parallel_from_indexable")
@@ -32,11 +32,13 @@ def serial(dataset: Dataset) -> Dataset:
     Dataset
         Of stages of its own, whose states are those of `dataset`.
     """
-    nodes, options = flat(dataset)
+    order, numbers = ordered(dataset)
     made: list[Any] = []
-    for kind, inputs, args, name in nodes:
+    for stage in order:
+        kind, args = stage._kind, stage._args
+        inputs = tuple(made[numbers[id(each)]] for each in stage._inputs)
         if traits_of(kind).timing:
-            made.append(made[inputs[0]])
+            made.append(inputs[0])
             continue
         if kind in _IN_PARALLEL and not is_coroutine_function(args[_function_of(kind)]):
             args = {key: value for key, value in args.items() if key not in _OF_CALLS}
@@ -44,11 +46,11 @@ def serial(dataset: Dataset) -> Dataset:
         elif kind == "interleave" and "num_parallel_calls" in args:
             args = {key: value for key, value in args.items() if key not in _AHEAD}
             args |= {"num_parallel_calls": None}
-        made.append(Dataset._make(kind, tuple(made[i] for i in inputs), args, name))
+        made.append(Dataset._make(kind, inputs, args, stage._name, stage._identities))
     last: Dataset = made[-1]
     in_order = Options()
     in_order.deterministic = True  # a lease is a range of the one order
-    return last.with_options(options).with_options(in_order)
+    return last.with_options(dataset._options).with_options(in_order)
 
 
 def _function_of(kind: str) -> str:

@@ -38,10 +38,5 @@ class Source(Dataset):
         if not isinstance(made, Dataset):
             self._args = {"reader": made}
             return
-        self._node = made._node
-        self._kind = made._kind
-        self._inputs = made._inputs
-        self._args = made._args
-        self._name = made._name
-        self._options = made._options
-        self._traced = made._traced
+        for name in Stage.__slots__:
+            setattr(self, name, getattr(made, name))

@@ -169,25 +169,28 @@ class FromArrow(Tensors):
         Parameters
         ----------
         ds : datasets.Dataset
-            The rows, in the order that it has after its ``shuffle``, ``select`` and the like. Of
-            its format only the choice of columns counts.
+            The rows, in the order that it has after its ``shuffle``, ``select`` and the like. Its
+            ``with_transform``, and arguments of its format as in ``with_format("numpy",
+            dtype=...)``, are applied. Other formats only choose columns: elements are NumPy values.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
-            As of `from_arrow`.
+            As of `from_arrow`. Rows that are transformed take none.
 
         Returns
         -------
         Dataset
             Of its rows, as `from_arrow` has them: they are gathered natively from its files, which
-            it maps into memory.
+            it maps into memory. Rows that are transformed are fetched with ``ds[i]``, as
+            `from_indexable` does.
 
         Raises
         ------
         TypeError
             If `ds` is no ``datasets.Dataset``, or a column has a type that NumPy does not have.
         ValueError
-            If a column has missing values for which there is no value.
+            If a column has missing values for which there is no value, or `null_values` is given
+            for rows that are transformed.
 
         Notes
         -----
@@ -209,6 +212,14 @@ class FromArrow(Tensors):
                 "from_huggingface: ds must be a datasets.Dataset, got "
                 f"{type(ds).__name__}; use from_generator for what can only be iterated"
             )
+        if ds.format["type"] == "custom" or ds.format["format_kwargs"]:
+            if null_values is not None:
+                raise ValueError(
+                    "from_huggingface: null_values is for rows as they are stored, and ds has a "
+                    "transform or a format with arguments; replace missing values there, or use "
+                    "ds.with_format(None)"
+                )
+            return cls._of_rows(ds, name, part_of="from_huggingface")
         rows = None
         if ds._indices is not None:
             rows = ds._indices.column(0).to_numpy().astype(np.int64)
@@ -272,4 +283,6 @@ class _Mapped(HeldTable):
 
     def table(self) -> Any:
         """Return the columns that its format has."""
-        return self.ds.data.table.select(self.ds.format["columns"])
+        table = self.ds.data.table
+        every = self.ds.format["output_all_columns"]
+        return table if every else table.select(self.ds.format["columns"])

@@ -1,0 +1,40 @@
+"""Tensors and models that functions refer to count by their numbers."""
+
+import pytest
+
+from penstock.digest import identity_of
+
+
+def digest(value):
+    return identity_of(lambda x: (x, value)).digest
+
+
+def calling(model):
+    return identity_of(lambda x: model(x)).digest
+
+
+def test_tensors_of_torch_count_by_their_numbers():
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.float32, torch.bfloat16, torch.int64):
+        zeros, same, ones = torch.zeros(3), torch.zeros(3), torch.ones(3)
+        zeros, same, ones = (each.to(dtype) for each in (zeros, same, ones))
+        assert digest(zeros) == digest(same) != digest(ones)
+    assert digest(torch.zeros(3, requires_grad=True)) != digest(torch.ones(3, requires_grad=True))
+
+
+def test_models_of_torch_count_by_their_weights():
+    torch = pytest.importorskip("torch")
+    one, same, other = (torch.nn.Sequential(torch.nn.Linear(2, 2)) for _ in range(3))
+    same.load_state_dict(one.state_dict())
+    assert calling(one) == calling(same) != calling(other)
+
+
+def test_arrays_of_jax_count_by_their_numbers():
+    jnp = pytest.importorskip("jax.numpy")
+    assert digest(jnp.zeros(3)) == digest(jnp.zeros(3)) != digest(jnp.ones(3))
+
+
+def test_datasets_of_hugging_face_count_by_their_fingerprints():
+    datasets = pytest.importorskip("datasets")
+    one, same, other = (datasets.Dataset.from_dict({"a": [1, n]}) for n in (2, 2, 3))
+    assert digest(one) == digest(same) != digest(other)

@@ -18,7 +18,7 @@ namespace penstock {
 // the copy or of that file that have changed since are noticed.
 class CopySums final {
  public:
-  static constexpr size_t kBlock = size_t{64} << 10;
+  static constexpr size_t kBlock = size_t{16} << 10;
 
   // Throws an Error for a size that no file has.
   explicit CopySums(int64_t total);

@@ -7,6 +7,7 @@
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
+#include "python/whole.h"
 #include "runtime/fork.h"
 #include "runtime/thread_pool.h"
 #include "runtime/wait.h"
@@ -197,8 +198,9 @@ void BindRemote(py::module_& module) {
   static PythonRemotes remotes;
   SetRemoteRuntime(remotes);
   using Task = RemoteRequest::Task;
-  py::class_<RemoteRequest, RemoteRequestPtr>(module, "RemoteRequest",
-                                              py::custom_type_setup(MadeWhole))
+  py::class_<RemoteRequest, RemoteRequestPtr> request(module, "RemoteRequest",
+                                                      py::custom_type_setup(MadeWhole));
+  Noted(request)
       .def_property_readonly("task",
                              [](const RemoteRequest& self) {
                                switch (self.task) {
@@ -229,8 +231,9 @@ void BindRemote(py::module_& module) {
       .def("fail_with", [](RemoteRequest& self, const py::object& exception) {
         self.Fail(Error::Foreign(ToForeign(PyRef::Borrow(exception.ptr()))));
       });
-  py::class_<CopySums>(module, "CopySums", py::custom_type_setup(MadeWhole))
-      .def(py::init<int64_t>(), "total"_a)
+  py::class_<CopySums> sums(module, "CopySums", py::custom_type_setup(MadeWhole));
+  DefInit(
+      Noted(sums), +[](int64_t total) { return CopySums(total); }, "total"_a)
       .def(
           "add",
           [](CopySums& self, int64_t offset, const py::buffer& buffer) {
@@ -241,10 +244,12 @@ void BindRemote(py::module_& module) {
           },
           "offset"_a, "buffer"_a)
       .def(
-          "text", [](CopySums& self, const std::string& path) { return py::bytes(self.Text(path)); },
+          "text",
+          [](CopySums& self, const std::string& path) { return py::bytes(self.Text(path)); },
           "path"_a);
   module.def("sums_of_copy", &SumsOfCopy, "path"_a);
-  py::class_<CancelToken>(module, "CancelToken", py::custom_type_setup(MadeWhole))
+  py::class_<CancelToken> cancel(module, "CancelToken", py::custom_type_setup(MadeWhole));
+  Noted(cancel)
       .def_property_readonly("cancelled", &CancelToken::cancelled)
       .def("cancel", &CancelToken::Cancel);
   module.def("cancel_token", [] { return CancelToken(); });

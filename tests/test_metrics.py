@@ -2,6 +2,7 @@
 
 import gc
 import re
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -139,3 +140,71 @@ def test_a_name_that_is_no_text_does_not_hide_the_others():
         text = answer.read().decode()
     assert 'dataset="\\\\udcff"' in text
     assert 'dataset="plain"' in text
+
+
+def asked(server, request):
+    """Return the status and the text that a server sends before it closes the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+        connection.sendall(request.encode())
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    head, _, text = answer.partition(b"\r\n\r\n")
+    return head.split(b"\r\n")[0].decode(), text.decode()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("127.0.0.1:9400", 200),
+        ("localhost", 200),
+        ("LocalHost:80", 200),
+        ("[::1]:9400", 200),
+        ("evil.example", 403),
+        ("evil.example:9400", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("user@evil.example", 403),
+        ("127.0.0.1\r\nHost: evil.example", 403),
+        ("[", 403),
+        ("", 403),
+    ],
+)
+def test_only_hosts_of_the_loopback_address_are_answered(host, status):
+    it = iter(named("hosted"))
+    next(it)
+    with ps.metrics.serve() as server:
+        first, text = asked(server, f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n")
+    assert first.startswith(f"HTTP/1.1 {status} ")
+    assert ("hosted" in text) == (status == 200)
+
+
+def test_requests_of_other_kinds():
+    with ps.metrics.serve() as server:
+        host = "HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        assert asked(server, f"HEAD / {host}") == ("HTTP/1.1 200 OK", "")
+        assert asked(server, f"POST / {host}")[0] == "HTTP/1.1 405 Method Not Allowed"
+        assert asked(server, f"GET http://evil.example/metrics {host}")[0].endswith("Not Found")
+        assert asked(server, "GET /metrics HTTP/1.0\r\n\r\n")[0] == "HTTP/1.1 200 OK"
+        assert asked(server, "\r\n\r\n")[0] == "HTTP/1.1 405 Method Not Allowed"
+        assert asked(server, f"GET /{'x' * (1 << 14)} {host}") == ("", "")
+
+
+def test_silent_connections_have_no_threads_and_end_with_the_server():
+    before = set(threading.enumerate())
+    with ps.metrics.serve() as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(20)]
+        silent[0].sendall(b"GET /metrics HTTP/1.1\r\nHost:")
+        assert asked(server, "GET / HTTP/1.0\r\n\r\n")[0] == "HTTP/1.1 200 OK"
+        assert len(set(threading.enumerate()) - before) == 1
+    assert set(threading.enumerate()) <= before
+    for each in silent:
+        with each:
+            assert each.recv(1) == b""
+    server.close()
+
+
+def test_a_silent_connection_is_closed(monkeypatch):
+    monkeypatch.setattr(ps.metrics, "_PATIENCE", 0.05)
+    with ps.metrics.serve() as server:
+        with socket.create_connection(("127.0.0.1", server.port), 10) as silent:
+            assert silent.recv(1) == b""
+        assert asked(server, "GET / HTTP/1.0\r\n\r\n")[0] == "HTTP/1.1 200 OK"

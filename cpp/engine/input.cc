@@ -1,6 +1,7 @@
 // Counting, marking and replaying of an input.
 #include "engine/input.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/clock.h"
@@ -83,7 +84,8 @@ void Input::VisitState(StateVisitor& visitor, int64_t back) {
   // does not depend on whether the stage ran inline or in threads.
   if (visitor.saving() && back == 0 && to_discard_ == 0 && iterator_)
     trail_.Add(position_, SaveState(*iterator_));
-  trail_.VisitState(visitor, position_ - back);
+  // Below 0: of stages that cannot be asked any more (kOfThePast).
+  trail_.VisitState(visitor, position_ - std::max<int64_t>(back, 0));
   if (!visitor.saving()) {
     RestoreState(*iterator_, trail_.front_blob());
     to_discard_ = -trail_.front_position();

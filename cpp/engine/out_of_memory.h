@@ -1,6 +1,7 @@
 // The error of a step during which memory ran out.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "data/error.h"
@@ -15,5 +16,9 @@ Error OutOfMemory(std::string_view stage) noexcept;
 
 // Whether an error is one of these: a cancellation that says why.
 bool EndsRun(const Error& error);
+
+// As the number of steps that were not delivered, for Session::SetUndelivered: the stages are those
+// of a run that has ended so. Their state is taken from what was saved before, and not from them.
+inline constexpr int64_t kOfThePast = -1;
 
 }  // namespace penstock

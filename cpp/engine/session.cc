@@ -145,7 +145,7 @@ const ElasticPlan& Session::Plan() {
 // `position`: of the root, as a state has it.
 SharedPosition Session::Shared(const std::string& position) {
   SharedPosition shared;
-  shared.delivered = delivered_ + input_->position() - undelivered_;
+  shared.delivered = delivered_ + input_->position() - std::max<int64_t>(undelivered_, 0);
   const Dataset* divider = Plan().divider();
   if (!divider) return shared;
   shared.shards = dynamic_cast<const Elastic&>(*divider).elastic_size();

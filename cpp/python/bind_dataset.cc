@@ -20,6 +20,7 @@
 #include "python/shown_refs.h"
 #include "python/specs.h"
 #include "python/types.h"
+#include "python/whole.h"
 #include "runtime/blocking.h"
 #include "stages/batch/batching.h"
 #include "stages/files/file_dataset.h"
@@ -75,7 +76,12 @@ void CollectNodes(PyHeapTypeObject* heap) {
 // __new__ of a class whose instances are whole: __init__ runs here, and what calls it again after
 // that changes nothing. Where there is no constructor, pybind11's __init__ says so.
 PyObject* NewWhole(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
-  PyObject* self = py::detail::make_new_instance(cls);
+  PyObject* self = nullptr;
+  try {
+    self = py::detail::make_new_instance(cls);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
   if (self && cls->tp_init(self, args, kwargs) < 0) Py_CLEAR(self);
   return self;
 }
@@ -269,6 +275,21 @@ std::vector<PyObject*> RootsOf(const py::dict& args) {
   return roots;
 }
 
+Elements ElementsOf(const py::iterable& values) {
+  auto elements = std::make_shared<ElementList>();
+  for (const py::handle& value : values) elements->Add(value.cast<const Value&>().element);
+  elements->Finish();
+  return {std::move(elements)};
+}
+
+TableRows RowsOf(const py::object& table, const std::string& stage) {
+  return {std::make_shared<Table>(TableOfArrow(table.ptr(), stage))};
+}
+
+Opaque OpaqueOf(const py::object& object) { return {ToForeign(PyRef::Borrow(object.ptr()))}; }
+
+Indexable IndexableOf(py::object object, int64_t size) { return {std::move(object), size}; }
+
 }  // namespace
 
 DatasetPtr DatasetOfPython(PyObject* object) {
@@ -334,13 +355,14 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
 }
 
 void BindDataset(py::module_& module) {
-  py::class_<Value>(module, "Value", py::custom_type_setup(MadeWhole))
-      .def(py::init(&MakeValue), py::arg("value"), py::arg("borrow"))
+  py::class_<Value> value(module, "Value", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(value), &MakeValue, py::arg("value"), py::arg("borrow"))
       .def("value", &ValueToPython)
       .def("spec", [](const Value& value) {
         return Spec{std::make_shared<const ElementSpec>(ElementSpec::Of(*value.element))};
       });
-  py::class_<NativeFunction>(module, "NativeFunction", py::custom_type_setup(MadeWhole));
+  py::class_<NativeFunction> native(module, "NativeFunction", py::custom_type_setup(MadeWhole));
+  Noted(native);
   module.def(
       "reader",
       [](const std::string& kind, const py::dict& args) {
@@ -390,26 +412,18 @@ void BindDataset(py::module_& module) {
         return NativeFunction{{MakeJsonFields(*signature.spec, std::move(values))}};
       },
       py::arg("signature"), py::arg("defaults"));
-  py::class_<Spec>(module, "Spec", py::custom_type_setup(MadeWhole))
-      .def(py::init(&Spec::Of), py::arg("nested"));
-  py::class_<Elements>(module, "Elements", py::custom_type_setup(MadeWhole))
-      .def(py::init([](const py::iterable& values) {
-        auto elements = std::make_shared<ElementList>();
-        for (const py::handle& value : values) elements->Add(value.cast<const Value&>().element);
-        elements->Finish();
-        return Elements{std::move(elements)};
-      }));
-  py::class_<TableRows>(module, "Rows", py::custom_type_setup(MadeWhole))
-      .def(py::init([](const py::object& table, const std::string& stage) {
-             return TableRows{std::make_shared<Table>(TableOfArrow(table.ptr(), stage))};
-           }),
-           py::arg("table"), py::arg("stage"));
-  py::class_<Opaque>(module, "Opaque", py::custom_type_setup(MadeWhole))
-      .def(py::init(
-          [](const py::object& object) { return Opaque{ToForeign(PyRef::Borrow(object.ptr()))}; }));
-  py::class_<Indexable>(module, "Indexable", py::custom_type_setup(MadeWhole))
-      .def(py::init<py::object, int64_t>(), py::arg("object"), py::arg("size"));
-  py::class_<Node>(module, "Node", py::custom_type_setup(CollectNodes))
+  py::class_<Spec> spec(module, "Spec", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(spec), &Spec::Of, py::arg("nested"));
+  py::class_<Elements> elements(module, "Elements", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(elements), &ElementsOf);
+  py::class_<TableRows> rows(module, "Rows", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(rows), &RowsOf, py::arg("table"), py::arg("stage"));
+  py::class_<Opaque> opaque(module, "Opaque", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(opaque), &OpaqueOf);
+  py::class_<Indexable> indexable(module, "Indexable", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(indexable), &IndexableOf, py::arg("object"), py::arg("size"));
+  py::class_<Node> node(module, "Node", py::custom_type_setup(CollectNodes));
+  Noted(node)
       .def_property_readonly("kind", [](const Node& n) { return n.plan->kind(); })
       .def_property_readonly("label",
                              [](const Node& n) {

@@ -22,6 +22,7 @@
 #include "python/pytree.h"
 #include "python/shown_refs.h"
 #include "python/types.h"
+#include "python/whole.h"
 #include "runtime/clock.h"
 
 namespace py = pybind11;
@@ -86,7 +87,7 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   Block block = std::exchange(run.block, Block());
   std::shared_ptr<Session> session = std::exchange(run.session, nullptr);
   if (session) {
-    run.closed_position = session->position() - undelivered;
+    run.closed_position = run.position_before + session->position() - undelivered;
     session->Cancel();
     if (wait) {
       Attachment attachment(Attachment::Role::kConsumer);
@@ -301,11 +302,13 @@ PyObject* GetState(PyObject* self, PyObject* account) {
     {
       const Entered entered(run, "get_state");
       if (run.closed) throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
-      if (run.block.error && EndsRun(*run.block.error)) {
+      const bool ended = run.block.error && EndsRun(*run.block.error);
+      if (ended && !GoesOn(run)) {
         throw Error(ErrorKind::kMemory, "get_state: {}", run.block.error->message());
       }
       Begin(run);
-      run.session->SetUndelivered(Undelivered(reinterpret_cast<Iter*>(self)));
+      const int64_t undelivered = Undelivered(reinterpret_cast<Iter*>(self));
+      run.session->SetUndelivered(ended && undelivered == 0 ? kOfThePast : undelivered);
       DoReleased(lock, [&] { state = run.session->GetState(std::move(about)); });
     }
     return py::bytes(state);
@@ -342,6 +345,8 @@ PyObject* SetState(PyObject* self, PyObject* state) {
       run.ask = Grain::AsWanted();
       run.closed = false;
       run.restored = true;
+      run.position_before = 0;
+      run.told_shortage = false;
     }
     if (session) Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
     return py::none();
@@ -384,7 +389,7 @@ PyObject* Position(PyObject* self, PyObject*) {
       if (run.fetch_began_ns) delivered = py::int_(run.fetch_position);
     } else if (run.session) {
       const int64_t undelivered = Undelivered(reinterpret_cast<Iter*>(self));
-      delivered = py::int_(run.session->position() - undelivered);
+      delivered = py::int_(PositionOf(run) - undelivered);
     } else {
       delivered = py::int_(run.closed_position);
     }
@@ -516,15 +521,15 @@ void BindIterator(py::module_& module) {
   PyObject* type = PyType_FromSpec(&g_spec);
   if (!type) throw py::error_already_set();
   module.add_object("Iterator", type);
-  py::class_<Observation>(module, "Observation", py::custom_type_setup(MadeWhole))
-      .def("stop", [](Observation& observation) -> py::dict {
-        Observed seen;
-        {
-          Attachment attachment(Attachment::Role::kConsumer);
-          seen = observation.Stop();
-        }
-        return ObservedToPython(seen);
-      });
+  py::class_<Observation> observed(module, "Observation", py::custom_type_setup(MadeWhole));
+  Noted(observed).def("stop", [](Observation& observation) -> py::dict {
+    Observed seen;
+    {
+      Attachment attachment(Attachment::Role::kConsumer);
+      seen = observation.Stop();
+    }
+    return ObservedToPython(seen);
+  });
 }
 
 }  // namespace penstock

@@ -16,6 +16,7 @@
 #include "python/pytree.h"
 #include "python/types.h"
 #include "python/ufuncs.h"
+#include "python/whole.h"
 #include "storage/crc32c.h"
 
 namespace py = pybind11;
@@ -206,15 +207,15 @@ uint32_t MaskedCrcOf(const py::buffer& buffer) {
   return MaskedCrc(Crc32c(bytes.ptr, static_cast<size_t>(bytes.size * bytes.itemsize)));
 }
 
+SharedOp OpNamed(const std::string& name, const py::dict& attributes) {
+  return {MakeOp(name, ArgsOfDict(name, attributes)), py::make_tuple(name, attributes)};
+}
+
 }  // namespace
 
 void BindOp(py::module_& module) {
-  py::class_<SharedOp>(module, "Op", py::custom_type_setup(MadeWhole))
-      .def(py::init([](const std::string& name, const py::dict& attributes) {
-             return SharedOp{MakeOp(name, ArgsOfDict(name, attributes)),
-                             py::make_tuple(name, attributes)};
-           }),
-           py::arg("name"), py::arg("attributes"))
+  py::class_<SharedOp> op(module, "Op", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(op), &OpNamed, py::arg("name"), py::arg("attributes"))
       .def_static("ufunc", &OpOfUfunc, py::arg("ufunc"), py::arg("weak"), py::arg("of_scalars"))
       .def_static("clip", &ClipOf, py::arg("ufuncs"), py::arg("low"), py::arg("high"))
       .def_static("absolute", &AbsoluteOf, py::arg("ufunc"))

@@ -9,6 +9,7 @@
 
 #include "python/bind.h"
 #include "python/gil.h"
+#include "python/whole.h"
 #include "runtime/clock.h"
 #include "runtime/fork.h"
 #include "workers/parcel.h"
@@ -252,14 +253,19 @@ class RequestsOfParent {
   PeerHeap parent_;
 };
 
+std::unique_ptr<AnsweringWorker> StartAnswering(const std::vector<std::string>& command,
+                                                int given) {
+  return std::make_unique<AnsweringWorker>(command, given);
+}
+
 }  // namespace
 
 void BindParcels(py::module_& module) {
-  py::class_<SharedBytes>(module, "SharedBytes", py::buffer_protocol(),
-                          py::custom_type_setup(MadeWhole))
-      .def_buffer(&SharedBytes::Info);
-  py::class_<AnsweringWorker>(module, "AnsweringWorker", py::custom_type_setup(MadeWhole))
-      .def(py::init<const std::vector<std::string>&, int>(), py::arg("command"), py::arg("given"))
+  py::class_<SharedBytes> bytes(module, "SharedBytes", py::buffer_protocol(),
+                                py::custom_type_setup(MadeWhole));
+  Noted(bytes).def_buffer(&SharedBytes::Info);
+  py::class_<AnsweringWorker> worker(module, "AnsweringWorker", py::custom_type_setup(MadeWhole));
+  DefInit(Noted(worker), &StartAnswering, py::arg("command"), py::arg("given"))
       .def_property_readonly("pid", &AnsweringWorker::pid)
       .def_property_readonly("outstanding", &AnsweringWorker::outstanding)
       .def("fileno", &AnsweringWorker::socket)
@@ -268,7 +274,9 @@ void BindParcels(py::module_& module) {
       .def("receive_into", &AnsweringWorker::ReceiveInto, py::arg("answers"))
       .def("how_it_ended", &AnsweringWorker::HowItEnded)
       .def("kill", &AnsweringWorker::Kill);
-  py::class_<RequestsOfParent>(module, "RequestsOfParent", py::custom_type_setup(MadeWhole))
+  py::class_<RequestsOfParent> requests(module, "RequestsOfParent",
+                                        py::custom_type_setup(MadeWhole));
+  Noted(requests)
       .def_property_readonly("wanted", &RequestsOfParent::wanted)
       .def("receive", &RequestsOfParent::Receive, py::arg("seconds"))
       .def("send", &RequestsOfParent::Send, py::arg("parts"));

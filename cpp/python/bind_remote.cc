@@ -7,9 +7,11 @@
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/gil.h"
+#include "python/whole.h"
 #include "runtime/fork.h"
 #include "runtime/thread_pool.h"
 #include "runtime/wait.h"
+#include "storage/checked_copy.h"
 #include "storage/file.h"
 #include "storage/remote.h"
 
@@ -196,8 +198,9 @@ void BindRemote(py::module_& module) {
   static PythonRemotes remotes;
   SetRemoteRuntime(remotes);
   using Task = RemoteRequest::Task;
-  py::class_<RemoteRequest, RemoteRequestPtr>(module, "RemoteRequest",
-                                              py::custom_type_setup(MadeWhole))
+  py::class_<RemoteRequest, RemoteRequestPtr> request(module, "RemoteRequest",
+                                                      py::custom_type_setup(MadeWhole));
+  Noted(request)
       .def_property_readonly("task",
                              [](const RemoteRequest& self) {
                                switch (self.task) {
@@ -217,6 +220,8 @@ void BindRemote(py::module_& module) {
       .def_readonly("tag", &RemoteRequest::tag)
       .def_readonly("path", &RemoteRequest::path)
       .def_readonly("first", &RemoteRequest::first)
+      .def_readonly("fresh", &RemoteRequest::fresh)
+      .def_readonly("damaged", &RemoteRequest::damaged)
       .def_property_readonly("dropped", &RemoteRequest::dropped)
       .def("finish", &FinishRequest, "buffer"_a = py::none(), "offset"_a = 0, "total"_a = -1,
            "tag"_a = "")
@@ -226,7 +231,25 @@ void BindRemote(py::module_& module) {
       .def("fail_with", [](RemoteRequest& self, const py::object& exception) {
         self.Fail(Error::Foreign(ToForeign(PyRef::Borrow(exception.ptr()))));
       });
-  py::class_<CancelToken>(module, "CancelToken", py::custom_type_setup(MadeWhole))
+  py::class_<CopySums> sums(module, "CopySums", py::custom_type_setup(MadeWhole));
+  DefInit(
+      Noted(sums), +[](int64_t total) { return CopySums(total); }, "total"_a)
+      .def(
+          "add",
+          [](CopySums& self, int64_t offset, const py::buffer& buffer) {
+            const py::buffer_info bytes = buffer.request();
+            const py::gil_scoped_release released;
+            self.Add(offset, static_cast<const uint8_t*>(bytes.ptr),
+                     static_cast<size_t>(bytes.size * bytes.itemsize));
+          },
+          "offset"_a, "buffer"_a)
+      .def(
+          "text",
+          [](CopySums& self, const std::string& path) { return py::bytes(self.Text(path)); },
+          "path"_a);
+  module.def("sums_of_copy", &SumsOfCopy, "path"_a);
+  py::class_<CancelToken> cancel(module, "CancelToken", py::custom_type_setup(MadeWhole));
+  Noted(cancel)
       .def_property_readonly("cancelled", &CancelToken::cancelled)
       .def("cancel", &CancelToken::Cancel);
   module.def("cancel_token", [] { return CancelToken(); });

@@ -12,6 +12,7 @@
 #include "python/gil.h"
 #include "python/py_function.h"
 #include "python/specs.h"
+#include "python/whole.h"
 #include "runtime/clock.h"
 #include "storage/chunk/chunk_index.h"
 #include "workers/pool.h"
@@ -169,19 +170,29 @@ PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
                          {.wants_rng = wants_rng})};
 }
 
+namespace {
+
+ProcessFunctionOfPython FunctionInProcess(const py::bytes& pickled, const py::object& plain,
+                                          double timeout, int file) {
+  return {pickled, plain, static_cast<int64_t>(timeout * 1e9), KeepFile(file)};
+}
+
+ExecutedFunctionOfPython ExecutedFunction(const py::object& plain, const std::string& executor,
+                                          double timeout) {
+  return {plain, executor, static_cast<int64_t>(timeout * 1e9)};
+}
+
+}  // namespace
+
 void BindWorkers(py::module_& module) {
-  py::class_<ProcessFunctionOfPython>(module, "ProcessFunction", py::custom_type_setup(MadeWhole))
-      .def(
-          py::init([](const py::bytes& pickled, const py::object& plain, double timeout, int file) {
-            return ProcessFunctionOfPython{pickled, plain, static_cast<int64_t>(timeout * 1e9),
-                                           KeepFile(file)};
-          }),
-          py::arg("pickled"), py::arg("plain"), py::arg("timeout"), py::arg("file"));
-  py::class_<ExecutedFunctionOfPython>(module, "ExecutedFunction", py::custom_type_setup(MadeWhole))
-      .def(py::init([](const py::object& plain, const std::string& executor, double timeout) {
-             return ExecutedFunctionOfPython{plain, executor, static_cast<int64_t>(timeout * 1e9)};
-           }),
-           py::arg("plain"), py::arg("executor"), py::arg("timeout"));
+  py::class_<ProcessFunctionOfPython> in_process(module, "ProcessFunction",
+                                                 py::custom_type_setup(MadeWhole));
+  DefInit(Noted(in_process), &FunctionInProcess, py::arg("pickled"), py::arg("plain"),
+          py::arg("timeout"), py::arg("file"));
+  py::class_<ExecutedFunctionOfPython> executed(module, "ExecutedFunction",
+                                                py::custom_type_setup(MadeWhole));
+  DefInit(Noted(executed), &ExecutedFunction, py::arg("plain"), py::arg("executor"),
+          py::arg("timeout"));
   module.def("set_worker_command", &SetWorkerCommand, py::arg("command"));
   module.def("idle_workers", [] { return ThePool().Idle(); });
   module.def("serve", &ServeFrom, py::arg("load"));

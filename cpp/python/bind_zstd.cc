@@ -1,6 +1,7 @@
 // Compressing by zstd for Python, which has no module of its own for it before 3.14.
 #include "python/bind.h"
 #include "python/errors.h"
+#include "python/whole.h"
 #include "storage/compression.h"
 #include "storage/zstd_stream.h"
 
@@ -39,7 +40,7 @@ py::bytes Flush(ZstdCompressor& self, int mode) { return self.Run({}, static_cas
 // Named and called as the objects of zlib.compressobj.
 void BindZstd(py::module_& module) {
   py::class_<ZstdCompressor> type(module, "ZstdCompressor", py::custom_type_setup(MadeWhole));
-  type.def(py::init(&NewCompressor), "owner"_a, "level"_a)
+  DefInit(Noted(type), &NewCompressor, "owner"_a, "level"_a)
       .def("compress", &CompressData, "data"_a)
       .def("flush", &Flush, "mode"_a = static_cast<int>(Until::kEnd));
   type.attr("FLUSH") = static_cast<int>(Until::kFlush);

@@ -1,5 +1,8 @@
 // __next__: hands out what is ready, and fetches the next block when nothing is.
 #include <algorithm>
+#include <memory>
+#include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,7 +84,7 @@ bool Fetch(Iter* it, ObjectLock& lock) {
   bool quiet = run.plan->quiet() && !run.session->unordered() && !run.options.debug;
   const int64_t start = NowNs();
   run.fetch_began_ns = start;
-  run.fetch_position = run.session->position();
+  run.fetch_position = PositionOf(run);
   const StallWatch::Wait wait(run.stall, *run.session, start);
   const RunningCall::Consuming consuming(run.consumer, *run.session);
   int64_t took = 0;
@@ -149,6 +152,49 @@ bool FetchOnce(Iter* it, ObjectLock& lock) {
   return Fetch(it, lock);
 }
 
+// Gives a run that has run out of memory other stages, at the state of the last step that was made.
+void GoOn(Iter* it, ObjectLock& lock) {
+  Run& run = *it->run;
+  CheckUsable(run, "next");
+  std::shared_ptr<Session> session;
+  Block passed;  // destroyed when others may enter: objects in it may call Python
+  {
+    const Entered entered(run, "next");
+    // Another thread may have done it while this one waited to enter.
+    if (run.closed || !run.block.error || !EndsRun(*run.block.error)) return;
+    Attachment attachment(Attachment::Role::kConsumer);
+    std::shared_ptr<Session> fresh = MakeSession(run);
+    try {
+      const ObjectLock::Released released(lock, attachment);
+      run.session->SetUndelivered(kOfThePast);
+      fresh->SetState(run.session->GetState(""));
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kMemory) throw std::bad_alloc();
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      attachment.RestoreInterrupt();
+      throw py::error_already_set();
+    }
+    RegisterRun(fresh);
+    run.position_before = PositionOf(run);
+    session = std::exchange(run.session, std::move(fresh));
+    passed = std::exchange(run.block, Block());
+    it->scalars_left = 0;
+    run.row = 0;
+    run.ask = Grain::AsWanted();
+    run.told_shortage = false;
+  }
+  Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
+}
+
+// The error of a run that has run out of memory.
+Error Shortage(Run& run) {
+  run.told_shortage = true;
+  const std::string& text = run.block.error->message();
+  if (!GoesOn(run)) return Error(ErrorKind::kMemory, "{}", text);
+  return Error(ErrorKind::kMemory, "{}; the next call goes on after the last element",
+               std::string_view(text).substr(0, text.find(';')));
+}
+
 PyObject* NextSlow(Iter* it, ObjectLock& lock) {
   if (!it->run) throw NotMade();
   Run& run = *it->run;
@@ -156,8 +202,10 @@ PyObject* NextSlow(Iter* it, ObjectLock& lock) {
     if (run.row < run.block.rows) return EmitRow(run);
     if (run.block.error) {
       CheckUsable(run, "next");
-      if (EndsRun(*run.block.error) && !run.closed) {  // it stays: there is nothing to go on with
-        throw Error(ErrorKind::kMemory, "{}", run.block.error->message());
+      if (EndsRun(*run.block.error) && !run.closed) {  // it stays until there are other stages
+        if (!run.told_shortage || !GoesOn(run)) throw Shortage(run);
+        GoOn(it, lock);
+        continue;
       }
       Error error = *std::move(run.block.error);
       run.block = Block();
@@ -181,10 +229,19 @@ PyObject* NextSlow(Iter* it, ObjectLock& lock) {
 
 }  // namespace
 
+bool GoesOn(const Run& run) {
+  if (run.session->unordered()) return false;
+  bool same = true;
+  run.plan->ForEachNode([&](const Dataset& node) {
+    same = same && node.kind() != "from_generator";  // one may go on where another has stopped
+  });
+  return same;
+}
+
 void SayEnd(Run& run) {
   const PyRef on_end = std::exchange(run.on_end, PyRef());
   if (!on_end) return;
-  const int64_t delivered = run.session ? run.session->position() : run.closed_position;
+  const int64_t delivered = run.session ? PositionOf(run) : run.closed_position;
   Py_XDECREF(PyObject_CallFunction(on_end.get(), "Ld", static_cast<long long>(delivered),
                                    static_cast<double>(run.fetching_ns) * 1e-9));
 }

@@ -5,6 +5,7 @@
 
 #include "engine/session.h"
 #include "python/gil.h"
+#include "python/whole.h"
 #include "runtime/clock.h"
 #include "workers/wire.h"
 
@@ -145,11 +146,12 @@ std::shared_ptr<MadeRows> MadeRowsOfPython(PyObject* object) {
 }
 
 void BindMadeRows(py::module_& module) {
-  py::class_<BytesOfRows>(module, "BytesOfRows", py::buffer_protocol(),
-                          py::custom_type_setup(MadeWhole))
-      .def_buffer(&BytesOfRows::Info);
-  py::class_<MadeRows, std::shared_ptr<MadeRows>>(module, "MadeRows",
-                                                  py::custom_type_setup(MadeWhole))
+  py::class_<BytesOfRows> bytes(module, "BytesOfRows", py::buffer_protocol(),
+                                py::custom_type_setup(MadeWhole));
+  Noted(bytes).def_buffer(&BytesOfRows::Info);
+  py::class_<MadeRows, std::shared_ptr<MadeRows>> made(module, "MadeRows",
+                                                       py::custom_type_setup(MadeWhole));
+  Noted(made)
       .def_property_readonly("steps", &MadeRows::steps)
       .def_property_readonly("failed", &MadeRows::failed)
       .def_property_readonly("ended", &MadeRows::ended)

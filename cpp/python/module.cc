@@ -13,6 +13,7 @@
 #include "python/pytree.h"
 #include "python/running_call.h"
 #include "python/types.h"
+#include "python/whole.h"
 #include "runtime/blocking.h"
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
@@ -111,8 +112,9 @@ void BindProcess(py::module_& module) {
       },
       py::arg("folder"));
   module.def("set_seed", &SetGlobalSeed);
-  py::class_<KeyScope>(module, "KeyScope", py::custom_type_setup(MadeWhole))
-      .def(py::init<uint64_t>(), py::arg("seed"))
+  py::class_<KeyScope> scope(module, "KeyScope", py::custom_type_setup(MadeWhole));
+  DefInit(
+      Noted(scope), +[](uint64_t seed) { return KeyScope(seed); }, py::arg("seed"))
       .def("enter", &KeyScope::Enter)
       .def("exit", &KeyScope::Exit);
   module.def("clear_seed", &ClearGlobalSeed);

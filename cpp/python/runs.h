@@ -36,16 +36,22 @@ struct Run {
   int64_t fetch_began_ns = 0;      // of the block that it is inside for now; 0: none
   int64_t fetch_position = 0;      // how many elements were delivered when that began
   int64_t closed_position = 0;     // the same, of the session that was closed
+  int64_t position_before = 0;     // the same, of sessions before this one: see GoOn
   StallWatch stall;
   RunningCall::Thread consumer;  // its calls, while it pulls itself
   bool closed = false;
   bool restored = false;  // its session began at a saved state
+  bool told_shortage = false;  // the MemoryError that has ended the session was raised
   uint64_t fork_generation = ForkGeneration();
 };
 
 // A session that may end wherever its last reference is dropped. A thread that holds the GIL there
 // gives it up while it waits for the threads of the run, which need the GIL to end.
 std::shared_ptr<Session> MakeSession(const Run& run);
+// How many elements the sessions of a run have made.
+inline int64_t PositionOf(const Run& run) {
+  return run.position_before + (run.session ? run.session->position() : 0);
+}
 // Starts the run, if it has not been started yet.
 void Begin(Run& run);
 // Lets one thread at a time use the run, in the order in which they came: one that takes element

@@ -11,6 +11,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/wait.h"
+#include "storage/checked_copy.h"
 #include "storage/remote.h"
 
 namespace penstock {
@@ -83,15 +84,22 @@ class RemoteFile final : public InputFile {
 
   size_t Read(int64_t offset, void* data, size_t size) override {
     if (size == 0) return 0;
-    const LentBytes bytes = BytesAt(offset, size);
-    if (!bytes.memory) {
-      InputFile* const copy = Copy();
-      return copy ? copy->Read(offset, data, size) : 0;
+    for (;;) {
+      const LentBytes bytes = BytesAt(offset, size);
+      if (bytes.memory) {
+        const size_t taken = std::min(size, bytes.size);
+        std::memcpy(data, bytes.memory->data() + bytes.position, taken);
+        ReadTo(offset + static_cast<int64_t>(taken));
+        return taken;
+      }
+      const std::shared_ptr<CheckedCopy> copy = Copy();
+      if (copy) {
+        if (const auto got = copy->Read(offset, data, size)) return *got;
+        LeaveCopy(copy);
+      } else if (offset >= size_known()) {
+        return 0;
+      }  // else another thread has left the copy
     }
-    const size_t taken = std::min(size, bytes.size);
-    std::memcpy(data, bytes.memory->data() + bytes.position, taken);
-    ReadTo(offset + static_cast<int64_t>(taken));
-    return taken;
   }
 
   LentBytes Lend(int64_t offset, size_t size) override {
@@ -107,8 +115,7 @@ class RemoteFile final : public InputFile {
 
   int64_t size() override {
     Know(0, 1);
-    InputFile* const copy = Copy();
-    return copy ? copy->size() : content_.total;
+    return size_known();
   }
 
   std::string version() override {
@@ -122,10 +129,15 @@ class RemoteFile final : public InputFile {
   // Until it is known how long the file is, or that there is a copy. The first request is for these
   // bytes.
   void Know(int64_t offset, size_t size);
-  // Null when there is none. It does not change any more.
-  InputFile* Copy() {
+  // Null when there is none.
+  std::shared_ptr<CheckedCopy> Copy() {
     const std::lock_guard lock(mutex_);
-    return copy_.get();
+    return copy_;
+  }
+  // Once Know() has returned.
+  int64_t size_known() {
+    const std::lock_guard lock(mutex_);
+    return copy_ ? copy_->size() : content_.total;
   }
   // What is there from `offset` on; none at the end, and when there is a copy.
   LentBytes BytesAt(int64_t offset, size_t size);
@@ -141,6 +153,7 @@ class RemoteFile final : public InputFile {
   void WaitFor(Ready ready);
   bool Learn(const RemoteRange& range);
   bool OpenCopy(const std::optional<RemoteCopy>& copy);
+  void LeaveCopy(const std::shared_ptr<CheckedCopy>& copy);
   void Begin(int64_t total, const std::string& tag);
 
   const std::string url_;
@@ -156,7 +169,9 @@ class RemoteFile final : public InputFile {
   int64_t next_ = 0;       // where the last read ended
   RemoteContent content_;  // before it is known: what it was when it was opened last
   bool known_ = false;
-  std::unique_ptr<InputFile> copy_;  // on this machine
+  std::shared_ptr<CheckedCopy> copy_;  // on this machine
+  bool distrusts_copies_ = false;      // one did not fit its checksums
+  bool damaged_ = false;               // the next request has it removed
 };
 
 void RemoteFile::Know(int64_t offset, size_t size) {
@@ -253,6 +268,8 @@ std::shared_ptr<RemoteRange> RemoteFile::Request(int64_t begin, int64_t end) {
   auto request = std::make_shared<RemoteRequest>(RemoteRequest::Task::kRead, url_, event_);
   request->offset = begin;
   request->first = !known_ && ranges_.empty();
+  request->fresh = distrusts_copies_;
+  request->damaged = std::exchange(damaged_, false);
   request->size = (request->first ? end : std::min(end, content_.total)) - begin;
   if (!request->first) request->tag = content_.tag;
   return std::make_shared<RemoteRange>(std::move(request), budget_);
@@ -295,19 +312,31 @@ void RemoteFile::Begin(int64_t total, const std::string& tag) {
 
 // Whether there is one, and it is still there. Under the mutex.
 bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
-  if (!copy) return false;
-  try {
-    copy_ = OpenLocalFile(copy->path, {.cancel = cancel_ ? &*cancel_ : nullptr});
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kNotFound) throw;
-    ForgetRemoteCopy(url_);  // another process has removed it
+  if (!copy || distrusts_copies_) return false;
+  std::error_code ignored;
+  copy_ = CheckedCopy::Open(copy->path, {.cancel = cancel_ ? &*cancel_ : nullptr});
+  if (!copy_) {
+    ForgetRemoteCopy(url_);
+    // Else another process has removed it.
+    damaged_ = distrusts_copies_ = std::filesystem::exists(copy->path, ignored);
     return false;
   }
-  std::error_code ignored;  // the time says when it was used
+  // the time says when it was used
   std::filesystem::last_write_time(copy->path, std::filesystem::file_time_type::clock::now(),
                                    ignored);
   content_.tag = copy->tag;
   return true;
+}
+
+// Reads the rest of the file from where it comes from.
+void RemoteFile::LeaveCopy(const std::shared_ptr<CheckedCopy>& copy) {
+  const std::lock_guard lock(mutex_);
+  if (copy_ != copy) return;
+  ForgetRemoteCopy(url_);
+  content_.total = copy->size();
+  known_ = true;
+  damaged_ = distrusts_copies_ = true;
+  copy_ = nullptr;
 }
 
 // What the answer says of the file; false when it must be asked for again.

@@ -466,6 +466,7 @@ class Forms(Shard):
         drop_remainder: bool | None = None,
         pad: bool | str | None = None,
         global_batch: int | None = None,
+        sharded: bool | None = None,
     ) -> JaxBatches:
         """Give the batches as jax.Arrays that are on their devices before they are asked for.
 
@@ -496,6 +497,12 @@ class Forms(Shard):
             Rows of a full batch in all processes together, for messages, `drop_remainder` and
             `pad` where a process may not have a full one to begin with. None: the first batch of
             each process is full.
+        sharded : bool, optional
+            Whether the rows of this process are its own, where `sharding` spreads a batch over
+            several processes. None: a pipeline without `shard_for_jax`, `shard_evenly` or `shard`
+            gives a warning. True: they are, in a way that the pipeline does not show (each process
+            reads other files, or its generator divides the data). False: all processes are to read
+            the same rows.
 
         Returns
         -------
@@ -513,6 +520,12 @@ class Forms(Shard):
         ValueError
             At once, if a number is out of range. While iterating, if rows cannot be divided among
             the devices, or sizes of batches vary though `drop_remainder` or `pad` is given.
+
+        Warns
+        -----
+        RuntimeWarning
+            If `sharding` spreads batches over several processes and no stage divides the data among
+            them, unless `sharded` is given.
 
         Notes
         -----
@@ -547,7 +560,8 @@ class Forms(Shard):
         """
         from penstock.adapters.jax import jax_batches
 
-        return jax_batches(self, sharding, prefetch, drop_remainder, pad, global_batch)
+        how = (prefetch, drop_remainder, pad, global_batch, sharded)
+        return jax_batches(self, sharding, *how)
 
     def to_keras(
         self,

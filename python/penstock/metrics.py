@@ -14,11 +14,15 @@ from penstock.arguments.checks import whole
 from penstock.iterator import METRICS, live_iterators
 
 if TYPE_CHECKING:
+    import asyncio
     from types import TracebackType
 
 __all__ = ["Server", "prometheus", "serve"]
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_HOSTS = ("127.0.0.1", "localhost", "::1")
+_PATIENCE = 5.0  # seconds for a request to come and its answer to go
+_MAX_REQUEST = 1 << 14  # bytes
 _LABELS = (
     "dataset",
     "path",
@@ -80,38 +84,45 @@ class Server:
         Where it listens on the loopback address.
     url : str
         The address of the text.
+
+    Notes
+    -----
+    One thread answers all requests. A connection that sends no request within 5 seconds is closed,
+    and so are all connections when the server is. Requests whose ``Host`` is not a name of the
+    loopback address are refused: a web page cannot read the counters under a name of its own.
     """
 
     def __init__(self, port: int) -> None:
+        import asyncio
+        import socket
         import threading
-        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                found = self.path.partition("?")[0] in ("/", "/metrics")
-                body = prometheus().encode() if found else b"see /metrics\n"
-                self.send_response(200 if found else 404)
-                self.send_header("Content-Type", _TYPE)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args: Any) -> None:
-                """Print nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.port: int = self._server.server_address[1]
+        self._socket = socket.create_server(("127.0.0.1", port))
+        self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/metrics"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, name="penstock metrics", daemon=True
-        )
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="penstock metrics", daemon=True)
         self._thread.start()
 
+    def _run(self) -> None:
+        import asyncio
+
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # ends what is connected
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        import asyncio
+
+        server = await asyncio.start_server(_connected, sock=self._socket, limit=_MAX_REQUEST)
+        await self._stop.wait()
+        server.close()
+
     def close(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        """Stop serving, and close all connections."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -123,6 +134,50 @@ class Server:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer the one request of a connection, and close it."""
+    import asyncio
+
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            request = await reader.readuntil(b"\r\n\r\n")
+            writer.write(_answer(request.decode("latin-1")))
+            await writer.drain()
+    except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass  # it has sent nothing that could be answered
+    finally:
+        writer.close()
+
+
+def _answer(request: str) -> bytes:
+    first, *lines = request.split("\r\n")
+    method, target, *_ = (*first.split(" "), "")
+    fields = [line.partition(":") for line in lines]
+    hosts = [value.strip() for name, _, value in fields if name.strip().lower() == "host"]
+    if not all(map(_is_here, hosts)):
+        status, text = "403 Forbidden", "Host must be 127.0.0.1 or localhost\n"
+    elif method not in ("GET", "HEAD"):
+        status, text = "405 Method Not Allowed", "use GET\n"
+    elif target.partition("?")[0] not in ("/", "/metrics"):
+        status, text = "404 Not Found", "see /metrics\n"
+    else:
+        status, text = "200 OK", prometheus()
+    body = text.encode()
+    head = (f"HTTP/1.1 {status}", f"Content-Type: {_TYPE}", f"Content-Length: {len(body)}")
+    answer = "\r\n".join((*head, "Connection: close", "", "")).encode()
+    return answer if method == "HEAD" else answer + body
+
+
+def _is_here(host: str) -> bool:
+    """Return whether a host, with or without a port, is this machine's loopback address."""
+    from urllib.parse import urlsplit
+
+    try:
+        return urlsplit(f"//{host}").hostname in _HOSTS
+    except ValueError:
+        return False
 
 
 @checked

@@ -30,7 +30,7 @@ CALLS = {
         "to_jax": (
             lambda: BATCHES,
             {"sharding": None, "prefetch": 2, "drop_remainder": True, "pad": None}
-            | {"global_batch": None},
+            | {"global_batch": None, "sharded": None},
         ),
         "shard_for_jax": (lambda: ROWS, SHARDS),
         "set_state": (lambda: iter(BATCHES.to_jax()), jax_state),
@@ -57,6 +57,7 @@ TAKEN = {
     "evaluation": "bool zero",
     "pad": "None bool word empty",
     "global_batch": "None",
+    "sharded": "None bool zero",
     "strict": "bool zero",
     "steps_per_epoch": "None 2**63 2**64",
     "class_weight": "None",

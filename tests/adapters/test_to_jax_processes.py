@@ -12,7 +12,7 @@ pytest.importorskip("jax")
 pytestmark = pytest.mark.timeout(300)
 
 PROGRAM = """
-import json, sys
+import json, sys, warnings
 import numpy as np
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
@@ -44,6 +44,38 @@ said["means"] = [float(mean(b["n"])) for b in arrays]
 said["mine"] = mine(arrays[0]["n"])
 said["names"] = arrays[0]["s"].tolist()
 
+# Rows that no stage divides; the file and the function that the warning names.
+def warned(ds, sharding, **how):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        batches = ds.to_jax(sharding, **how)
+        for _ in range(2):
+            list(batches)
+    said = [str(each.message) for each in found if "to_jax" in str(each.message)]
+    assert all(each.filename == "<string>" for each in found), found
+    return said
+
+grid = NamedSharding(Mesh(np.array(jax.devices()).reshape(2, 2), ("data", "model")), P("data"))
+across = NamedSharding(Mesh(np.array(jax.devices()).reshape(2, 2).T, ("data", "model")), P("data"))
+other = NamedSharding(mesh, P(None, "data"))
+same = ps.Dataset.range(8).batch(4)
+pairs = ps.Dataset.from_tensor_slices(np.arange(32).reshape(8, 4)).batch(4)
+said["undivided"] = {
+    "split": warned(same, split),
+    "nested": warned(same.map(lambda x: {"x": x}), {"x": split}),
+    "grid": warned(same, grid),
+    "shard of one": warned(same.shard(1, 0), split),
+    "divided": warned(ds.batch(4).map(lambda d: d["n"]), split),
+    "evenly": warned(ps.Dataset.range(8).shard_for_jax().map(lambda x: x).batch(4), split),
+    "files": warned(same, split, sharded=True),
+    "on purpose": warned(same, split, sharded=False),
+    "whole": warned(same, whole),
+    "rows in both": warned(same, across),
+    "columns": warned(pairs.map(lambda x: x[:, :2]), other),
+    "one device": warned(same, jax.local_devices()[0]),
+    "default": warned(same, None),
+}
+
 # The whole in both, and the default device of each.
 both = ps.Dataset.range(4).batch(4)
 said["replicated"] = [float(mean(b)) for b in both.to_jax(whole)]
@@ -51,7 +83,7 @@ said["local"] = next(iter(batches))["n"].tolist()
 
 # Five rows in one process, two in the other: filled up to a global batch of 8, twice in both.
 own = ps.Dataset.range(100, 105 if index == 0 else 102).batch(4).repeat(1 if index == 0 else 2)
-padded = list(own.to_jax(split, pad=True, global_batch=8))
+padded = list(own.to_jax(split, pad=True, global_batch=8, sharded=True))
 total = jax.jit(lambda x, m: (x * m).sum(), out_shardings=whole)
 said["padded"] = [float(total(x, m)) for x, m in padded]
 said["masks"] = [mine(m) for _, m in padded]
@@ -123,6 +155,17 @@ def test_each_batch_is_a_part_of_the_global_one(said):
         assert one["means"] == [3.5, 11.5, 19.5]
     assert [s["mine"] for s in said] == [[[0, 2], [4, 6]], [[1, 3], [5, 7]]]
     assert [s["names"] for s in said] == [["0", "2", "4", "6"], ["1", "3", "5", "7"]]
+
+
+def test_rows_that_no_stage_divides_give_a_warning(said):
+    for one in said:
+        counts = {name: len(texts) for name, texts in one["undivided"].items()}
+        warned = {"split", "nested", "grid", "shard of one"}
+        assert counts == {name: int(name in warned) for name in counts}
+        text = one["undivided"]["split"][0]
+        assert "over 2 processes" in text
+        assert "shard_for_jax() before batch" in text
+        assert "sharded=True" in text
 
 
 def test_replicated_and_local_arrays(said):

@@ -87,6 +87,11 @@ def halved(x):
     return x / 2
 
 
+@ps.native
+def halved_first(x, valid):
+    return x / 2 > 1
+
+
 def parsed(record):
     return ps.io.parse_single_example(record, FEATURES)
 
@@ -183,6 +188,22 @@ BAD = {
         lambda: images().map(decode).map(crop),
         lambda: images().map(decode, 2).prefetch(1).map(crop),
     ],
+    "PS025": [
+        lambda: numbers().shard_evenly(2, 0).map(words).pack(8).batch(4),
+        lambda: numbers().shard_evenly(2, 0).filter(opaque).batch(4).repeat(3),
+        lambda: numbers().shard_evenly(2, 1, "pad").filter(halved_first),
+        lambda: numbers().shard_evenly(2, 0).map(opaque, on_error="skip").batch(4),
+        lambda: numbers().shard_evenly(2, 0).map(words).unbatch().batch(4),
+        lambda: numbers().shard_evenly(2, 0).flat_map(ps.Dataset.range),
+        lambda: numbers().shuffle(10).shard_evenly(2, 0).prefetch(2).unique(),
+        lambda: (
+            numbers()
+            .shard_evenly(2, 0)
+            .map(words)
+            .bucket_by_sequence_length(len, [2], [4, 4])
+            .prefetch(2)
+        ),
+    ],
 }
 GOOD = {
     "PS001": [
@@ -246,6 +267,14 @@ GOOD = {
     "PS021": [lambda: numbers().map(halved).batch(8).prefetch(1)],
     "PS022": [lambda: records().map(ps.native(parsed)).prefetch(1)],
     "PS023": [lambda: images().map(decode_natively, END)],
+    "PS025": [
+        lambda: numbers().map(words).pack(8).shard_evenly(2, 0).batch(4).prefetch(1),
+        lambda: numbers().shard_evenly(2, 0).filter(opaque).repeat().take(100).prefetch(1),
+        lambda: numbers().shard_evenly(2, 0).filter(opaque).repeat().prefetch(1),
+        lambda: numbers().shard_evenly(1, 0).filter(opaque).prefetch(1),
+        lambda: numbers().filter(opaque).shard_evenly(2, 0).batch(4).prefetch(1),
+        lambda: numbers().shard(2, 0).filter(opaque).prefetch(1),
+    ],
 }
 
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import penstock as ps
+from penstock import _core
 from penstock.remote import service
 
 pytest.importorskip("obstore")
@@ -113,6 +114,126 @@ def test_a_copy_that_is_gone_is_made_again(server, kept):
         assert read(url) == MANY
         wait_until_kept(server, kept, 1)
         complete(kept)[0].unlink()
+
+
+def overwritten(path, at, count=8):
+    """Change some bytes of a file, and nothing else of it."""
+    with path.open("r+b") as file:
+        file.seek(at)
+        before = file.read(count)
+        file.seek(at)
+        file.write(bytes(byte ^ 0x55 for byte in before))
+
+
+def cut(path, size):
+    with path.open("r+b") as file:
+        file.truncate(size)
+
+
+def sums_of(path):
+    return path.with_name(os.path.basename(_core.sums_of_copy(str(path))))
+
+
+DAMAGES = {
+    "first bytes": lambda copy: overwritten(copy, 0),
+    "in the middle": lambda copy: overwritten(copy, 5_000_000),
+    "at the edge of a block": lambda copy: overwritten(copy, (64 << 10) - 4),
+    "one byte": lambda copy: overwritten(copy, 70_000, 1),
+    "last bytes": lambda copy: overwritten(copy, len(MANY) - 8),
+    "cut": lambda copy: cut(copy, len(MANY) - 1),
+    "cut at a block": lambda copy: cut(copy, 1 << 20),
+    "emptied": lambda copy: cut(copy, 0),
+    "longer": lambda copy: cut(copy, len(MANY) + 8),
+    "another file": lambda copy: copy.write_bytes(MANY[::-1]),
+    "checksums": lambda copy: overwritten(sums_of(copy), 40),
+    "size in the checksums": lambda copy: overwritten(sums_of(copy), 16),
+    "checksums cut": lambda copy: cut(sums_of(copy), 100),
+    "checksums gone": lambda copy: sums_of(copy).unlink(),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_copy_is_fetched_again(server, kept, how, caplog):
+    server.files = {"many": MANY}
+    url = server.urls()[0]
+    assert read(url) == MANY
+    wait_until_kept(server, kept, 1)
+    (copy,) = complete(kept)
+    DAMAGES[how](copy)
+    server.asked.clear()
+    assert read(url) == MANY
+    assert server.asked
+    assert f"the copy of {url} in {kept} was damaged" in caplog.text
+    assert read(url) == MANY
+    wait_until_kept(server, kept, 1)
+    asked = len(server.asked)
+    assert read(url) == MANY
+    assert len(server.asked) == asked
+    assert complete(kept) == [copy]
+    assert copy.read_bytes() == MANY
+
+
+def test_a_damaged_copy_is_noticed_by_another_process(server, kept):
+    server.files = {"many": MANY}
+    url = server.urls()[0]
+    assert read(url) == MANY
+    wait_until_kept(server, kept, 1)
+    digest = in_another_process(kept, url)
+    overwritten(complete(kept)[0], 3_000_000)
+    assert in_another_process(kept, url) == digest
+
+
+def test_a_copy_that_is_damaged_while_it_is_read(server, kept, caplog):
+    server.files = {"many": MANY}
+    url = server.urls()[0]
+    assert read(url) == MANY
+    wait_until_kept(server, kept, 1)
+    it = iter(ps.FixedLengthRecordDataset(url, 1 << 16))
+    first = next(it)
+    overwritten(complete(kept)[0], len(MANY) - 100)
+    assert b"".join([first, *it]) == MANY
+    assert "was damaged" in caplog.text
+
+
+def test_a_copy_that_is_replaced_while_it_is_read(server, kept):
+    server.files = {"many": MANY}
+    url = server.urls()[0]
+    assert read(url) == MANY
+    wait_until_kept(server, kept, 1)
+    it = iter(ps.FixedLengthRecordDataset(url, 1 << 16))
+    first = next(it)
+    other = kept / "other"
+    other.write_bytes(MANY[::-1])
+    other.replace(complete(kept)[0])
+    assert b"".join([first, *it]) == MANY
+
+
+def test_records_that_are_read_here_and_there_are_checked(server, kept, tmp_path, caplog):
+    name = tmp_path / "x.tfrecord"
+    records = [random.Random(i).randbytes(1000 + 37 * i) for i in range(400)]
+    with ps.io.TFRecordWriter(str(name)) as writer:
+        for record in records:
+            writer.write(record)
+    server.files = {"x.tfrecord": name.read_bytes()}
+    url = server.urls()[0]
+    assert list(ps.TFRecordDataset(url)) == records
+    wait_until_kept(server, kept, 1)
+    overwritten(complete(kept)[0], len(name.read_bytes()) // 2)
+    assert list(ps.TFRecordDataset(url).skip(150)) == records[150:]
+    assert "was damaged" in caplog.text
+    assert sorted(ps.TFRecordDataset(url).shuffle(400)) == sorted(records)
+
+
+def test_a_damaged_copy_that_cannot_be_removed_is_not_read(server, kept, monkeypatch, caplog):
+    server.files = {"many": MANY}
+    url = server.urls()[0]
+    assert read(url) == MANY
+    wait_until_kept(server, kept, 1)
+    (copy,) = complete(kept)
+    monkeypatch.setattr("penstock.remote.copies._remove", lambda path: None)
+    cut(copy, 100)
+    assert read(url) == MANY
+    assert "was damaged" in caplog.text
 
 
 def test_a_file_without_a_tag_is_not_kept(server, kept):

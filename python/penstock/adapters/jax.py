@@ -8,7 +8,8 @@ from typing import Any
 
 from penstock.adapters.batch_size import LEFT_OUT, VALID, OneSize, rows_of
 from penstock.adapters.batches import Batches, BatchIterator, Held
-from penstock.adapters.jax_arrays import Placement, check_sharding
+from penstock.adapters.jax_arrays import Placement, check_sharding, processes_of_rows
+from penstock.adapters.processes import warn_undivided
 from penstock.dataset import Dataset
 from penstock.stages.batch import full_batch, short_batches
 from penstock.stages.scan import scan_for
@@ -24,9 +25,11 @@ def jax_batches(
     drop_remainder: bool | None,
     pad: bool | str | None,
     global_batch: int | None,
+    sharded: bool | None,
 ) -> JaxBatches:
     """Do what `Dataset.to_jax` does."""
     check_sharding(sharding)
+    warn_undivided(_STAGE, dataset, sharded, processes_of_rows(sharding), "shard_for_jax()")
     if not (pad is None or isinstance(pad, (bool, str))):
         raise TypeError(f"to_jax: pad must be True, the key of the mask or None, got {pad!r}")
     mask = VALID if pad is True else pad if isinstance(pad, str) else None

@@ -37,6 +37,32 @@ def check_sharding(sharding: Any) -> None:
         )
 
 
+def processes_of_rows(sharding: Any) -> int:
+    """Return how many processes hold rows of their own, for the leaf that has most of them."""
+    jax = framework("to_jax", "jax")
+    counts = [1]
+
+    def count(place: Any) -> None:
+        if isinstance(place, jax.sharding.Sharding) and not place.is_fully_addressable:
+            counts.append(_row_groups(place))
+
+    map_leaves(count, sharding)
+    return max(counts)
+
+
+def _row_groups(sharding: Any) -> int:
+    # Sizes that suit every sharding: the rows that a process holds do not depend on them.
+    axes = max(1, len(getattr(sharding, "spec", ())))
+    rows: dict[int, set[Any]] = {}
+    try:
+        indices = sharding.devices_indices_map((sharding.num_devices,) * axes)
+    except ValueError:  # of more axes than its spec shows
+        return len({device.process_index for device in sharding.device_set})
+    for device, index in indices.items():
+        rows.setdefault(device.process_index, set()).add((index[0].start, index[0].stop))
+    return len({frozenset(mine) for mine in rows.values()})
+
+
 class Placement:
     """Makes jax.Arrays of batches, in another thread as the thread that made it would.
 

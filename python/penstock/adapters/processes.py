@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Any
 
 from penstock.adapters.frameworks import framework
+from penstock.stages.shard import is_divided
 
 
 def torch_processes(group: Any, stage: str = "shard_for_torch") -> tuple[int, int]:
@@ -47,3 +49,32 @@ def jax_processes() -> tuple[int, int]:
     jax = framework("shard_for_jax", "jax")
 
     return jax.process_count(), jax.process_index()
+
+
+def warn_undivided(stage: str, dataset: Any, sharded: bool | None, count: int, how: str) -> None:
+    """Warn where processes that need rows of their own may all read the same ones.
+
+    Parameters
+    ----------
+    stage : str
+        What the user called, for the message.
+    dataset : Dataset
+        The dataset of this process.
+    sharded : bool, optional
+        The argument of that name: None looks for a stage that divides the dataset. True or False is
+        the user's word that the rows differ between processes, or need not.
+    count : int
+        The number of processes that need rows of their own.
+    how : str
+        The call that divides a dataset among them.
+    """
+    if sharded is not None or count < 2 or is_divided(dataset):
+        return
+    warnings.warn(
+        f"{stage}: a batch is spread over {count} processes, but no stage of the pipeline divides "
+        f"the data among them, so that all may read the same rows; put {how} before batch, or "
+        "give sharded=True if each process reads rows of its own anyway (other files, or a "
+        "generator that divides them), and sharded=False if all shall read the same",
+        RuntimeWarning,
+        stacklevel=5,
+    )

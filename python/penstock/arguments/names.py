@@ -16,7 +16,7 @@ _TRUTHS = """
     ignore_errors in_order keepdims little_endian log_warning no_padding optimize_size pad
     pad_to_aspect_ratio pad_to_bucket_boundary persistent_workers pin_memory preserve_aspect_ratio
     progressive ragged replace_global rerandomize_each_iteration reshuffle_each_iteration saturate
-    scientific shortest shuffle sloppy sloppy_ordering stateful stop_on_empty_dataset strict
+    scientific sharded shortest shuffle sloppy sloppy_ordering stateful stop_on_empty_dataset strict
     synchronous try_recover_truncated use_quote_delim use_unbounded_threadpool validate
     validate_indices wait
 """

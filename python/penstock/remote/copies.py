@@ -3,6 +3,10 @@
 A copy has a name that its URL, size and tag decide, so that one of a former content is not found.
 It is filled under another name, by one process that has locked it, and renamed when it is complete:
 of a process that is killed only such an unfinished file stays, which the next one removes.
+
+Next to a copy is a file with a checksum for each block (cpp/storage/checked_copy.h). The engine
+compares what it reads with them; of a copy that has changed since, or has no checksums, it reads
+the remote file instead, and the copy is removed.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock import _core
+from penstock import _core, log
 from penstock.locks import lock, remove_abandoned
 from penstock.remote.attempts import Attempts
 from penstock.remote.obstore_files import Answer
@@ -67,6 +71,15 @@ class Copies:
             return None
         return str(path)
 
+    async def remove_damaged(self, url: str) -> None:
+        """Remove a copy that does not fit its checksums."""
+        name, _ = self._names.pop(url, ("", ""))
+        if name:
+            log.warn(
+                f"cache_dir: the copy of {url} in {self._folder} was damaged; the file is read again"
+            )
+            await asyncio.to_thread(_remove, self._folder / name)
+
     async def keep(self, url: str, answer: Answer, tag: str) -> None:
         """Keep some bytes of a file, and the file once they are all there."""
         tag = tag or answer.tag
@@ -95,10 +108,11 @@ class Copies:
         if (filling and filling.tag == tag) or total < 1 or not tag:
             return
         self._leave(url)
+        name = _name(url, total, tag)
         try:
-            if not self._make_room(total):
+            if (self._folder / name).exists() or not self._make_room(total):
                 return
-            self._filling[url] = _Filling(self._folder, _name(url, total, tag), total, tag)
+            self._filling[url] = _Filling(self._folder, name, total, tag)
         except OSError as error:
             self._warn(url, error)
         if len(self._filling) > _MOST_AT_ONCE:
@@ -136,7 +150,7 @@ class Copies:
         for _, bytes_, path in sorted(found):
             if taken <= self._most or size > self._most:
                 break
-            path.unlink(missing_ok=True)
+            _remove(path)
             taken -= bytes_
         return taken <= self._most
 
@@ -151,6 +165,7 @@ class _Filling:
         self._spans: list[tuple[int, int]] = []  # bytes that are there
         self._path = folder / f"{name}-{os.urandom(8).hex()}{_UNFINISHED}"
         self._mutex = threading.Lock()
+        self._sums = _core.CopySums(total)
         self._file = self._path.open("xb")
         lock(self._file.fileno())
         self._file.truncate(total)
@@ -163,22 +178,42 @@ class _Filling:
                 return False
             self._file.seek(offset)
             self._file.write(view)
+            self._sums.add(offset, view)
             self._spans = _joined([*self._spans, (offset, offset + len(view))])
             if self._spans != [(0, self._total)]:
                 return False
             self._file.flush()
             os.fsync(self._file.fileno())
+            copy = self._path.with_name(self.name)
+            self._keep_sums(_core.sums_of_copy(str(copy)))
             if os.name == "nt":  # where an open file cannot be renamed
                 self._file.close()
-            self._path.replace(self._path.with_name(self.name))
+            self._path.replace(copy)
             self._file.close()
             return True
+
+    def _keep_sums(self, name: str) -> None:
+        # Before the copy has its name: one without checksums is not read.
+        path = self._path.with_suffix(f".sums{_UNFINISHED}")
+        with path.open("xb") as file:
+            lock(file.fileno())
+            file.write(self._sums.text(str(self._path)))
+            file.flush()
+            if os.name != "nt":  # where an open file cannot be renamed
+                path.replace(name)
+        if os.name == "nt":
+            path.replace(name)
 
     def leave(self) -> None:
         """Remove what is not complete."""
         with self._mutex:
             self._file.close()
             self._path.unlink(missing_ok=True)
+
+
+def _remove(copy: Path) -> None:
+    copy.unlink(missing_ok=True)
+    Path(_core.sums_of_copy(str(copy))).unlink(missing_ok=True)
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

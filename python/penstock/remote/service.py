@@ -109,7 +109,10 @@ class Service:
         url = request.url
         attempts = self._stores.of(url)
         copies = self._stores.copies_of(url)
-        copy = await copies.find(url, attempts) if copies and request.first else None
+        if copies and request.damaged:
+            await copies.remove_damaged(url)
+        search = copies and request.first and not request.fresh
+        copy = await copies.find(url, attempts) if copies and search else None
         if copy is not None:
             request.finish_with_copy(*copy)
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 from penstock.arguments.checked import checked_methods
@@ -214,18 +215,37 @@ class Shard(Plan):
 
 def is_filled_up(dataset: Any) -> bool:
     """Return whether elements of a dataset may be padding, which a mask in them shows."""
+    return _has_stage(
+        dataset,
+        lambda stage: (
+            (stage._kind == "shard_evenly" and stage._args["remainder"] == "pad")
+            or stage._args.get("map_func") is real_record
+        ),
+    )
+
+
+def is_divided(dataset: Any) -> bool:
+    """Return whether a stage of a dataset divides its elements among processes."""
+    return _has_stage(
+        dataset,
+        lambda stage: (
+            stage._kind in ("shard", "shard_evenly") and stage._args["num_shards"] > 1
+        ),
+    )
+
+
+def _has_stage(dataset: Any, fits: Callable[[Any], bool]) -> bool:
+    """Return whether `fits` holds for a dataset or one of its inputs."""
     waiting = [dataset]
     seen: set[int] = set()
     while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
+        stage = waiting.pop()
+        if id(stage) in seen:
             continue
-        seen.add(id(node))
-        if node._kind == "shard_evenly" and node._args["remainder"] == "pad":
+        seen.add(id(stage))
+        if fits(stage):
             return True
-        if node._args.get("map_func") is real_record:
-            return True
-        waiting += node._inputs
+        waiting += stage._inputs
     return False
 
 
@@ -249,17 +269,9 @@ def _check_evaluation(dataset: Any, remainder: str | None) -> None:
 
 def _unseeded_shuffle(dataset: Any) -> bool:
     """Return whether a shuffle without a seed is among a dataset and its inputs."""
-    waiting = [dataset]
-    seen: set[int] = set()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if node._kind == "shuffle" and node._args["seed"] is None:
-            return True
-        waiting += node._inputs
-    return False
+    return _has_stage(
+        dataset, lambda stage: stage._kind == "shuffle" and stage._args["seed"] is None
+    )
 
 
 def _check_order(dataset: Any) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from penstock.lint.rule import Said, rule
 from penstock.lint.view import StageView
 
 _SHARDS = ("shard", "shard_evenly")
+# The number of their elements depends on the contents of those that they take.
+_BY_CONTENT = frozenset(
+    ("bucket_by_sequence_length", "filter", "flat_map", "group_by_reducer", "group_by_window")
+    + ("ignore_errors", "interleave", "pack", "rejection_resample", "take_while", "unbatch")
+    + ("unique",)
+)
 
 
 @rule("PS013")
@@ -53,14 +61,53 @@ def shard_after_work(stage: StageView) -> Said:
 
         files.shard(8, rank).map(decode).batch(32)
 
-    **When to ignore it.** The function decides how many elements there are.
+    **When to ignore it.** The function decides how many elements there are. (`shard_evenly` after a
+    `pack` or `filter` is where it belongs, and gives no finding.)
     """
     if stage.kind not in _SHARDS or stage.args.get("num_shards") == 1:
         return
     for before in stage.before:
+        if stage.kind == "shard_evenly" and before.kind in _BY_CONTENT:
+            return  # see uneven_after_even_shards
         if before.batches or (before.kind == "map" and not before.args.get("part_of")):
             yield (
                 f"every process runs {before} for all shards",
                 f"put {stage.kind} before {before}",
+            )
+            return
+
+
+@rule("PS025")
+def uneven_after_even_shards(stage: StageView) -> Said:
+    """A stage after `shard_evenly` makes a number of elements that depends on their contents.
+
+    **Why is this bad?** `shard_evenly` gives every process the same number of elements. A stage
+    after it that packs, filters, splits or groups them makes more in one process than in another.
+    One process then ends its epoch first, and the others wait for it in their next collective
+    operation.
+
+    **Instead of**::
+
+        ds.shard_evenly(8, rank).map(tokenize).pack(2048).batch(8)
+
+    **write**::
+
+        ds.map(tokenize).pack(2048).shard_evenly(8, rank).batch(8)
+
+    or repeat the shard and end it after a number of steps: ``.repeat().take(steps)``.
+
+    **When to ignore it.** The stage makes as many elements in every process, or the training loop
+    stops all processes at the same step.
+    """
+    if stage.kind != "shard_evenly" or stage.args.get("num_shards") == 1:
+        return
+    after = list(stage.after)
+    if not after or not math.isnan(after[-1].count):  # in the end the number is the same
+        return
+    for each in after:
+        if each.kind in _BY_CONTENT:
+            yield (
+                f"{each} after it makes another number of elements in each process",
+                f"put {each} before shard_evenly, or end with repeat().take(steps)",
             )
             return

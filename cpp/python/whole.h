@@ -1,0 +1,69 @@
+// Constructors of bound classes that survive a lack of memory.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <utility>
+
+namespace penstock {
+
+// pybind11 notes each object that it makes in a table. Where there is no memory for the entry it
+// throws: after __init__, outside its own frame for exceptions, which ends the process; and then it
+// frees a value that has another owner. Both are left to these two.
+
+namespace internal {
+
+template <class T>
+std::unique_ptr<T> Owned(std::unique_ptr<T> value) {
+  return value;
+}
+template <class T>
+std::unique_ptr<T> Owned(T value) {
+  return std::make_unique<T>(std::move(value));
+}
+
+template <class T>
+struct NotedObject {
+  using Note = void (*)(pybind11::detail::instance*, const void*);
+  static inline Note note = nullptr;  // pybind11's own; set when the module is made
+
+  static void Make(pybind11::detail::instance* object, const void* holder) {
+    try {
+      note(object, holder);
+    } catch (...) {
+      auto place = object->get_value_and_holder();
+      auto* value = static_cast<T*>(std::exchange(place.value_ptr(), nullptr));
+      if (!holder && object->owned) delete value;
+      throw;
+    }
+  }
+};
+
+}  // namespace internal
+
+// The class, of whose objects none is left half made.
+template <class T, class... Options>
+pybind11::class_<T, Options...>& Noted(pybind11::class_<T, Options...>& bound) {
+  auto* info = pybind11::detail::get_type_info(typeid(T));
+  internal::NotedObject<T>::note =
+      std::exchange(info->init_instance, &internal::NotedObject<T>::Make);
+  return bound;
+}
+
+// As def(py::init(make), ...) of a class that is `Noted`, and has no other holder than pybind11's.
+template <class T, class Made, class... Args, class... Extra>
+pybind11::class_<T>& DefInit(pybind11::class_<T>& bound, Made (*make)(Args...),
+                             const Extra&... extra) {
+  namespace detail = pybind11::detail;
+  return bound.def(
+      "__init__",
+      [make](detail::value_and_holder& place, Args... args) {
+        std::unique_ptr<T> made = internal::Owned(make(std::forward<Args>(args)...));
+        place.value_ptr() = made.get();
+        place.type->init_instance(place.inst, &made);
+      },
+      detail::is_new_style_constructor(), extra...);
+}
+
+}  // namespace penstock

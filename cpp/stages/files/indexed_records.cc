@@ -118,6 +118,8 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   void Read(const std::vector<Wanted*>& ascending, uint8_t* to) const;
   void Finish(std::vector<Reads>& all) const;
   [[noreturn]] void ThrowShorter(const File& file, InputFile& opened, int64_t at) const;
+  static bool EndsWith(const Found& record, const Wanted& wanted, RecordReader& reader,
+                       const uint8_t* bytes);
   std::optional<Error> FindIn(const Wanted& wanted, RecordReader& reader, const uint8_t* bytes,
                               int64_t* span) const;
 
@@ -445,6 +447,19 @@ void IndexedRecordsDataset::ThrowShorter(const File& file, InputFile& opened, in
               std::string_view(file.records->format().stage), *file.records->path(), at);
 }
 
+// Whether no other record follows the one that was found among the bytes that are wanted.
+bool IndexedRecordsDataset::EndsWith(const Found& record, const Wanted& wanted,
+                                     RecordReader& reader, const uint8_t* bytes) {
+  for (size_t at = record.next; at < wanted.size;) {
+    const auto offset = wanted.offset + static_cast<int64_t>(at);
+    const Found rest = reader.Find({bytes + wanted.to + at, wanted.size - at, offset, true});
+    if (rest.kind == Found::kEnd) break;
+    if (rest.kind != Found::kSkip) return false;
+    at += rest.next;
+  }
+  return record.next <= wanted.size;
+}
+
 // Where the record lies in its bytes, or what is wrong with it.
 std::optional<Error> IndexedRecordsDataset::FindIn(const Wanted& wanted, RecordReader& reader,
                                                    const uint8_t* bytes, int64_t* span) const {
@@ -460,7 +475,7 @@ std::optional<Error> IndexedRecordsDataset::FindIn(const Wanted& wanted, RecordR
   std::string problem;
   if (found.kind == Found::kBad || found.kind == Found::kLost) {
     problem = found.problem;
-  } else if (found.kind != Found::kRecord || found.next != wanted.size) {
+  } else if (found.kind != Found::kRecord || !EndsWith(found, wanted, reader, bytes)) {
     problem = Format(
         "the index says that it has bytes {} to {}, where there is another one; run "
         "ps.index again",

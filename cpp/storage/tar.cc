@@ -299,9 +299,10 @@ size_t TarSampleReader::AfterZeros(const ByteWindow& window, size_t at) {
   return at;
 }
 
-// No sample has begun, and the zeros at the end of an archive are at `at`. Another archive may follow:
-// files may have been joined. The last block of zeros stays in the window, so that a saved position
-// shows where the next archive begins. Returns nullopt when it is the only one before a header.
+// No sample has begun, and the zeros at the end of an archive are at `at`. Another archive may
+// follow: files may have been joined. The last block of zeros stays in the window, so that a saved
+// position shows where the next archive begins. Returns nullopt when it is the only one before a
+// header.
 std::optional<Found> TarSampleReader::FindNext(const ByteWindow& window, size_t at) {
   const size_t next = AfterZeros(window, at);
   const uint8_t* rest = window.data + next;
@@ -315,8 +316,9 @@ std::optional<Found> TarSampleReader::FindNext(const ByteWindow& window, size_t 
   }
   if (left >= kTarBlock && Field(rest, kTarMagic).starts_with("ustar")) {
     return Found{.kind = Found::kLost,
-                 .problem = "another archive follows the end of the first one, and its header is "
-                            "damaged, so what follows cannot be found"};
+                 .problem =
+                     "another archive follows the end of the first one, and its header is "
+                     "damaged, so what follows cannot be found"};
   }
   if (std::any_of(rest, rest + left, [](uint8_t byte) { return byte != 0; })) {
     doubt_ = Format(

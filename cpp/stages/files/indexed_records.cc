@@ -3,10 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <list>
-#include <mutex>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,50 +12,10 @@
 #include "runtime/memory.h"
 #include "stages/files/file_dataset.h"
 #include "stages/files/index_file.h"
+#include "storage/open_files.h"
 
 namespace penstock {
 namespace {
-
-// Files that are open: those read last, enough to open those of most datasets once.
-class OpenFiles {
- public:
-  using FilePtr = std::shared_ptr<InputFile>;
-
-  template <typename Open>
-  FilePtr Get(size_t number, Open open) {
-    {
-      std::lock_guard lock(mutex_);
-      auto found = open_.find(number);
-      if (found != open_.end()) {
-        used_.splice(used_.begin(), used_, found->second.used);
-        return found->second.file;
-      }
-    }
-    FilePtr file = open();
-    FilePtr dropped;  // closed after the lock
-    std::lock_guard lock(mutex_);
-    if (!open_.contains(number)) {
-      used_.push_front(number);
-      open_[number] = {file, used_.begin()};
-    }
-    if (open_.size() > most_) {
-      dropped = std::move(open_[used_.back()].file);
-      open_.erase(used_.back());
-      used_.pop_back();
-    }
-    return file;
-  }
-
- private:
-  const size_t most_ = MostKeptOpen();
-  struct Entry {
-    FilePtr file;
-    std::list<size_t>::iterator used;
-  };
-  std::mutex mutex_;  // a leaf lock
-  std::unordered_map<size_t, Entry> open_;
-  std::list<size_t> used_;  // the last one first
-};
 
 class IndexedRecordsDataset final : public Dataset, public Indexed {
  public:
@@ -264,20 +221,7 @@ Block IndexedRecordsDataset::Gather(const int64_t* rows, int64_t count) const {
   // Short reads of regular files, perhaps by several threads: none of them ends for a signal.
   LeaveForeignLock();
   ScopedBlockingHook none(nullptr);
-  for (;; count = (count + 1) / 2) {
-    try {
-      return ReadRows(rows, count);
-    } catch (const Error& error) {
-      // What is wrong with one of them is looked for among fewer.
-      if (error.transient()) throw;
-      if (count > 1) continue;
-      Error failed = error;
-      Origin origin = failed.origin();
-      origin.key = static_cast<uint64_t>(rows[0]);
-      origin.index = rows[0];
-      return Block::Of(failed.At(std::move(origin)));
-    }
-  }
+  return RowsOrError(rows[0], count, [&](int64_t most) { return ReadRows(rows, most); });
 }
 
 // Many are sorted by their digits: a comparison of random numbers is a branch that nothing

@@ -74,7 +74,8 @@ class TarDataset(Source):
     -----
     RuntimeWarning
         While iterating, at the end of an archive that lacks the zeros there: it may have been cut
-        off between two samples. Programs that never close their writer leave them out, too.
+        off between two samples. Programs that never close their writer leave them out, too. Also
+        where other bytes than those of another archive follow the zeros; they are not read.
 
     Raises
     ------
@@ -106,7 +107,9 @@ class TarDataset(Source):
     npz                                  dict of arrays
     ===================================  ==========================================================
 
-    ustar, pax and GNU archives are read. Passed over are folders, links, hidden files, files
+    ustar, pax and GNU archives are read, and all archives of a file in which several were joined
+    (``cat a.tar b.tar``, with or without compression): a sample ends with its archive. The checksum
+    of a compressed archive is verified after its last sample. Passed over are folders, links, hidden files, files
     without a dot, and those whose path begins with a name such as ``__meta__``. Images are decoded
     in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions; of others it
     holds elements: that these are `bytes` rather than pixels, leave `decode` off and use `map`

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -191,6 +192,19 @@ def npy(array):
 def npz(**arrays):
     made = io.BytesIO()
     np.savez(made, **arrays)
+    return made.getvalue()
+
+
+def overlapping(**arrays):
+    """Return a npz file whose directory has each array at the place of the first one."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        for name in arrays:
+            file.writestr(f"{name}.npy", npy(arrays[name]) if made.tell() == 0 else b"")
+            info = file.infolist()[-1]
+            first = file.infolist()[0]
+            info.header_offset, info.compress_size = first.header_offset, first.compress_size
+            info.file_size, info.CRC = first.file_size, first.CRC
     return made.getvalue()
 
 
@@ -506,6 +520,8 @@ def test_a_sample_longer_than_allowed_is_an_error(tmp_path):
         ("json", b"{}", b"{"),
         ("npy", npy(IMAGE), npy(IMAGE)[:-1]),
         ("npz", None, b"pickled"),
+        ("npz", npz(x=IMAGE), npz(x=IMAGE).replace(IMAGE.tobytes(), bytes(IMAGE.nbytes))),
+        ("npz", npz(x=IMAGE), overlapping(x=IMAGE, y=IMAGE, z=IMAGE)),
         ("cls", b" 7\n", b"seven"),
         ("cls", b"-1", b"9" * 19),
         ("txt", b"word", b"\xff"),

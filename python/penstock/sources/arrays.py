@@ -44,8 +44,8 @@ class NumpyDataset(Source):
     OSError
         If a file cannot be read.
     DataError
-        If a file is damaged or not of NumPy's format; while iterating, at the position of a row that
-        cannot be read.
+        If a file is damaged or not of NumPy's format; while iterating, at the position of a row
+        that cannot be read.
     ValueError
         If an array has no rows of numbers one after the other: a single number, one in Fortran
         order, of Python objects, strings, fields, or the other byte order; if rows differ between
@@ -58,9 +58,9 @@ class NumpyDataset(Source):
     rows. A file that is written to, or becomes shorter, while the dataset lives raises `DataError`
     for each row that is read after that.
 
-    An array of a ``.npz`` file is checked against its checksum before its first row is returned, for
-    which all of it is read once. A compressed one (``np.savez_compressed``) is decompressed then, and
-    stays in memory while the dataset lives; one that needs more memory than is available raises
+    Before the first row of an array in a ``.npz`` file is returned, all of the array is read once to
+    verify its checksum. A compressed one (``np.savez_compressed``) is decompressed then, and stays in
+    memory while the dataset lives; if it needs more memory than is available, it raises
     `MemoryError`. Of two arrays of one name the last one is read, as by `numpy.load`.
 
     The formats are those of `numpy.lib.format`, versions 1 to 3.

@@ -109,8 +109,9 @@ class TarDataset(Source):
 
     ustar, pax and GNU archives are read, and all archives of a file in which several were joined
     (``cat a.tar b.tar``, with or without compression): a sample ends with its archive. The checksum
-    of a compressed archive is verified after its last sample. Passed over are folders, links, hidden files, files
-    without a dot, and those whose path begins with a name such as ``__meta__``. Images are decoded
+    of a compressed archive is verified after its last sample. Folders, links, hidden files, files
+    without a dot, and those whose path begins with a name such as ``__meta__`` are skipped. Images
+    are decoded
     in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions; of others it
     holds elements: that these are `bytes` rather than pixels, leave `decode` off and use `map`
     after it. A saved state holds the byte where the next sample begins.
@@ -207,6 +208,10 @@ def _array(contents: bytes) -> Any:
 def _arrays(contents: bytes) -> dict[str, Any]:
     if not zipfile.is_zipfile(io.BytesIO(contents)):
         raise ValueError("this is no npz file, or it is cut off")
+    with zipfile.ZipFile(io.BytesIO(contents)) as file:
+        # They decompress to many times what the file has.
+        if sum(info.compress_size for info in file.infolist()) > len(contents):
+            raise ValueError("its arrays overlap")
     with np.load(io.BytesIO(contents), allow_pickle=False) as arrays:
         return dict(arrays)
 

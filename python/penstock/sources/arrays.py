@@ -58,9 +58,9 @@ class NumpyDataset(Source):
     rows. A file that is written to, or becomes shorter, while the dataset lives raises `DataError`
     for each row that is read after that.
 
-    Before the first row of an array in a ``.npz`` file is returned, all of the array is read once to
-    verify its checksum. A compressed one (``np.savez_compressed``) is decompressed then, and stays in
-    memory while the dataset lives; if it needs more memory than is available, it raises
+    Before the first row of an array in a ``.npz`` file is returned, all of the array is read once
+    to verify its checksum. A compressed one (``np.savez_compressed``) is decompressed then, and
+    stays in memory while the dataset lives; if it needs more memory than is available, it raises
     `MemoryError`. Of two arrays of one name the last one is read, as by `numpy.load`.
 
     The formats are those of `numpy.lib.format`, versions 1 to 3.

@@ -111,10 +111,9 @@ class TarDataset(Source):
     (``cat a.tar b.tar``, with or without compression): a sample ends with its archive. The checksum
     of a compressed archive is verified after its last sample. Folders, links, hidden files, files
     without a dot, and those whose path begins with a name such as ``__meta__`` are skipped. Images
-    are decoded
-    in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions; of others it
-    holds elements: that these are `bytes` rather than pixels, leave `decode` off and use `map`
-    after it. A saved state holds the byte where the next sample begins.
+    are decoded in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions;
+    of others it holds elements: that these are `bytes` rather than pixels, leave `decode` off and
+    use `map` after it. A saved state holds the byte where the next sample begins.
 
     Examples
     --------

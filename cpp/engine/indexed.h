@@ -1,6 +1,8 @@
 // Rows of a source by their positions: what lets shuffle buffer indices and batch gather rows.
 #pragma once
 
+#include <utility>
+
 #include "engine/iterator.h"
 
 namespace penstock {
@@ -19,6 +21,25 @@ class Indexed {
   // Bytes of a row, roughly.
   virtual int64_t row_bytes() const { return 0; }
 };
+
+// The block that `read` makes of up to `count` rows, of which `first_row` is the number of the
+// first. An error is that of a single row: it is searched for among fewer and fewer rows.
+template <typename Read>
+Block RowsOrError(int64_t first_row, int64_t count, const Read& read) {
+  for (;; count = (count + 1) / 2) {
+    try {
+      return read(count);
+    } catch (const Error& error) {
+      if (error.transient()) throw;
+      if (count > 1) continue;
+      Error failed = error;
+      Origin origin = failed.origin();
+      origin.key = static_cast<uint64_t>(first_row);
+      origin.index = first_row;
+      return Block::Of(failed.At(std::move(origin)));
+    }
+  }
+}
 
 // All rows in order. `owner` keeps `rows` alive.
 IteratorPtr MakeRowIterator(std::shared_ptr<const Dataset> owner, const Indexed& rows);

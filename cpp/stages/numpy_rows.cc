@@ -1,52 +1,100 @@
-// numpy_rows: the rows of arrays in NumPy's files, which are mapped into memory, with random
-// access.
+// numpy_rows: the rows of arrays in NumPy's files, which are read as they are asked for, with
+// random access.
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "data/gather_rows.h"
 #include "engine/registry.h"
 #include "runtime/blocking.h"
-#include "storage/mapped_file.h"
+#include "runtime/memory.h"
 #include "storage/npy.h"
+#include "storage/open_files.h"
+#include "storage/remote.h"
 
 namespace penstock {
 namespace {
 
-// The arrays of one file, in the order of the leaves; all have as many rows.
-struct NumpyFile {
-  std::vector<NpyArray> arrays;
-  int64_t first = 0;  // row of the dataset
-  int64_t rows = 0;
+using FilePtr = OpenFiles::FilePtr;
+
+// A member of a .npz file. Its checksum is that of all of its bytes, so all of them are read before
+// the first of its rows is returned; what is compressed stays in memory then. Thread-safe.
+class MemberContents {
+ public:
+  explicit MemberContents(NpzMember member) : member_(std::move(member)) {}
+
+  // Whether the items lie in the .npz file itself. `open` opens that for the calling thread alone;
+  // called without a foreign lock.
+  template <typename Open>
+  bool Prepare(const std::string& owner, const Open& open) {
+    std::lock_guard lock(mutex_);
+    if (ready_) return !inflated_;
+    const auto file = open();
+    if (member_.deflated) {
+      inflated_ =
+          MemoryFile(InflateNpzMember(*file, member_, owner), static_cast<size_t>(member_.size));
+    } else {
+      CheckNpzMember(*file, member_, owner);
+    }
+    ready_ = true;
+    return !inflated_;
+  }
+  // After Prepare has returned false.
+  const FilePtr& inflated() const { return inflated_; }
+
+ private:
+  const NpzMember member_;
+  std::mutex mutex_;  // over what follows, until it is ready
+  bool ready_ = false;
+  FilePtr inflated_;  // null: the member is not compressed
 };
 
-// `name` is that of an array in a .npz file.
-NpyArray OpenArray(const BufferRef& bytes, const std::string& path, std::string_view name) {
-  const std::string owner = "NumpyDataset: " + path;
-  for (const NpzMember& member : ReadNpzDirectory(bytes, owner)) {
-    if (member.name == name) return ReadNpzMember(bytes, member, owner);
-  }
-  throw Error(ErrorKind::kInvalidArgument, "{}: an array '{}' was expected, and the file has none",
-              owner, name);
-}
+struct NumpyArray {
+  NpyArray of;
+  std::unique_ptr<MemberContents> member = nullptr;  // null: of a .npy file
+};
 
-bool IsZip(const BufferRef& bytes) {
-  return bytes->size() >= 4 && std::memcmp(bytes->data(), "PK", 2) == 0;
+// The arrays of one file, in the order of the leaves; all have as many rows.
+struct NumpyFile {
+  std::shared_ptr<const std::string> path;
+  std::vector<NumpyArray> arrays;
+  int64_t first = 0;  // row of the dataset
+  int64_t rows = 0;
+  FilePtr memory = nullptr;  // all of a remote file; null: a file of this machine
+  // Of the file when the dataset was made.
+  int64_t size = 0;
+  std::string version = "";
+
+  std::string owner() const { return "NumpyDataset: " + *path; }
+};
+
+bool IsZip(InputFile& file) {
+  char first[2];
+  return file.size() >= 4 && ReadFully(file, 0, first, sizeof(first)) &&
+         std::memcmp(first, "PK", sizeof(first)) == 0;
 }
 
 class NumpyRows final : public Dataset, public Indexed {
  public:
   // `names`: for each leaf that of its array, or "" for the only array of a .npy file.
   NumpyRows(const Tensor& paths, const Element& names) : structure_(names.structure) {
+    int64_t bytes = 0;
     for (int64_t i = 0; i < paths.elements(); ++i) {
-      const std::string path(paths.string(i));
+      const auto path = std::make_shared<const std::string>(paths.string(i));
       try {
-        Add(path, names.leaves);
+        bytes += Add(path, names.leaves);
       } catch (Error& error) {
         Origin origin;
-        origin.file = std::make_shared<const std::string>(path);
+        origin.file = path;
         throw error.At(std::move(origin));
       }
     }
+    // More than that would not stay in the system's memory.
+    fits_ = bytes <= AvailableMemory() / 4;
   }
 
   int64_t cardinality() const override { return rows_; }
@@ -55,43 +103,12 @@ class NumpyRows final : public Dataset, public Indexed {
   int64_t size() const override { return rows_; }
 
   Block Rows(int64_t first, int64_t count) const override {
-    Block block = Begun(count);
-    block.origins = RowOrigins::From(first);
-    const NumpyFile& file = FileOf(first);
-    const bool one = first - file.first + count <= file.rows;
-    for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
-      const NpyArray* array = one ? &file.arrays[leaf] : nullptr;
-      if (array && IsAligned(*array)) {
-        block.columns.push_back(Tensor::View(leaves_[leaf].dtype,
-                                             leaves_[leaf].shape.Prepend(count), array->bytes,
-                                             array->begin + Bytes(leaf) * RowIn(file, first)));
-        continue;
-      }
-      block.columns.push_back(Copied(leaf, first, count));
-    }
-    return block;
+    LeaveForeignLock();
+    return RowsOrError(first, count, [&](int64_t most) { return ReadInOrder(first, most); });
   }
-
   Block Gather(const int64_t* indices, int64_t count) const override {
-    LeaveForeignLock();  // what is not in memory yet is read
-    Block block = Begun(count);
-    block.origins.keys.assign(indices, indices + count);
-    for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
-      Tensor column = Tensor::Make(leaves_[leaf].dtype, leaves_[leaf].shape.Prepend(count));
-      uint8_t* to = column.mutable_data();
-      const size_t bytes = Bytes(leaf);
-      if (files_.size() == 1) {
-        GatherRows(to, Begin(files_[0], leaf), bytes, indices, count);
-      } else {
-        for (int64_t i = 0; i < count; ++i) {
-          const NumpyFile& file = FileOf(indices[i]);
-          std::memcpy(to + static_cast<size_t>(i) * bytes,
-                      Begin(file, leaf) + bytes * RowIn(file, indices[i]), bytes);
-        }
-      }
-      block.columns.push_back(std::move(column));
-    }
-    return block;
+    LeaveForeignLock();
+    return RowsOrError(count > 0 ? indices[0] : 0, count, [&](int64_t most) { return ReadAny(indices, most); });
   }
 
  protected:
@@ -100,37 +117,63 @@ class NumpyRows final : public Dataset, public Indexed {
   }
 
  private:
-  void Add(const std::string& path, const std::vector<Tensor>& names) {
-    const BufferRef bytes = MapFile(path);
-    const bool zip = IsZip(bytes);
-    NumpyFile file;
-    file.first = rows_;
-    for (const Tensor& name : names) {
-      const std::string_view wanted = name.string();
-      if (zip && wanted.empty()) {
-        throw Error(
-            ErrorKind::kInvalidArgument,
-            "NumpyDataset: {}: a .npy file was expected, got a .npz file; give its arrays by "
-            "their names",
-            path);
+  // Returns the bytes of a file of this machine.
+  int64_t Add(const std::shared_ptr<const std::string>& path, const std::vector<Tensor>& names) {
+    NumpyFile file{path};
+    const std::string owner = file.owner();
+    FilePtr opened;
+    if (IsRemote(*path)) {
+      size_t size = 0;
+      BufferRef bytes = ReadWholeFile(*path, &size);
+      opened = file.memory = MemoryFile(std::move(bytes), size);
+    } else {
+      opened = OpenFile(*path, {.throughout = false});
+      if (opened->size() < 0) {
+        throw Error::FromErrno(EINVAL, *path, "cannot read (a regular file was expected)");
       }
-      if (!zip && !wanted.empty()) {
-        throw Error(ErrorKind::kData,
-                    "NumpyDataset: {}: a .npz file with an array '{}' was expected, got one that "
-                    "does not begin so",
-                    path, wanted);
-      }
-      file.arrays.push_back(zip ? OpenArray(bytes, path, wanted)
-                                : ReadNpy(bytes, 0, bytes->size(), "NumpyDataset: " + path));
     }
-    file.rows = file.arrays.at(0).shape[0];
-    for (size_t leaf = 0; leaf < file.arrays.size(); ++leaf) Check(path, file, leaf);
+    file.size = opened->size();
+    file.version = opened->version();
+    file.first = rows_;
+    const bool zip = IsZip(*opened);
+    const auto members = zip ? ReadNpzDirectory(*opened, owner) : std::vector<NpzMember>();
+    for (const Tensor& name : names) {
+      file.arrays.push_back(Array(*opened, zip, members, name.string(), *path));
+    }
+    file.rows = file.arrays.at(0).of.shape[0];
+    for (size_t leaf = 0; leaf < file.arrays.size(); ++leaf) Check(*path, file, leaf);
     rows_ += file.rows;
+    const int64_t bytes = file.memory ? 0 : file.size;
     if (file.rows > 0 || files_.empty()) files_.push_back(std::move(file));
+    return bytes;
+  }
+
+  static NumpyArray Array(InputFile& file, bool zip, const std::vector<NpzMember>& members,
+                          std::string_view name, const std::string& path) {
+    if (zip && name.empty()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "NumpyDataset: {}: a .npy file was expected, got a .npz file; give its arrays by "
+                  "their names",
+                  path);
+    }
+    if (!zip && !name.empty()) {
+      throw Error(ErrorKind::kData,
+                  "NumpyDataset: {}: a .npz file with an array '{}' was expected, got one that "
+                  "does not begin so",
+                  path, name);
+    }
+    const std::string owner = "NumpyDataset: " + path;
+    if (!zip) return {ReadNpyHeader(file, owner)};
+    const NpzMember* member = FindNpzMember(members, name);
+    if (!member) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{}: an array '{}' was expected, and the file has none", owner, name);
+    }
+    return {ReadNpzHeader(file, *member, owner), std::make_unique<MemberContents>(*member)};
   }
 
   void Check(const std::string& path, const NumpyFile& file, size_t leaf) {
-    const NpyArray& array = file.arrays[leaf];
+    const NpyArray& array = file.arrays[leaf].of;
     if (array.shape[0] != file.rows) {
       throw Error(ErrorKind::kInvalidArgument,
                   "NumpyDataset: {}: arrays of as many rows were expected, got {} and, in "
@@ -166,36 +209,174 @@ class NumpyRows final : public Dataset, public Indexed {
   size_t Bytes(size_t leaf) const {
     return static_cast<size_t>(leaves_[leaf].shape.elements()) * leaves_[leaf].dtype.itemsize;
   }
-  static const uint8_t* Begin(const NumpyFile& file, size_t leaf) {
-    return file.arrays[leaf].bytes->data() + file.arrays[leaf].begin;
-  }
-  // Whether numbers lie where the CPU wants them: np.savez puts them anywhere.
-  static bool IsAligned(const NpyArray& array) {
-    constexpr size_t kAlign = 16;
-    return array.begin % std::min<size_t>(array.dtype.itemsize, kAlign) == 0;
+  // Where a row of a leaf begins in the file that has it.
+  int64_t OffsetOf(const NumpyFile& file, size_t leaf, int64_t row) const {
+    return static_cast<int64_t>(file.arrays[leaf].of.begin + Bytes(leaf) * RowIn(file, row));
   }
 
-  Tensor Copied(size_t leaf, int64_t first, int64_t count) const {
-    LeaveForeignLock();
-    Tensor column = Tensor::Make(leaves_[leaf].dtype, leaves_[leaf].shape.Prepend(count));
-    uint8_t* to = column.mutable_data();
+  // --- opening ---
+
+  FilePtr Open(const NumpyFile& file) const {
+    if (file.memory) return file.memory;
+    return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
+      FilePtr opened = OpenFile(*file.path, {.throughout = false});
+      RequireSame(file, *opened);
+      if (fits_) opened->Map();
+      return opened;
+    });
+  }
+  // The file that has the items of an array.
+  FilePtr FileWith(const NumpyFile& file, size_t leaf) const {
+    MemberContents* member = file.arrays[leaf].member.get();
+    if (!member) return Open(file);
+    const bool stored = member->Prepare(file.owner(), [&]() -> FilePtr {
+      if (file.memory) return file.memory;
+      FilePtr opened = OpenFile(*file.path);
+      RequireSame(file, *opened);
+      return opened;
+    });
+    return stored ? Open(file) : member->inflated();
+  }
+
+  void RequireSame(const NumpyFile& file, InputFile& opened) const {
+    if (file.memory || (opened.size() == file.size && opened.version() == file.version)) return;
+    throw Error(ErrorKind::kData,
+                "{} has been written to since this dataset was made (it had {} bytes, now it has "
+                "{}); make the dataset again",
+                file.owner(), file.size, opened.size());
+  }
+
+  // After a read: throws unless it was `whole`, and the file is still the same.
+  void RequireRead(bool whole, const NumpyFile& file, size_t leaf, InputFile& opened) const {
+    if (!file.arrays[leaf].member || !file.arrays[leaf].member->inflated()) {
+      RequireSame(file, opened);
+    }
+    if (whole) return;
+    throw Error(ErrorKind::kData, "{} ends before its last row", file.owner());
+  }
+
+  template <typename Read>
+  auto Located(const NumpyFile& file, const Read& read) const {
+    try {
+      return read();
+    } catch (Error& error) {
+      if (error.transient()) throw;
+      Origin origin;
+      origin.file = file.path;
+      throw error.At(std::move(origin));
+    }
+  }
+
+  // --- reading ---
+
+  Block ReadInOrder(int64_t first, int64_t count) const {
+    constexpr size_t kMostBytes = size_t{256} << 20;  // of several rows
+    size_t row = 1;
+    for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) row += Bytes(leaf);
+    count = std::clamp<int64_t>(static_cast<int64_t>(kMostBytes / row), 1, count);
+    Block block = Begun(count);
+    block.origins = RowOrigins::From(first);
+    for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+      block.columns.push_back(InOrder(leaf, first, count));
+    }
+    return block;
+  }
+
+  Tensor InOrder(size_t leaf, int64_t first, int64_t count) const {
+    const Shape shape = leaves_[leaf].shape.Prepend(count);
     const size_t bytes = Bytes(leaf);
+    Tensor column;
+    uint8_t* to = nullptr;
     while (count > 0) {
       const NumpyFile& file = FileOf(first);
       const int64_t rows = std::min(count, file.rows - (first - file.first));
       const size_t size = static_cast<size_t>(rows) * bytes;
-      std::memcpy(to, Begin(file, leaf) + bytes * RowIn(file, first), size);
+      const bool done = Located(file, [&] {
+        const FilePtr opened = FileWith(file, leaf);
+        const int64_t offset = OffsetOf(file, leaf, first);
+        const ScopedBlockingHook none(nullptr);  // threads share the file
+        if (!to && rows == count) {
+          const LentBytes lent = opened->Lend(offset, size);
+          if (lent.size == size && IsAligned(lent, leaf)) {
+            column = Tensor::View(leaves_[leaf].dtype, shape, lent.memory, lent.position);
+            return true;
+          }
+        }
+        if (!to) {
+          column = Tensor::Make(leaves_[leaf].dtype, shape);
+          to = column.mutable_data();
+        }
+        RequireRead(ReadFully(*opened, offset, to, size), file, leaf, *opened);
+        return false;
+      });
+      if (done) break;
       to += size;
       first += rows;
       count -= rows;
     }
     return column;
   }
+  // Whether numbers lie where the CPU wants them: np.savez puts them anywhere.
+  bool IsAligned(const LentBytes& bytes, size_t leaf) const {
+    constexpr size_t kAlign = 16;
+    const auto item = static_cast<size_t>(leaves_[leaf].dtype.itemsize);
+    return bytes.size > 0 && bytes.position % std::min(item, kAlign) == 0;
+  }
+
+  Block ReadAny(const int64_t* indices, int64_t count) const {
+    Block block = Begun(count);
+    block.origins.keys.assign(indices, indices + count);
+    for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+      Tensor column = Tensor::Make(leaves_[leaf].dtype, leaves_[leaf].shape.Prepend(count));
+      Collect(leaf, indices, count, column.mutable_data());
+      block.columns.push_back(std::move(column));
+    }
+    return block;
+  }
+
+  // All rows of one file are asked for before any is waited for.
+  void Collect(size_t leaf, const int64_t* indices, int64_t count, uint8_t* to) const {
+    const size_t bytes = Bytes(leaf);
+    std::vector<int64_t> order;  // by their files; empty: there is only one
+    if (files_.size() > 1) {
+      for (int64_t i = 0; i < count; ++i) order.push_back(i);
+      std::ranges::sort(order, {}, [&](int64_t i) { return indices[i]; });
+    }
+    std::vector<ByteRange> ranges;
+    ranges.reserve(static_cast<size_t>(count));
+    for (int64_t done = 0; done < count;) {
+      const NumpyFile& file = FileOf(indices[order.empty() ? 0 : order[static_cast<size_t>(done)]]);
+      ranges.clear();
+      for (; done < count; ++done) {
+        const int64_t i = order.empty() ? done : order[static_cast<size_t>(done)];
+        if (indices[i] >= file.first + file.rows) break;
+        ranges.push_back(
+            {OffsetOf(file, leaf, indices[i]), to + static_cast<size_t>(i) * bytes, bytes});
+      }
+      Located(file, [&] { ReadRanges(file, leaf, ranges); });
+    }
+  }
+
+  void ReadRanges(const NumpyFile& file, size_t leaf, std::vector<ByteRange>& ranges) const {
+    const FilePtr opened = FileWith(file, leaf);
+    const ScopedBlockingHook none(nullptr);  // threads share the file
+    opened->ReadReady(ranges);
+    bool whole = true;
+    for (const ByteRange& range : ranges) {
+      const size_t left = range.size - range.ready;
+      if (left == 0) continue;
+      const int64_t offset = range.offset + static_cast<int64_t>(range.ready);
+      whole = whole && ReadFully(*opened, offset, range.to + range.ready, left);
+    }
+    RequireRead(whole, file, leaf, *opened);
+  }
 
   const StructureRef structure_;
   std::vector<LeafSpec> leaves_;  // of a row
   std::vector<NumpyFile> files_;  // with rows; at least one
   int64_t rows_ = 0;
+  bool fits_ = false;       // the files fit into memory
+  mutable OpenFiles open_;  // a cache, which guards itself
 };
 
 const RegisterDataset numpy_rows_stage(

@@ -31,15 +31,19 @@
 namespace penstock {
 namespace {
 
-constexpr uint32_t kPolynomial = 0x82F63B78;  // reflected: the highest bit is the constant term
+// Reflected: the highest bit is the constant term.
+constexpr uint32_t kPolynomial = 0x82F63B78;
+constexpr uint32_t kZipPolynomial = 0xEDB88320;
 
 using Table = std::array<uint32_t, 256>;
 
-constexpr std::array<Table, 8> MakeTables() {
-  std::array<Table, 8> tables{};
+using Tables = std::array<Table, 8>;
+
+constexpr Tables MakeTables(uint32_t polynomial) {
+  Tables tables{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? kPolynomial : 0);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? polynomial : 0);
     tables[0][i] = crc;
   }
   for (int t = 1; t < 8; ++t) {
@@ -50,17 +54,18 @@ constexpr std::array<Table, 8> MakeTables() {
   return tables;
 }
 
-constexpr auto kTables = MakeTables();
+constexpr Tables kTables = MakeTables(kPolynomial);
+constexpr Tables kZipTables = MakeTables(kZipPolynomial);
 
 // `crc` is the register: the checksum inverted.
-uint32_t ExtendByTable(uint32_t crc, const uint8_t* p, size_t size) {
+uint32_t ExtendByTable(const Tables& tables, uint32_t crc, const uint8_t* p, size_t size) {
   for (; size >= 8; size -= 8, p += 8) {
     crc ^= p[0] | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24;
-    crc = kTables[7][crc & 0xFF] ^ kTables[6][(crc >> 8) & 0xFF] ^ kTables[5][(crc >> 16) & 0xFF] ^
-          kTables[4][crc >> 24] ^ kTables[3][p[4]] ^ kTables[2][p[5]] ^ kTables[1][p[6]] ^
-          kTables[0][p[7]];
+    crc = tables[7][crc & 0xFF] ^ tables[6][(crc >> 8) & 0xFF] ^ tables[5][(crc >> 16) & 0xFF] ^
+          tables[4][crc >> 24] ^ tables[3][p[4]] ^ tables[2][p[5]] ^ tables[1][p[6]] ^
+          tables[0][p[7]];
   }
-  for (; size > 0; --size, ++p) crc = (crc >> 8) ^ kTables[0][(crc ^ *p) & 0xFF];
+  for (; size > 0; --size, ++p) crc = (crc >> 8) ^ tables[0][(crc ^ *p) & 0xFF];
   return crc;
 }
 
@@ -241,7 +246,11 @@ PENSTOCK_CRC_FOLD uint32_t ExtendByFolding(uint32_t start, const uint8_t* p, siz
 }  // namespace
 
 uint32_t Crc32cByTable(const void* data, size_t size, uint32_t crc) {
-  return ~ExtendByTable(~crc, static_cast<const uint8_t*>(data), size);
+  return ~ExtendByTable(kTables, ~crc, static_cast<const uint8_t*>(data), size);
+}
+
+uint32_t Crc32(const void* data, size_t size, uint32_t crc) {
+  return ~ExtendByTable(kZipTables, ~crc, static_cast<const uint8_t*>(data), size);
 }
 
 uint32_t Crc32c(const void* data, size_t size, uint32_t crc) {

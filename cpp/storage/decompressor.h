@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "storage/compression.h"
 
@@ -34,9 +33,8 @@ class Decompressor {
 // Not for kNone, and only for what CompressionOf has given.
 std::unique_ptr<Decompressor> NewDecompressor(Compression format);
 
-// Makes `size` bytes of raw deflate data with this CRC-32, as zip files hold it; false when it is
-// damaged. A ValueError when zlib was not built in.
-bool Inflate(std::string_view packed, uint8_t* to, size_t size, uint32_t crc);
+// Of raw deflate data, as zip files hold it. A ValueError when zlib was not built in.
+std::unique_ptr<Decompressor> NewInflater();
 
 // Each in the file of its library.
 std::unique_ptr<Decompressor> NewZlibDecompressor(Compression format);

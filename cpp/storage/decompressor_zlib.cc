@@ -68,21 +68,9 @@ std::unique_ptr<Decompressor> NewZlibDecompressor(Compression format) {
   return std::make_unique<ZlibDecompressor>(WindowBits(format));
 }
 
-bool Inflate(std::string_view packed, uint8_t* to, size_t size, uint32_t crc) {
+std::unique_ptr<Decompressor> NewInflater() {
   constexpr int kRaw = -15;
-  ZlibDecompressor stream(kRaw);
-  uLong sum = crc32(0, nullptr, 0);
-  for (;;) {
-    const auto progress =
-        stream.Run(reinterpret_cast<const uint8_t*>(packed.data()), packed.size(), to, size);
-    if (!progress.problem.empty()) return false;
-    sum = crc32(sum, to, static_cast<uInt>(progress.written));
-    packed.remove_prefix(progress.read);
-    to += progress.written;
-    size -= progress.written;
-    if (progress.ended) return size == 0 && sum == crc;
-    if (progress.read == 0 && progress.written == 0) return false;
-  }
+  return std::make_unique<ZlibDecompressor>(kRaw);
 }
 
 #else
@@ -93,9 +81,9 @@ std::unique_ptr<Decompressor> NewZlibDecompressor(Compression) {
   throw Error(ErrorKind::kRuntime, "zlib is not built in");  // CompressionOf has refused it
 }
 
-bool Inflate(std::string_view, uint8_t*, size_t, uint32_t) {
+std::unique_ptr<Decompressor> NewInflater() {
   CompressionOf("ZLIB", "NumpyDataset");  // says what is missing
-  return false;
+  return nullptr;
 }
 
 #endif

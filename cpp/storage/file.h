@@ -42,8 +42,9 @@ class InputFile {
     (void)offset, (void)size;
     return {};
   }
-  // Of ranges in ascending order, what can be had without waiting; what is missing is asked for
-  // meanwhile, for the Reads that follow. So the waits for many ranges of many files are one.
+  // Of ranges, at best in ascending order, what can be had without waiting; what is missing is
+  // asked for meanwhile, for the Reads that follow. So the waits for many ranges of many files are
+  // one.
   virtual void ReadReady(std::span<ByteRange> ranges) { (void)ranges; }
   // Lets ReadReady copy from the memory that the system has of the file, which then counts as used
   // by this process. Before the first ReadReady.
@@ -89,6 +90,12 @@ std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading&
 // read here and there.
 std::unique_ptr<InputFile> OpenPlainFile(const std::string& path);
 std::unique_ptr<InputFile> OpenPlainLocalFile(const std::string& path);
+
+// Reads exactly `size` bytes; false at an earlier end of the file.
+bool ReadFully(InputFile& file, int64_t offset, void* data, size_t size);
+
+// Memory as a file, which lends it.
+std::unique_ptr<InputFile> MemoryFile(BufferRef memory, size_t size);
 
 // The whole file, `size` bytes at the beginning of the buffer; throws as OpenFile does.
 BufferRef ReadWholeFile(const std::string& path, size_t* size);

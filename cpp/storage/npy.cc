@@ -10,7 +10,10 @@
 #include <cstring>
 #include <optional>
 
+#include "data/checked_sizes.h"
 #include "data/error.h"
+#include "runtime/memory.h"
+#include "storage/crc32c.h"
 #include "storage/decompressor.h"
 
 namespace penstock {
@@ -34,6 +37,8 @@ uint64_t Little(std::string_view bytes) {
   for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[i]);
   return value;
 }
+
+constexpr uint64_t kMostItems = uint64_t{1} << 62;  // along an axis
 
 // What a header says, before it is judged.
 struct NpyWords {
@@ -109,16 +114,16 @@ class NpyLiteral {
     std::vector<int64_t> sizes;
     while (!Take(')')) {
       Pass();
-      int64_t size = 0;
+      std::optional<uint64_t> size = 0;
       size_t digits = 0;
       for (; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; ++digits) {
-        if (digits > 17) return false;
-        size = 10 * size + (rest_[0] - '0');
+        size = WithDigit(*size, 10, static_cast<uint64_t>(rest_[0] - '0'));
+        if (!size || *size > kMostItems) return false;
         rest_.remove_prefix(1);
       }
       if (digits == 0) return false;
       TakeWord("L");  // as Python 2 wrote it
-      sizes.push_back(size);
+      sizes.push_back(static_cast<int64_t>(*size));
       if (!Take(',') && !Ahead(')')) return false;
     }
     words.shape = std::move(sizes);
@@ -202,24 +207,29 @@ DType TypeOf(const std::string& descr, const std::string& name) {
 }
 
 // Bytes of an array; nullopt where they would be more than a file can have.
-std::optional<size_t> BytesOf(const std::vector<int64_t>& sizes, size_t itemsize) {
-  uint64_t bytes = itemsize;
+std::optional<uint64_t> BytesOf(const std::vector<int64_t>& sizes, size_t itemsize) {
+  std::optional<uint64_t> bytes = itemsize;
   for (int64_t size : sizes) {
     if (size == 0) return 0;
   }
   for (int64_t size : sizes) {
-    if (bytes > (uint64_t{1} << 62) / static_cast<uint64_t>(size)) return std::nullopt;
-    bytes *= static_cast<uint64_t>(size);
+    bytes = CheckedMultiply(*bytes, static_cast<uint64_t>(size));
+    if (!bytes) break;
   }
-  return static_cast<size_t>(bytes);
+  return bytes;
 }
 
-std::string_view View(const BufferRef& bytes, size_t begin, size_t size) {
-  return {reinterpret_cast<const char*>(bytes->data()) + begin, size};
-}
+// The header of an array, and where its items begin.
+struct NpyHeader {
+  std::string text;
+  uint64_t end;
+};
 
-std::string_view HeaderOf(std::string_view file, const std::string& name) {
+NpyHeader HeaderOf(const NpyBeginning& beginning, const std::string& name) {
   constexpr size_t kBefore = 8;  // magic and version
+  constexpr size_t kMostWidth = 4;
+  const std::string first = beginning(kBefore + kMostWidth);
+  const std::string_view file = first;
   if (!file.starts_with(kNpyMagic) || file.size() < kBefore) {
     ThrowBad(name, "a file of np.save was expected, got one that does not begin so");
   }
@@ -227,23 +237,31 @@ std::string_view HeaderOf(std::string_view file, const std::string& name) {
   if (version < 1 || version > 3) {
     ThrowBad(name, "version 1, 2 or 3 of NumPy's format was expected, got version {}", version);
   }
-  const size_t width = version == 1 ? 2 : 4;
+  const size_t width = version == 1 ? 2 : kMostWidth;
   if (file.size() >= kBefore + width) {
     const uint64_t length = Little(file.substr(kBefore, width));
     if (length > kMostHeader) ThrowBad(name, "a header of {} bytes is damaged", length);
-    if (file.size() - kBefore - width >= length) {
-      return file.substr(kBefore + width, static_cast<size_t>(length));
-    }
+    const size_t end = kBefore + width + static_cast<size_t>(length);
+    std::string all = beginning(end);
+    if (all.size() == end) return {all.substr(kBefore + width), end};
   }
   ThrowBad(name, "the file ends within its header; it was not written to its end");
 }
 
+// `size` bytes from `begin` on, fewer at the end of the file.
+std::string BytesAt(InputFile& file, uint64_t begin, size_t size) {
+  const int64_t whole = file.size();
+  if (whole < 0 || begin > static_cast<uint64_t>(whole)) return "";
+  size = static_cast<size_t>(std::min<uint64_t>(size, static_cast<uint64_t>(whole) - begin));
+  std::string bytes(size, '\0');
+  return ReadFully(file, static_cast<int64_t>(begin), bytes.data(), size) ? bytes : "";
+}
+
 }  // namespace
 
-NpyArray ReadNpy(const BufferRef& bytes, size_t begin, size_t size, const std::string& name) {
-  const std::string_view file = View(bytes, begin, size);
-  const std::string_view header = HeaderOf(file, name);
-  const std::optional<NpyWords> words = NpyLiteral(header).Read();
+NpyArray ReadNpyHeader(const NpyBeginning& beginning, uint64_t size, const std::string& name) {
+  const NpyHeader header = HeaderOf(beginning, name);
+  const std::optional<NpyWords> words = NpyLiteral(header.text).Read();
   if (!words) ThrowBad(name, "the header of the array is damaged");
   NpyArray array;
   array.dtype = TypeOf(*words->descr, name);
@@ -263,17 +281,21 @@ NpyArray ReadNpy(const BufferRef& bytes, size_t begin, size_t size, const std::s
                "an array in C order was expected, got one in Fortran order, whose rows are "
                "scattered; save np.ascontiguousarray(array)");
   }
-  const auto before = static_cast<size_t>(header.data() + header.size() - file.data());
-  const std::optional<size_t> content = BytesOf(sizes, array.dtype.itemsize);
-  if (!content || *content > size - before) {
+  const std::optional<uint64_t> content = BytesOf(sizes, array.dtype.itemsize);
+  if (!content || !LiesWithin(header.end, *content, size)) {
     ThrowBad(name,
              "an array of shape {} and type {} was expected after {} bytes, got only {} "
              "bytes; the file was not written to its end",
-             array.shape.ToString(), array.dtype.name(), before, size - before);
+             array.shape.ToString(), array.dtype.name(), header.end,
+             size - std::min(header.end, size));
   }
-  array.bytes = bytes;
-  array.begin = begin + before;
+  array.begin = header.end;
   return array;
+}
+
+NpyArray ReadNpyHeader(InputFile& file, const std::string& name) {
+  const auto size = static_cast<uint64_t>(std::max<int64_t>(file.size(), 0));
+  return ReadNpyHeader([&](size_t most) { return BytesAt(file, 0, most); }, size, name);
 }
 
 namespace {
@@ -286,50 +308,70 @@ constexpr size_t kZipEndBytes = 22, kZipLocatorBytes = 20, kZipEnd64Bytes = 56, 
                  kZipLocalBytes = 30;
 constexpr uint64_t kIn64 = 0xFFFFFFFF;  // the number stands in the extra field
 
+// Deflate makes at most 1,032 bytes of one: more is claimed by damaged files only.
+constexpr uint64_t kMostRatio = 1032;
+
 class ZipDirectory {
  public:
-  ZipDirectory(std::string_view file, const std::string& name) : file_(file), name_(name) {}
+  ZipDirectory(InputFile& file, const std::string& name)
+      : file_(file),
+        file_size_(static_cast<uint64_t>(std::max<int64_t>(file.size(), 0))),
+        name_(name) {}
 
   std::vector<NpzMember> Read() {
+    constexpr uint64_t kMostDirectory = uint64_t{256} << 20;
     FindDirectory();
+    if (size_ > kMostDirectory) Damaged();
+    const std::string directory = At(begin_, size_);
     std::vector<NpzMember> members;
-    std::string_view rest = At(begin_, size_);
-    while (!rest.empty()) members.push_back(Entry(rest));
+    for (std::string_view rest = directory; !rest.empty();) members.push_back(Entry(rest));
+    RequireApart(members);
     return members;
   }
 
  private:
+  // Bytes of the file that belong to a member.
+  struct Extent {
+    uint64_t begin, end;
+    size_t member;
+  };
+
   [[noreturn]] void Damaged() const {
     ThrowBad(name_,
              "the directory of the .npz file is damaged; the file was not written to its "
              "end, or is none");
   }
-  std::string_view At(uint64_t begin, uint64_t size) const {
-    if (begin > file_.size() || size > file_.size() - begin) Damaged();
-    return file_.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
+  std::string At(uint64_t begin, uint64_t size) const {
+    if (!LiesWithin(begin, size, file_size_)) Damaged();
+    std::string bytes = BytesAt(file_, begin, static_cast<size_t>(size));
+    if (bytes.size() != size) Damaged();
+    return bytes;
   }
 
   // By the record at the end of the file, which a comment may follow.
   void FindDirectory() {
-    constexpr size_t kMostComment = 0xFFFF;
-    const size_t from =
-        file_.size() > kZipEndBytes + kMostComment ? file_.size() - kZipEndBytes - kMostComment : 0;
-    const size_t end = file_.rfind(kZipEnd);
-    if (end == std::string_view::npos || end < from) Damaged();
-    const std::string_view record = At(end, kZipEndBytes);
+    constexpr uint64_t kMostComment = 0xFFFF;
+    const uint64_t most = kZipLocatorBytes + kZipEndBytes + kMostComment;
+    const std::string tail =
+        At(file_size_ - std::min(file_size_, most), std::min(file_size_, most));
+    const size_t end = tail.rfind(kZipEnd);
+    if (end == std::string::npos || tail.size() - end < kZipEndBytes) Damaged();
+    const std::string_view record = std::string_view(tail).substr(end, kZipEndBytes);
     size_ = Little(record.substr(12, 4));
     begin_ = Little(record.substr(16, 4));
     if (size_ != kIn64 && begin_ != kIn64) return;
     if (end < kZipLocatorBytes) Damaged();
-    const std::string_view locator = At(end - kZipLocatorBytes, kZipLocatorBytes);
+    const std::string_view locator =
+        std::string_view(tail).substr(end - kZipLocatorBytes, kZipLocatorBytes);
     if (!locator.starts_with(kZipLocator64)) Damaged();
-    const std::string_view end64 = At(Little(locator.substr(8, 8)), kZipEnd64Bytes);
-    if (!end64.starts_with(kZipEnd64)) Damaged();
-    size_ = Little(end64.substr(40, 8));
-    begin_ = Little(end64.substr(48, 8));
+    const std::string end64 = At(Little(locator.substr(8, 8)), kZipEnd64Bytes);
+    const std::string_view record64 = end64;
+    if (!record64.starts_with(kZipEnd64)) Damaged();
+    size_ = Little(record64.substr(40, 8));
+    begin_ = Little(record64.substr(48, 8));
   }
 
-  NpzMember Entry(std::string_view& rest) const {
+  NpzMember Entry(std::string_view& rest) {
     if (rest.size() < kZipEntryBytes || !rest.starts_with(kZipEntry)) Damaged();
     const uint64_t flags = Little(rest.substr(8, 2)), method = Little(rest.substr(10, 2));
     uint64_t stored = Little(rest.substr(20, 4)), size = Little(rest.substr(24, 4));
@@ -349,20 +391,31 @@ class ZipDirectory {
                  "deflates",
                  member.name, method);
     }
-    const std::string_view header = At(local, kZipLocalBytes);
+    const std::string bytes = At(local, kZipLocalBytes);
+    const std::string_view header = bytes;
     if (!header.starts_with(kZipLocal)) Damaged();
-    const uint64_t begin =
-        local + kZipLocalBytes + Little(header.substr(26, 2)) + Little(header.substr(28, 2));
-    At(begin, stored);
+    const uint64_t before =
+        kZipLocalBytes + Little(header.substr(26, 2)) + Little(header.substr(28, 2));
+    if (!LiesWithin(local, before, file_size_) || !LiesWithin(local + before, stored, file_size_)) {
+      Damaged();
+    }
     member.deflated = method == 8;
-    // Deflate makes at most 1,032 bytes of one: more is claimed by damaged files only.
-    constexpr uint64_t kMostRatio = 1032;
-    if (member.deflated ? size / kMostRatio > stored + 1 : size != stored) Damaged();
-    member.begin = static_cast<size_t>(begin);
-    member.stored = static_cast<size_t>(stored);
-    member.size = static_cast<size_t>(size);
-    if (member.name.ends_with(".npy")) member.name.resize(member.name.size() - 4);
+    if (member.deflated ? size / kMostRatio > stored : size != stored) Damaged();
+    member.begin = local + before;
+    member.stored = stored;
+    member.size = size;
+    extents_.push_back({local, local + before + stored, extents_.size()});
     return member;
+  }
+
+  // Members that share bytes decompress to many times the size of the file.
+  void RequireApart(const std::vector<NpzMember>& members) {
+    std::ranges::sort(extents_, {}, &Extent::begin);
+    for (size_t i = 1; i < extents_.size(); ++i) {
+      if (extents_[i - 1].end <= extents_[i].begin) continue;
+      ThrowBad(name_, "the arrays '{}' and '{}' of the .npz file overlap",
+               members[extents_[i - 1].member].name, members[extents_[i].member].name);
+    }
   }
 
   // Numbers that do not fit into four bytes are in an extra field, in this order.
@@ -382,25 +435,127 @@ class ZipDirectory {
     }
   }
 
-  std::string_view file_;
+  InputFile& file_;
+  const uint64_t file_size_;
   const std::string& name_;
   uint64_t begin_ = 0, size_ = 0;
+  std::vector<Extent> extents_;
+};
+
+constexpr size_t kPiece = size_t{256} << 10;  // bytes that are read at a time
+
+std::string ArrayName(const NpzMember& member, const std::string& name) {
+  const std::string_view array = member.name;
+  constexpr std::string_view kEnding = ".npy";
+  return Format("{}: array '{}'", name,
+                array.ends_with(kEnding) ? array.substr(0, array.size() - kEnding.size()) : array);
+}
+
+// Decompresses a member step by step.
+class MemberStream {
+ public:
+  MemberStream(InputFile& file, const NpzMember& member)
+      : file_(file),
+        begin_(member.begin),
+        left_(member.stored),
+        packed_(Buffer::Allocate(kPiece)) {}
+
+  // Up to `size` bytes; fewer at the end of the data, or where they are damaged.
+  size_t Read(uint8_t* to, size_t size) {
+    size_t made = 0;
+    while (made < size && !ended_) {
+      if (next_ == end_) Refill();  // without more of them, output may wait in the stream
+      const auto progress =
+          stream_->Run(packed_->data() + next_, end_ - next_, to + made, size - made);
+      next_ += progress.read;
+      made += progress.written;
+      ended_ = progress.ended;
+      if (!progress.problem.empty() || (progress.read == 0 && progress.written == 0)) break;
+    }
+    return made;
+  }
+  // Whether the data ends after what was read.
+  bool AtEnd() {
+    uint8_t more;
+    return Read(&more, 1) == 0 && ended_;
+  }
+
+ private:
+  void Refill() {
+    const auto size = static_cast<size_t>(std::min<uint64_t>(left_, kPiece));
+    if (!ReadFully(file_, static_cast<int64_t>(begin_), packed_->data(), size)) return;
+    begin_ += size;
+    left_ -= size;
+    next_ = 0;
+    end_ = size;
+  }
+
+  InputFile& file_;
+  uint64_t begin_, left_;
+  const BufferRef packed_;
+  size_t next_ = 0, end_ = 0;
+  bool ended_ = false;
+  const std::unique_ptr<Decompressor> stream_ = NewInflater();
 };
 
 }  // namespace
 
-std::vector<NpzMember> ReadNpzDirectory(const BufferRef& bytes, const std::string& name) {
-  return ZipDirectory(View(bytes, 0, bytes->size()), name).Read();
+std::vector<NpzMember> ReadNpzDirectory(InputFile& file, const std::string& name) {
+  return ZipDirectory(file, name).Read();
 }
 
-NpyArray ReadNpzMember(const BufferRef& bytes, const NpzMember& member, const std::string& name) {
-  const std::string full = Format("{}: array '{}'", name, member.name);
-  if (!member.deflated) return ReadNpy(bytes, member.begin, member.stored, full);
-  BufferRef made = Buffer::Allocate(member.size);
-  if (!Inflate(View(bytes, member.begin, member.stored), made->data(), member.size, member.crc)) {
-    ThrowBad(full, "the compressed data is damaged");
+const NpzMember* FindNpzMember(const std::vector<NpzMember>& members, std::string_view name) {
+  for (const std::string& wanted : {std::string(name), std::string(name) + ".npy"}) {
+    for (size_t i = members.size(); i-- > 0;) {
+      if (members[i].name == wanted) return &members[i];
+    }
   }
-  return ReadNpy(made, 0, member.size, full);
+  return nullptr;
+}
+
+NpyArray ReadNpzHeader(InputFile& file, const NpzMember& member, const std::string& name) {
+  const NpyBeginning beginning = [&](size_t most) {
+    most = static_cast<size_t>(std::min<uint64_t>(most, member.size));
+    if (!member.deflated) return BytesAt(file, member.begin, most);
+    std::string bytes(most, '\0');
+    bytes.resize(MemberStream(file, member).Read(reinterpret_cast<uint8_t*>(bytes.data()), most));
+    return bytes;
+  };
+  NpyArray array = ReadNpyHeader(beginning, member.size, ArrayName(member, name));
+  if (!member.deflated) array.begin += member.begin;
+  return array;
+}
+
+void CheckNpzMember(InputFile& file, const NpzMember& member, const std::string& name) {
+  const BufferRef piece = Buffer::Allocate(kPiece);
+  uint32_t crc = 0;
+  for (uint64_t done = 0; done < member.stored;) {
+    const auto size = static_cast<size_t>(std::min<uint64_t>(member.stored - done, kPiece));
+    if (!ReadFully(file, static_cast<int64_t>(member.begin + done), piece->data(), size)) {
+      ThrowBad(ArrayName(member, name), "the file ends within the array");
+    }
+    crc = Crc32(piece->data(), size, crc);
+    done += size;
+  }
+  if (crc != member.crc) ThrowBad(ArrayName(member, name), "the checksum of the array is wrong");
+}
+
+BufferRef InflateNpzMember(InputFile& file, const NpzMember& member, const std::string& name) {
+  const int64_t available = AvailableMemory();
+  if (available > 0 && member.size > static_cast<uint64_t>(available)) {
+    throw Error(ErrorKind::kMemory,
+                "{}: it takes {} bytes when it is decompressed, and {} bytes of memory are "
+                "available; save it with np.savez, which does not compress",
+                ArrayName(member, name), member.size, available);
+  }
+  const auto size = static_cast<size_t>(member.size);
+  BufferRef made = Buffer::Allocate(size);
+  MemberStream stream(file, member);
+  if (stream.Read(made->data(), size) != size || !stream.AtEnd() ||
+      Crc32(made->data(), size) != member.crc) {
+    ThrowBad(ArrayName(member, name), "the compressed data is damaged");
+  }
+  return made;
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,35 +11,50 @@
 #include "data/buffer.h"
 #include "data/dtype.h"
 #include "data/tensor.h"
+#include "storage/file.h"
 
 namespace penstock {
 
-// An array in memory that `bytes` own: its items lie one after the other from `begin` on, in C
-// order.
+// An array in a file: its items lie in C order from byte `begin` on, all of them.
 struct NpyArray {
   DType dtype;
   Shape shape;
-  BufferRef bytes;
-  size_t begin = 0;
+  uint64_t begin = 0;
 };
 
-// The array that the bytes [begin, begin + size) of `bytes` are the file of. A DataError whose
-// message begins with `name` for what is no such file, or is cut off; a ValueError for arrays that
-// have no rows of plain numbers one after the other.
-NpyArray ReadNpy(const BufferRef& bytes, size_t begin, size_t size, const std::string& name);
+// Returns the first bytes of the file of an array, as many as it is asked for or as there are.
+using NpyBeginning = std::function<std::string(size_t)>;
+
+// The array of a file of `size` bytes. A DataError whose message begins with `name` for a file of
+// another format, or one that is cut off; a ValueError for arrays without rows of plain numbers in
+// C order.
+NpyArray ReadNpyHeader(const NpyBeginning& beginning, uint64_t size, const std::string& name);
+// Of a .npy file.
+NpyArray ReadNpyHeader(InputFile& file, const std::string& name);
 
 // A file within a .npz file.
 struct NpzMember {
-  std::string name;  // without ".npy"
+  std::string name;
   bool deflated = false;
   uint32_t crc = 0;
-  size_t begin = 0, stored = 0;  // of its bytes in the file
-  size_t size = 0;               // when they are decompressed
+  uint64_t begin = 0, stored = 0;  // of its bytes in the file
+  uint64_t size = 0;               // when they are decompressed
 };
 
-// What the directory of a zip file lists. Throws as above.
-std::vector<NpzMember> ReadNpzDirectory(const BufferRef& bytes, const std::string& name);
-// One of them; memory of its own when it is compressed.
-NpyArray ReadNpzMember(const BufferRef& bytes, const NpzMember& member, const std::string& name);
+// The directory of a zip file, whose members lie within the file, one after the other. Throws as
+// above.
+std::vector<NpzMember> ReadNpzDirectory(InputFile& file, const std::string& name);
+// The member that NumPy takes for an array of this name: the last one in the directory. Null if
+// there is none.
+const NpzMember* FindNpzMember(const std::vector<NpzMember>& members, std::string_view name);
+
+// The array of a member. Its items begin that far into the file, or into the member if that is
+// compressed.
+NpyArray ReadNpzHeader(InputFile& file, const NpzMember& member, const std::string& name);
+// Throws a DataError if the checksum of a stored member is wrong.
+void CheckNpzMember(InputFile& file, const NpzMember& member, const std::string& name);
+// The bytes of a compressed member. Throws a DataError if they are damaged, and a MemoryError if
+// less memory is available.
+BufferRef InflateNpzMember(InputFile& file, const NpzMember& member, const std::string& name);
 
 }  // namespace penstock

@@ -66,18 +66,6 @@ uint64_t BitsAt(const uint8_t* from, size_t bit, int width) {
   return word >> bit % 8 & ((uint64_t{1} << width) - 1);
 }
 
-bool ReadAll(InputFile& file, int64_t offset, void* data, size_t size) {
-  auto* to = static_cast<uint8_t*>(data);
-  while (size > 0) {
-    size_t got = file.Read(offset, to, size);
-    if (got == 0) return false;
-    to += got;
-    offset += static_cast<int64_t>(got);
-    size -= got;
-  }
-  return true;
-}
-
 }  // namespace
 
 RecordIndexWriter::RecordIndexWriter(const std::string& path) : file_(path) {
@@ -159,14 +147,14 @@ void RecordIndex::Throw(int64_t offset, std::string_view what) const {
 void RecordIndex::ReadFooter(InputFile& file) {
   const int64_t size = file.size();
   char magic[kMagicBytes];
-  if (size < 0 || !ReadAll(file, 0, magic, sizeof(magic)) ||
+  if (size < 0 || !ReadFully(file, 0, magic, sizeof(magic)) ||
       std::string_view(magic, sizeof(magic)) != kIndexMagic) {
     Throw(0, "this is no index of records that penstock has written, or its begin is damaged");
   }
   char end[kIndexTrailerSize];
   const auto whole = static_cast<uint64_t>(size);
   if (whole < sizeof(magic) + kIndexTrailerSize ||
-      !ReadAll(file, size - static_cast<int64_t>(kIndexTrailerSize), end, sizeof(end)) ||
+      !ReadFully(file, size - static_cast<int64_t>(kIndexTrailerSize), end, sizeof(end)) ||
       std::string_view(end + sizeof(Trailer), kEndMagic.size()) != kEndMagic) {
     Throw(size, "the index is truncated; run ps.index again");
   }
@@ -187,8 +175,8 @@ void RecordIndex::ReadFooter(InputFile& file) {
   std::string header(trailer.header_size, '\0');
   const size_t bytes = blocks_.size() * sizeof(IndexBlock);
   const auto at = static_cast<int64_t>(trailer.blocks_at);
-  if (!ReadAll(file, at, blocks_.data(), bytes) ||
-      !ReadAll(file, at + static_cast<int64_t>(bytes), header.data(), header.size()) ||
+  if (!ReadFully(file, at, blocks_.data(), bytes) ||
+      !ReadFully(file, at + static_cast<int64_t>(bytes), header.data(), header.size()) ||
       Crc32c(header.data(), header.size(), Crc32c(blocks_.data(), bytes)) != trailer.crc) {
     Throw(at, "the index is damaged; run ps.index again");
   }
@@ -226,7 +214,7 @@ size_t RecordIndex::BytesOf(int64_t block) const {
 void RecordIndex::Load() {
   ScopedBlockingHook none(nullptr);
   std::vector<uint8_t> loaded(static_cast<size_t>(distance_bytes()) + kSlack);
-  if (!ReadAll(*Open(), kMagicBytes, loaded.data(), loaded.size() - kSlack)) {
+  if (!ReadFully(*Open(), kMagicBytes, loaded.data(), loaded.size() - kSlack)) {
     Throw(distances_end_, "the index has become shorter; run ps.index again");
   }
   loaded_ = std::move(loaded);
@@ -269,7 +257,7 @@ void RecordIndex::Finder::Enter(int64_t number) {
   } else if (bytes > 0) {
     if (!file_) file_ = index_.Open();
     read_.resize(bytes + kSlack);
-    if (!ReadAll(*file_, static_cast<int64_t>(block.position), read_.data(), bytes)) {
+    if (!ReadFully(*file_, static_cast<int64_t>(block.position), read_.data(), bytes)) {
       index_.Throw(static_cast<int64_t>(block.position),
                    "the index has become shorter; run ps.index again");
     }

@@ -27,6 +27,7 @@ struct ByteWindow {
 struct Found {
   enum Kind : uint8_t {
     kRecord,  // `size` bytes at `begin`; what follows is at `next`
+    kSkip,    // no record, but one may be at `next`
     kMore,    // fewer than `need` bytes do not suffice; the record has at least `size`
     kEnd,     // there is none after these bytes
     kBad,     // a record with a `problem`; what follows is at `next`

@@ -8,14 +8,16 @@
 #include <limits>
 #include <optional>
 
+#include "data/checked_sizes.h"
 #include "data/error.h"
 
 namespace penstock {
 namespace {
 
 constexpr size_t kTarBlock = 512;
+// Positions are sums of few sizes up to this one, so none of them wraps.
 constexpr size_t kMostContents = std::numeric_limits<int64_t>::max() / 4;
-// Names and attributes of one member: longer ones are those of a damaged header.
+// Headers of one member, with its name, attributes and sparse map: longer ones are damaged.
 constexpr size_t kMostExtension = size_t{16} << 20;
 
 struct TarField {
@@ -32,12 +34,12 @@ std::string_view UpToNull(std::string_view text) { return text.substr(0, text.fi
 
 // Octal digits between spaces and nulls, or after a byte with its highest bit set a binary number.
 std::optional<uint64_t> TarNumber(std::string_view field) {
-  uint64_t value = 0;
+  std::optional<uint64_t> value = 0;
   const auto first = static_cast<uint8_t>(field[0]);
   if (first == 0x80) {
     for (char c : field.substr(1)) {
-      if (value >> 55) return std::nullopt;
-      value = value << 8 | static_cast<uint8_t>(c);
+      value = WithDigit(*value, 256, static_cast<uint8_t>(c));
+      if (!value) break;
     }
     return value;
   }
@@ -45,8 +47,9 @@ std::optional<uint64_t> TarNumber(std::string_view field) {
   while (!field.empty() && field.front() == ' ') field.remove_prefix(1);
   while (!field.empty() && field.back() == ' ') field.remove_suffix(1);
   for (char c : field) {
-    if (c < '0' || c > '7' || value >> 60) return std::nullopt;
-    value = value << 3 | static_cast<uint64_t>(c - '0');
+    if (c < '0' || c > '7') return std::nullopt;
+    value = WithDigit(*value, 8, static_cast<uint64_t>(c - '0'));
+    if (!value) break;
   }
   return value;
 }
@@ -83,37 +86,50 @@ struct TarExtensions {
   bool any() const { return name || size || sparse; }
 };
 
-// Records "27 path=a/long/name.jpg\n", whose number counts all of their bytes. False when damaged.
-bool ReadPax(std::string_view content, TarExtensions& to) {
+constexpr const char* kBadPax = "a pax header is damaged";
+
+// The number of a pax record "size"; a problem if no file has so many bytes.
+std::optional<std::string> ReadPaxSize(std::string_view text, TarExtensions& to) {
+  std::optional<uint64_t> size = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return kBadPax;
+    if (size) size = WithDigit(*size, 10, static_cast<uint64_t>(c - '0'));
+  }
+  if (!size || *size > kMostContents) {
+    return Format("a pax header announces a size of {} bytes, which no member has",
+                  text.substr(0, 32));
+  }
+  to.size = size;
+  return std::nullopt;
+}
+
+// Records "27 path=a/long/name.jpg\n", whose number counts all of their bytes. Returns the problem
+// of damaged ones.
+std::optional<std::string> ReadPax(std::string_view content, TarExtensions& to) {
   while (!content.empty() && content[0] != '\0') {
     size_t length = 0, digits = 0;
     while (digits < content.size() && content[digits] >= '0' && content[digits] <= '9') {
       length = 10 * length + static_cast<size_t>(content[digits++] - '0');
-      if (length > content.size()) return false;
+      if (length > content.size()) return kBadPax;
     }
     if (digits == 0 || length < digits + 3 || content[digits] != ' ' ||
         content[length - 1] != '\n') {
-      return false;
+      return kBadPax;
     }
     const std::string_view record = content.substr(digits + 1, length - digits - 2);
     const size_t equals = record.find('=');
-    if (equals == std::string_view::npos) return false;
+    if (equals == std::string_view::npos) return kBadPax;
     const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
     if (key == "path") {
       to.name = value;
     } else if (key == "size") {
-      uint64_t size = 0;
-      for (char c : value) {
-        if (c < '0' || c > '9' || size > kMostContents) return false;
-        size = 10 * size + static_cast<uint64_t>(c - '0');
-      }
-      to.size = size;
+      if (auto problem = ReadPaxSize(value, to)) return problem;
     } else if (key.starts_with("GNU.sparse.")) {
       to.sparse = true;
     }
     content.remove_prefix(length);
   }
-  return true;
+  return std::nullopt;
 }
 
 std::string OwnName(const uint8_t* header) {
@@ -138,7 +154,7 @@ TarStep Damaged(std::string problem) {
 // One header after the other, up to that of the member itself.
 class TarHeaders {
  public:
-  TarHeaders(const ByteWindow& window, size_t at) : window_(window), at_(at) {}
+  TarHeaders(const ByteWindow& window, size_t at) : window_(window), begin_(at), at_(at) {}
 
   TarStep Read() {
     for (;;) {
@@ -154,8 +170,8 @@ class TarHeaders {
       if (type != 'x' && type != 'g' && type != 'L' && type != 'K') {
         return Member(header, type, static_cast<size_t>(*size));
       }
-      if (*size > kMostExtension) {
-        return Damaged(Format("a header of {} bytes for names is damaged", *size));
+      if (*size > kMostExtension || at_ - begin_ > kMostExtension) {
+        return Damaged(Format("headers of {} bytes for names are damaged", at_ - begin_ + *size));
       }
       const size_t begin = at_ + kTarBlock;
       const size_t next = begin + InBlocks(static_cast<size_t>(*size));
@@ -200,10 +216,10 @@ class TarHeaders {
     if (type == 'L') {
       extensions_.name = UpToNull(content);
     } else if (type == 'x') {
-      if (!ReadPax(content, extensions_)) return "a pax header is damaged";
+      return ReadPax(content, extensions_);
     } else if (type == 'g') {
       TarExtensions all;
-      if (!ReadPax(content, all)) return "a pax header is damaged";
+      if (auto problem = ReadPax(content, all)) return problem;
       if (all.any()) return "a pax header gives one name or size to all members after it";
     }
     return std::nullopt;
@@ -233,6 +249,7 @@ class TarHeaders {
   std::optional<TarStep> PassSparseMap(const uint8_t* header, size_t& begin) const {
     constexpr size_t kInHeader = 482, kInBlock = 504;
     for (bool more = header[kInHeader] != 0; more;) {
+      if (begin - begin_ > kMostExtension) return Damaged("the map of a sparse file is damaged");
       if (window_.size < begin + kTarBlock) return NeedsAll(begin + kTarBlock);
       more = window_.data[begin + kInBlock] != 0;
       begin += kTarBlock;
@@ -241,6 +258,7 @@ class TarHeaders {
   }
 
   const ByteWindow& window_;
+  const size_t begin_;
   size_t at_;
   TarExtensions extensions_;
 };
@@ -274,6 +292,43 @@ TarName SplitTarName(std::string_view name) {
   return {true, name.substr(0, dot), name.substr(dot + 1)};
 }
 
+// The first block after the zeros at `at` that has other bytes; after the last whole block of the
+// window if there is none.
+size_t TarSampleReader::AfterZeros(const ByteWindow& window, size_t at) {
+  while (window.size - at >= kTarBlock && IsZero(window.data + at)) at += kTarBlock;
+  return at;
+}
+
+// No sample has begun, and the zeros at the end of an archive are at `at`. Another archive may
+// follow: files may have been joined. The last block of zeros stays in the window, so that a saved
+// position shows where the next archive begins. Returns nullopt when it is the only one before a
+// header.
+std::optional<Found> TarSampleReader::FindNext(const ByteWindow& window, size_t at) {
+  const size_t next = AfterZeros(window, at);
+  const uint8_t* rest = window.data + next;
+  const size_t left = window.size - next;
+  const bool header = left >= kTarBlock && HasSum(rest);
+  if (header || (left < kTarBlock && !window.ended)) {
+    const size_t skipped = next - kTarBlock;
+    if (skipped > 0) return Found{.kind = Found::kSkip, .next = skipped};
+    if (header) return std::nullopt;
+    return Found{.kind = Found::kMore, .need = next + kTarBlock};
+  }
+  if (left >= kTarBlock && Field(rest, kTarMagic).starts_with("ustar")) {
+    return Found{.kind = Found::kLost,
+                 .problem =
+                     "another archive follows the end of the first one, and its header is "
+                     "damaged, so what follows cannot be found"};
+  }
+  if (std::any_of(rest, rest + left, [](uint8_t byte) { return byte != 0; })) {
+    doubt_ = Format(
+        "bytes that are no tar archive follow its end, at byte {}, and are not read; it may have "
+        "been joined with another file, or be damaged",
+        window.offset + static_cast<int64_t>(next));
+  }
+  return Found{.kind = Found::kEnd};
+}
+
 Found TarSampleReader::Find(const ByteWindow& window) {
   if (window.size == 0 && window.ended && window.offset == 0) {
     return {.kind = Found::kLost, .problem = "a tar archive was expected, got an empty file"};
@@ -281,7 +336,13 @@ Found TarSampleReader::Find(const ByteWindow& window) {
   std::string key;
   bool begun = false;
   size_t begin = 0;
-  for (size_t at = 0;;) {
+  size_t at = 0;
+  // After the end of an archive, of which only the last block is left.
+  if (window.size >= kTarBlock && IsZero(window.data)) {
+    if (auto found = FindNext(window, 0)) return *std::move(found);
+    at = kTarBlock;
+  }
+  for (;;) {
     TarStep step = ReadTarMember(window, at);
     if (step.kind == TarStep::kMore) {
       return {.kind = Found::kMore, .size = at - begin, .need = step.need};
@@ -290,19 +351,16 @@ Found TarSampleReader::Find(const ByteWindow& window) {
       return {.kind = Found::kLost, .problem = Within(key, step.problem)};
     }
     if (step.kind == TarStep::kEnd) {
-      if (at > 0) doubt_ = std::move(step.problem);
-      if (!begun) return {.kind = Found::kEnd};
-      // Nothing comes after the zeros at the end.
-      Found last = Sample(begin, at);
-      if (window.ended) last.next = window.size;
-      return last;
+      const bool zeros = at < window.size;
+      if (!zeros && at > 0) doubt_ = std::move(step.problem);
+      if (begun) return Sample(begin, at);
+      if (zeros) return FindNext(window, at).value();
+      return {.kind = Found::kEnd};
     }
     const TarMember& member = step.member;
     const TarName name = member.file ? SplitTarName(member.name) : TarName{};
     if (name.named) {
-      if (begun && name.key != key) {
-        return Sample(begin, at);
-      }
+      if (begun && name.key != key) return Sample(begin, at);
       if (!begun) {
         begun = true;
         begin = at;

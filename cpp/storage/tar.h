@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,7 @@ struct TarStep {
   enum Kind : uint8_t {
     kMember,  // whose headers, but not yet its contents, are among the bytes
     kMore,    // fewer than `need` bytes do not suffice
-    kEnd,     // the end of the archive; of one without zeros there, with a `problem`
+    kEnd,     // the zeros at the end of an archive; at the end of the file, with a `problem`
     kDamaged  // by a `problem`; what follows cannot be found
   };
   Kind kind = kEnd;
@@ -47,13 +48,17 @@ struct TarName {
 TarName SplitTarName(std::string_view name);
 
 // Finds samples: consecutive members of one key. A record begins with the headers of its first
-// member, and ends before those of the first one of another key.
+// member, and ends before those of the first one of another key, or with its archive. Archives in
+// one file follow one another.
 class TarSampleReader final : public FormatReader<TarSampleReader> {
  public:
   Found Find(const ByteWindow& window) override;
   std::string_view doubt() const override { return doubt_; }
 
  private:
+  static size_t AfterZeros(const ByteWindow& window, size_t at);
+  std::optional<Found> FindNext(const ByteWindow& window, size_t at);
+
   std::string doubt_;
 };
 

@@ -1,5 +1,7 @@
 """ParquetDataset and ArrowDataset: rows of files of tables."""
 
+import contextlib
+import os
 import pickle
 import subprocess
 import sys
@@ -319,3 +321,50 @@ def test_a_file_that_is_rewritten_meanwhile_is_an_error(tmp_path):
     parquet.write_table(pa.table({"x": np.arange(10)}), path)
     with pytest.raises((ps.DataError, OSError)):
         list(rows)
+
+
+@pytest.mark.parametrize("form", ["feather", "lz4", "stream"])
+@pytest.mark.parametrize("change", ["cut", "written again"])
+def test_an_arrow_file_that_changes_while_it_is_read_is_an_error(tmp_path, form, change):
+    path = tmp_path / "a.arrow"
+    rows = pa.table({"x": np.arange(20_000), "s": [str(n) for n in range(20_000)]})
+    WRITERS[form](rows, path, 100)
+    it = iter(ps.ArrowDataset(path))
+    next(it)
+    if change == "cut":
+        os.truncate(path, 1000)
+    else:
+        WRITERS[form](rows.slice(7), path, 100)
+    failed = [step for step in steps(it, most=30_000) if isinstance(step, Failure)]
+    assert failed
+    assert {error.kind for error in failed} == {"DataError"}
+    assert all(f"file {path}" in error.text for error in failed)
+
+
+def test_streams_with_dictionaries_are_read_at_any_position(tmp_path):
+    path = tmp_path / "a.arrow"
+    words = [[f"{batch}-{n % (2 + batch)}" for n in range(20)] for batch in range(5)]
+    batches = [pa.record_batch({"d": pa.array(each).dictionary_encode()}) for each in words]
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    wanted = [word.encode() for each in words for word in each]
+    ds = ps.ArrowDataset(path)
+    assert [row["d"] for row in ds] == wanted
+    assert [ps.experimental.at(ds, n)["d"] for n in (99, 3, 45)] == [wanted[n] for n in (99, 3, 45)]
+
+
+def test_damaged_arrow_files_are_read_or_refused(tmp_path):
+    path = tmp_path / "a.arrow"
+    random = np.random.default_rng(5)
+    for form in ("stream", "feather"):
+        WRITERS[form](table(40).select(["i", "s"]), path, 10)
+        whole = path.read_bytes()
+        for _ in range(60):
+            data = bytearray(whole)
+            at = int(random.integers(len(data)))
+            number = random.choice([0, 0x7FFFFFFF, 0xFFFFFFFF, int(random.integers(2**32))])
+            data[at : at + 4] = int(number).to_bytes(4, "little")
+            path.write_bytes(data[: int(random.integers(len(data)))] if at % 4 == 0 else data)
+            with contextlib.suppress(ps.DataError, ValueError, TypeError, MemoryError):
+                assert all(isinstance(row, dict) for row in ps.ArrowDataset(path))

@@ -1,10 +1,11 @@
-"""NumpyDataset: rows of arrays in NumPy's files, mapped into memory."""
+"""NumpyDataset: rows of arrays in NumPy's files."""
 
 import contextlib
 import io
 import os
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from compare import assert_same
-from contract import DatasetContract
+from contract import DatasetContract, Failure, steps
 from penstock import _core
 
 ROWS = [
@@ -114,9 +115,7 @@ def test_rows_are_those_of_numpy(tmp_path_factory, shape, dtype, batch):
         assert np.sort(np.concatenate(shuffled), 0).tolist() == np.sort(array, 0).tolist()
 
 
-def test_rows_share_the_memory_of_the_file_and_batches_do_not(files):
-    row = ps.NumpyDataset(files / "0.npy").first()
-    assert not row.flags.writeable or row.base is not None
+def test_changed_batches_change_no_file(files):
     batch = ps.NumpyDataset(files / "0.npy").batch(2).first()
     batch += 1
     assert_same(list(ps.NumpyDataset(files / "0.npy")), list(ROWS[0]))
@@ -229,8 +228,9 @@ def test_compressed_numbers_are_checked(tmp_path):
     data = bytearray(made.getvalue())
     data[500] ^= 1
     (tmp_path / "a.npz").write_bytes(data)
+    ds = ps.NumpyDataset(tmp_path / "a.npz", "x")
     with pytest.raises(ps.DataError, match="array 'x': the compressed data is damaged"):
-        ps.NumpyDataset(tmp_path / "a.npz", "x")
+        ds.first()
 
 
 def test_large_zip_files_are_read(tmp_path, monkeypatch):
@@ -307,3 +307,121 @@ def test_states_and_fingerprints_know_the_files(files, tmp_path):
     other = iter(ps.NumpyDataset(path))
     with pytest.raises(ps.StateError, match=r"a\.npy"):
         other.set_state(state)
+
+
+SAVES = {
+    "npy": lambda path, rows: np.save(path, rows),
+    "npz": lambda path, rows: np.savez(path, x=rows),
+}
+CHANGES = {
+    "cut": lambda save, path: os.truncate(path, 10_000),
+    "emptied": lambda save, path: os.truncate(path, 0),
+    "saved again, shorter": lambda save, path: save(path, np.zeros((10, 16))),
+    "saved again, longer": lambda save, path: save(path, np.zeros((9000, 16))),
+}
+
+
+@pytest.mark.parametrize("order", ["in order", "shuffled", "rows"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("kind", SAVES)
+def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path, kind, change, order):
+    path = tmp_path / f"a.{kind}"
+    SAVES[kind](path, np.ones((2000, 16)))
+    ds = ps.NumpyDataset(path, "x" if kind == "npz" else None)
+    ds = ds.shuffle(2000, seed=1).batch(100) if order == "shuffled" else ds
+    ds = ds.batch(100) if order == "in order" else ds
+    it = iter(ds)
+    next(it)
+    change(SAVES[kind], path)
+    came = steps(it, most=3000)
+    failed = [step for step in came if isinstance(step, Failure)]
+    assert failed
+    assert {error.kind for error in failed} == {"DataError"}
+    assert all("has been written to since this dataset was made" in e.text for e in failed)
+    assert all(f"file {path}" in error.text for error in failed)
+    assert all((step == 1).all() for step in came if not isinstance(step, Failure))
+
+
+def test_a_file_that_is_replaced_is_read_on(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(5000))
+    it = iter(ps.NumpyDataset(path).batch(100))
+    next(it)
+    np.save(tmp_path / "b.npy", np.zeros(3))
+    (tmp_path / "b.npy").replace(path)
+    assert_same(np.concatenate(list(it)), np.arange(100, 5000))
+
+
+def test_many_files_are_read_with_few_open(tmp_path, monkeypatch):
+    for i in range(300):
+        np.save(tmp_path / f"{i}.npy", np.array([2 * i, 2 * i + 1]))
+    ds = ps.NumpyDataset([tmp_path / f"{i}.npy" for i in range(300)])
+    assert sorted(np.concatenate(list(ds.shuffle(600, seed=1).batch(64)))) == list(range(600))
+    assert_same(np.concatenate(list(ds.batch(7))), np.arange(600))
+
+
+def stored(members, overlap=False):
+    """Return a zip file of (name, contents) pairs as np.savez writes them."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        for name, contents in members:
+            file.writestr(name, contents)
+        if overlap:
+            for info in file.infolist():
+                info.header_offset = 0
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_the_checksum_of_a_stored_array_is_verified(tmp_path, shuffled):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.arange(1000), y=np.arange(1000))
+    data = bytearray(path.read_bytes())
+    data[data.index(b"x.npy") + 4000] ^= 1
+    path.write_bytes(data)
+    assert len(list(ps.NumpyDataset(path, "y"))) == 1000
+    ds = ps.NumpyDataset(path, "x")
+    ds = ds.shuffle(1000, seed=1) if shuffled else ds
+    with pytest.raises(ps.DataError, match="array 'x': the checksum of the array is wrong") as e:
+        ds.batch(10).first()
+    assert e.value.file == str(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    "members",
+    [
+        [("x.npy", npy(np.arange(3))), ("x.npy", npy(np.arange(3, 6)))],
+        [("x", npy(np.arange(3))), ("x.npy", npy(np.arange(3, 6)))],
+        [("x.npy", npy(np.arange(3))), ("x", npy(np.arange(3, 6)))],
+    ],
+    ids=["twice", "without ending first", "without ending last"],
+)
+def test_of_members_of_one_name_numpy_and_penstock_read_the_same(tmp_path, members):
+    path = tmp_path / "a.npz"
+    path.write_bytes(stored(members))
+    with np.load(path) as file:
+        assert_same(list(ps.NumpyDataset(path, "x")), list(file["x"]))
+
+
+def test_members_that_overlap_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    path.write_bytes(stored([("x.npy", npy(np.arange(3))), ("y.npy", npy(np.arange(3)))], True))
+    with pytest.raises(ps.DataError, match=r"'x.npy' and 'y.npy' of the .npz file overlap"):
+        ps.NumpyDataset(path, "x")
+
+
+def resident():
+    """Return the bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@needs_zlib
+def test_compressed_arrays_take_no_memory_before_they_are_read(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, x=np.zeros((64, 1 << 20), np.uint8), y=np.arange(64))
+    before = resident()
+    ds = ps.NumpyDataset(path)
+    assert ds.element_spec["x"] == ps.TensorSpec((1 << 20,), np.uint8)
+    assert resident() - before < 32 << 20
+    assert int(ds.first()["y"]) == 0

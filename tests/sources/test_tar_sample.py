@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -194,6 +195,19 @@ def npz(**arrays):
     return made.getvalue()
 
 
+def overlapping(**arrays):
+    """Return a npz file whose directory has each array at the place of the first one."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        for name in arrays:
+            file.writestr(f"{name}.npy", npy(arrays[name]) if made.tell() == 0 else b"")
+            info = file.infolist()[-1]
+            first = file.infolist()[0]
+            info.header_offset, info.compress_size = first.header_offset, first.compress_size
+            info.file_size, info.CRC = first.file_size, first.CRC
+    return made.getvalue()
+
+
 DECODED = {
     "png": (ps.io.encode_png(IMAGE), IMAGE),
     "cls": (b" 12\n", np.int64(12)),
@@ -279,9 +293,7 @@ def test_a_long_sample_comes_whole(tmp_path):
         assert short["000"] == b"next"
 
 
-@pytest.mark.parametrize(
-    "ending", [bytes(1024), bytes(512), b"", bytes(1024) + b"after the end" * 99], ids=repr
-)
+@pytest.mark.parametrize("ending", [bytes(1024), bytes(512), b"", bytes(1300)], ids=len)
 def test_archives_end_with_zeros_or_without(tmp_path, ending):
     data = tar([("0.a", b"x"), ("1.a", b"y" * 512)])[: 512 * 4]
     path = written(tmp_path, data + ending)
@@ -292,6 +304,95 @@ def test_archives_end_with_zeros_or_without(tmp_path, ending):
         assert list(ps.TarDataset(path, "a", buffer_size=1)) == [b"x", b"y" * 512]
     with pytest.warns(RuntimeWarning, match=f"TarDataset: {path}: it ends without the zeros"):
         ps.index(path)
+
+
+JOINED = {
+    "joined": [tar([("a.t", b"0")]), tar([("b.t", b"1"), ("c.t", b"2" * 700)])],
+    "of one key": [tar([("a.t", b"0")]), tar([("a.t", b"1")]), tar([("a.t", b"2")])],
+    "long zeros": [bytes(512), tar([("a.t", b"0")]), bytes(200_000), tar([("b.t", b"1")])],
+    "folders": [tar([("f", None)]), tar([("f", None), ("a.t", b"0"), ("g", None)]), tar([])],
+    "no zeros": [tar([("a.t", b"0")]), tar([("b.t", b"1")])[:1024]],
+}
+
+
+@pytest.mark.parametrize("parts", JOINED.values(), ids=JOINED)
+@pytest.mark.filterwarnings("ignore:.* ends without the zeros:RuntimeWarning")
+def test_joined_archives_are_read_as_with_ignore_zeros(tmp_path, parts):
+    data = b"".join(parts)
+    with tarfile.open(fileobj=io.BytesIO(data), ignore_zeros=True) as archive:
+        files = [(m.name[:-2], archive.extractfile(m).read()) for m in archive if m.isreg()]
+    path = written(tmp_path, data)
+    for size in (None, 1):
+        assert list(ps.TarDataset(path, ("__key__", "t"), buffer_size=size)) == files
+    ps.index(path)
+    indexed = ps.TarDataset(path, ("__key__", "t"), indexed=True)
+    assert [indexed[i] for i in range(len(indexed))] == files
+    it = iter(ps.TarDataset(path, ("__key__", "t")))
+    for n in range(len(files)):
+        restored = iter(ps.TarDataset(path, ("__key__", "t")))
+        restored.set_state(it.get_state())
+        assert list(restored) == files[n:]
+        next(it)
+
+
+@pytest.mark.parametrize("name", COMPRESSIONS)
+def test_compressed_archives_are_joined_before_or_after_compression(tmp_path, name):
+    first, second = tar([("a.t", b"0")]), tar([("b.t", b"1")])
+    for data in (
+        COMPRESS[name](first + second),
+        *([] if name == "ZLIB" else [COMPRESS[name](first) + COMPRESS[name](second)]),
+    ):
+        path = written(tmp_path, data)
+        assert list(ps.TarDataset(path, "t", compression_type=name)) == [b"0", b"1"]
+
+
+def test_bytes_after_the_end_of_an_archive_warn(tmp_path):
+    path = written(tmp_path, tar([("0.a", b"x")]) + b"rest of a download" * 40)
+    with pytest.warns(RuntimeWarning, match=f"TarDataset: {path}: bytes .* follow its end"):
+        assert list(ps.TarDataset(path, "a")) == [b"x"]
+    with pytest.warns(RuntimeWarning, match="follow its end, at byte 10240"):
+        ps.index(path)
+    assert list(ps.TarDataset(path, "a", indexed=True)) == [b"x"]
+
+
+def test_a_damaged_header_after_joining_is_an_error(tmp_path):
+    second = bytearray(tar([("b.t", b"1")]))
+    second[3] ^= 1
+    path = written(tmp_path, tar([("a.t", b"0")]) + second)
+    came, error = steps(iter(ps.TarDataset(path, "t")))
+    assert came == b"0"
+    assert error.kind == "DataError"
+    assert "its header is damaged" in error.text
+
+
+@pytest.mark.parametrize("size", [2**61, 2**63, 2**64 - 1536, 2**64 - 512, 2**64 - 1, 10**30])
+def test_a_pax_size_that_no_file_has_is_an_error(tmp_path, size):
+    record = b" size=%d\n" % size
+    record = b"%d" % (len(record) + 2) + record
+    data = bytearray(tar([("p", record.ljust(512)), ("0.a", b"x")]))
+    data[156:157] = b"x"
+    data[124:136] = b"%011o\0" % len(record)
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data[:512])
+    path = written(tmp_path, data)
+    (error,) = steps(iter(ps.TarDataset(path, "a")))
+    assert error.kind == "DataError"
+    assert f"announces a size of {size} bytes" in error.text
+    with pytest.raises(ps.DataError, match="size"):
+        ps.index(path)
+
+
+@pytest.mark.parametrize("name", COMPRESSIONS)
+def test_the_checksum_after_a_compressed_archive_is_verified(tmp_path, name):
+    packed = COMPRESS[name](tar([("0.a", b"x"), ("1.a", b"y")]))
+    other = written(tmp_path, COMPRESS[name](tar([("2.a", b"z")])), "other")
+    for data in (packed[:-4] + bytes([packed[-4] ^ 1]) + packed[-3:], packed[:-1]):
+        path = written(tmp_path, data)
+        *came, error, last = steps(iter(ps.TarDataset([path, other], "a", compression_type=name)))
+        assert came == [b"x", b"y"][: len(came)]
+        assert error.kind == "DataError"
+        assert path in error.text
+        assert last == b"z"
 
 
 def test_a_state_at_the_end_of_an_archive_warns_no_more(tmp_path):
@@ -419,6 +520,8 @@ def test_a_sample_longer_than_allowed_is_an_error(tmp_path):
         ("json", b"{}", b"{"),
         ("npy", npy(IMAGE), npy(IMAGE)[:-1]),
         ("npz", None, b"pickled"),
+        ("npz", npz(x=IMAGE), npz(x=IMAGE).replace(IMAGE.tobytes(), bytes(IMAGE.nbytes))),
+        ("npz", npz(x=IMAGE), overlapping(x=IMAGE, y=IMAGE, z=IMAGE)),
         ("cls", b" 7\n", b"seven"),
         ("cls", b"-1", b"9" * 19),
         ("txt", b"word", b"\xff"),

@@ -340,7 +340,10 @@ class FileIterator final : public BlockIterator {
       if (found.kind == Found::kMore) {
         if (bytes_->window().ended) return Fail(bytes_->problem(), true);
         if (auto problem = Grow(found)) return Fail(*problem, true);
+      } else if (found.kind == Found::kSkip) {
+        bytes_->Skip(found.next);
       } else if (found.kind == Found::kEnd) {
+        if (!EndsSound()) return Fail(bytes_->problem(), true);
         finished_ = true;
         if (const std::string_view doubt = reader_->doubt(); !doubt.empty()) {
           session_.Warn(
@@ -408,6 +411,15 @@ class FileIterator final : public BlockIterator {
     if (window.ended && !bytes_->problem().empty()) window.ended = false;
     if (short_) window.ended = true;
     return window;
+  }
+
+  // After the last record. The checksum of compressed data lies after all of them.
+  bool EndsSound() {
+    while (data_->compression() != Compression::kNone && !bytes_->window().ended) {
+      bytes_->Skip(bytes_->window().size);
+      bytes_->Fill(1);
+    }
+    return bytes_->problem().empty();
   }
 
   // How many records come before one that is too long.

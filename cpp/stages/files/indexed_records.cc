@@ -3,10 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <list>
-#include <mutex>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,50 +12,10 @@
 #include "runtime/memory.h"
 #include "stages/files/file_dataset.h"
 #include "stages/files/index_file.h"
+#include "storage/open_files.h"
 
 namespace penstock {
 namespace {
-
-// Files that are open: those read last, enough to open those of most datasets once.
-class OpenFiles {
- public:
-  using FilePtr = std::shared_ptr<InputFile>;
-
-  template <typename Open>
-  FilePtr Get(size_t number, Open open) {
-    {
-      std::lock_guard lock(mutex_);
-      auto found = open_.find(number);
-      if (found != open_.end()) {
-        used_.splice(used_.begin(), used_, found->second.used);
-        return found->second.file;
-      }
-    }
-    FilePtr file = open();
-    FilePtr dropped;  // closed after the lock
-    std::lock_guard lock(mutex_);
-    if (!open_.contains(number)) {
-      used_.push_front(number);
-      open_[number] = {file, used_.begin()};
-    }
-    if (open_.size() > most_) {
-      dropped = std::move(open_[used_.back()].file);
-      open_.erase(used_.back());
-      used_.pop_back();
-    }
-    return file;
-  }
-
- private:
-  const size_t most_ = MostKeptOpen();
-  struct Entry {
-    FilePtr file;
-    std::list<size_t>::iterator used;
-  };
-  std::mutex mutex_;  // a leaf lock
-  std::unordered_map<size_t, Entry> open_;
-  std::list<size_t> used_;  // the last one first
-};
 
 class IndexedRecordsDataset final : public Dataset, public Indexed {
  public:
@@ -118,6 +75,8 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   void Read(const std::vector<Wanted*>& ascending, uint8_t* to) const;
   void Finish(std::vector<Reads>& all) const;
   [[noreturn]] void ThrowShorter(const File& file, InputFile& opened, int64_t at) const;
+  static bool EndsWith(const Found& record, const Wanted& wanted, RecordReader& reader,
+                       const uint8_t* bytes);
   std::optional<Error> FindIn(const Wanted& wanted, RecordReader& reader, const uint8_t* bytes,
                               int64_t* span) const;
 
@@ -262,20 +221,7 @@ Block IndexedRecordsDataset::Gather(const int64_t* rows, int64_t count) const {
   // Short reads of regular files, perhaps by several threads: none of them ends for a signal.
   LeaveForeignLock();
   ScopedBlockingHook none(nullptr);
-  for (;; count = (count + 1) / 2) {
-    try {
-      return ReadRows(rows, count);
-    } catch (const Error& error) {
-      // What is wrong with one of them is looked for among fewer.
-      if (error.transient()) throw;
-      if (count > 1) continue;
-      Error failed = error;
-      Origin origin = failed.origin();
-      origin.key = static_cast<uint64_t>(rows[0]);
-      origin.index = rows[0];
-      return Block::Of(failed.At(std::move(origin)));
-    }
-  }
+  return RowsOrError(rows[0], count, [&](int64_t most) { return ReadRows(rows, most); });
 }
 
 // Many are sorted by their digits: a comparison of random numbers is a branch that nothing
@@ -445,6 +391,19 @@ void IndexedRecordsDataset::ThrowShorter(const File& file, InputFile& opened, in
               std::string_view(file.records->format().stage), *file.records->path(), at);
 }
 
+// Whether no other record follows the one that was found among the bytes that are wanted.
+bool IndexedRecordsDataset::EndsWith(const Found& record, const Wanted& wanted,
+                                     RecordReader& reader, const uint8_t* bytes) {
+  for (size_t at = record.next; at < wanted.size;) {
+    const auto offset = wanted.offset + static_cast<int64_t>(at);
+    const Found rest = reader.Find({bytes + wanted.to + at, wanted.size - at, offset, true});
+    if (rest.kind == Found::kEnd) break;
+    if (rest.kind != Found::kSkip) return false;
+    at += rest.next;
+  }
+  return record.next <= wanted.size;
+}
+
 // Where the record lies in its bytes, or what is wrong with it.
 std::optional<Error> IndexedRecordsDataset::FindIn(const Wanted& wanted, RecordReader& reader,
                                                    const uint8_t* bytes, int64_t* span) const {
@@ -460,7 +419,7 @@ std::optional<Error> IndexedRecordsDataset::FindIn(const Wanted& wanted, RecordR
   std::string problem;
   if (found.kind == Found::kBad || found.kind == Found::kLost) {
     problem = found.problem;
-  } else if (found.kind != Found::kRecord || found.next != wanted.size) {
+  } else if (found.kind != Found::kRecord || !EndsWith(found, wanted, reader, bytes)) {
     problem = Format(
         "the index says that it has bytes {} to {}, where there is another one; run "
         "ps.index again",

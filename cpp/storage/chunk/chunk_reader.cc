@@ -24,15 +24,7 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
   // Short reads of a regular file, perhaps by several threads: none of them ends for a signal.
   LeaveForeignLock();
   ScopedBlockingHook none(nullptr);
-  auto* to = static_cast<uint8_t*>(data);
-  while (size > 0) {
-    size_t got = file_->Read(static_cast<int64_t>(offset), to, size);
-    if (got == 0) return false;
-    to += got;
-    offset += got;
-    size -= got;
-  }
-  return true;
+  return ReadFully(*file_, static_cast<int64_t>(offset), data, size);
 }
 
 // Up to the header.

@@ -1,8 +1,9 @@
 // The bytes of a chunk to elements.
 #include <bit>
 #include <cstring>
-#include <limits>
+#include <optional>
 
+#include "data/checked_sizes.h"
 #include "storage/chunk/chunk.h"
 #include "storage/chunk/chunk_layout.h"
 
@@ -20,10 +21,13 @@ constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(int64_t);
 
 // a * b + c, or an error instead of a wrapped number.
 size_t CheckedMulAdd(size_t a, size_t b, size_t c) {
-  constexpr size_t kMost = std::numeric_limits<size_t>::max();
-  if ((b > 0 && a > kMost / b) || a * b > kMost - c) ThrowDamaged();
-  return a * b + c;
+  const std::optional<uint64_t> product = CheckedMultiply(a, b);
+  const std::optional<uint64_t> sum = product ? CheckedAdd(*product, c) : std::nullopt;
+  if (!sum) ThrowDamaged();
+  return *sum;
 }
+
+size_t Aligned(size_t at) { return CheckedMulAdd(at, 1, kColumnAlign - 1) / kColumnAlign * kColumnAlign; }
 
 size_t RowItems(const Shape& shape) {
   size_t items = 1;
@@ -51,12 +55,12 @@ std::optional<FixedColumns> FixedColumnsOf(const ChunkForm& form) {
     if (leaf.dtype.is_reference() || Varies(leaf) || leaf.shape.rank() == kMaxRank) {
       return std::nullopt;
     }
-    at = AlignUp(at, kColumnAlign);
+    at = Aligned(at);
     fixed.offsets.push_back(at);
     fixed.row_bytes.push_back(CheckedMulAdd(RowItems(leaf.shape), leaf.dtype.itemsize, 0));
     at = CheckedMulAdd(rows, fixed.row_bytes.back(), at);
   }
-  fixed.bytes = AlignUp(at, kColumnAlign);
+  fixed.bytes = Aligned(at);
   return fixed;
 }
 

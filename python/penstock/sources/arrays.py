@@ -24,7 +24,7 @@ _ZIP = b"PK"  # how archives of zip begin
 
 
 class NumpyDataset(Source):
-    """Read the rows of arrays in ``.npy`` and ``.npz`` files, which are mapped into memory.
+    """Read the rows of arrays in ``.npy`` and ``.npz`` files.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class NumpyDataset(Source):
     OSError
         If a file cannot be read.
     DataError
-        If a file is damaged or not of NumPy's format.
+        If a file is damaged or not of NumPy's format; while iterating, at the position of a row
+        that cannot be read.
     ValueError
         If an array has no rows of numbers one after the other: a single number, one in Fortran
         order, of Python objects, strings, fields, or the other byte order; if rows differ between
@@ -52,13 +53,15 @@ class NumpyDataset(Source):
 
     Notes
     -----
-    Nothing is read before it is asked for, except compressed arrays (``np.savez_compressed``),
-    which are decompressed into memory when the dataset is made. Rows that come one after the other
-    share the memory of the file, and are read-only; `batch` copies each once. `shuffle` directly
-    after it shuffles numbers of rows, however large its buffer, and `batch` gathers the rows.
+    Rows are read when they are asked for, and those of a batch straight into its memory. `shuffle`
+    directly after it shuffles numbers of rows, however large its buffer, and `batch` gathers the
+    rows. A file that is written to, or becomes shorter, while the dataset lives raises `DataError`
+    for each row that is read after that.
 
-    A file must not become shorter while the dataset lives: the system ends a process that touches
-    what is gone.
+    Before the first row of an array in a ``.npz`` file is returned, all of the array is read once
+    to verify its checksum. A compressed one (``np.savez_compressed``) is decompressed then, and
+    stays in memory while the dataset lives; if it needs more memory than is available, it raises
+    `MemoryError`. Of two arrays of one name the last one is read, as by `numpy.load`.
 
     The formats are those of `numpy.lib.format`, versions 1 to 3.
 

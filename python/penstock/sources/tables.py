@@ -15,6 +15,7 @@ from penstock.libraries import library
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names, is_url
 from penstock.plain_tables import PlainTables, column_of
+from penstock.sources.arrow_ipc import IpcFile
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
 
@@ -142,10 +143,12 @@ class ArrowDataset(Source):
 
     Notes
     -----
-    Files are mapped into memory, and columns that are not compressed are used where they lie. All
-    else is as with `ParquetDataset`. For a shuffle of all rows of files that are not compressed,
-    hand over the mapped table:
-    ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``.
+    A record batch is read when its first row is asked for; of a file in the file format, only the
+    columns that are needed. A file that is written to while it is read raises `DataError`. All else
+    is as with `ParquetDataset`. For a shuffle of all rows of files that are not compressed, hand
+    over the mapped table:
+    ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``. Such a file
+    must not become shorter: the operating system ends a process that reads what is gone.
 
     Examples
     --------
@@ -196,6 +199,7 @@ class _Chunk(NamedTuple):
     number: int
     rows: int
     error: Exception | None = None
+    size: int | None = None  # bytes of the file when the dataset was made
 
 
 class _Contents(NamedTuple):
@@ -203,6 +207,7 @@ class _Contents(NamedTuple):
 
     empty: Any
     sizes: dict[int, int]
+    size: int | None = None  # bytes of the file; None where they are not compared
 
 
 class _Format:
@@ -247,6 +252,10 @@ class _Format:
     def read(self, file: Any, number: int) -> Any:
         """Return the table of a chunk."""
         raise NotImplementedError
+
+    def is_same(self, file: Any, size: int | None) -> bool:
+        """Return whether an open file has not been written to since it had so many bytes."""
+        return True
 
     def finished(self, table: Any) -> Any:
         """Return the columns that were asked for, in their order and in types of the engine."""
@@ -341,17 +350,22 @@ class _Arrow(_Format):
     unit = "record batch"
 
     def contents(self, path: str, source: _Source) -> _Contents:
-        file = self.open(source)
+        file = IpcFile(self.stage, source)
         self.check(path, file.schema, ())
-        sizes = file.sizes()
-        return _Contents(self.finished(file.schema.empty_table()), dict(enumerate(sizes)))
+        sizes = dict(enumerate(file.sizes()))
+        return _Contents(self.finished(file.schema.empty_table()), sizes, file.size)
 
     def open(self, source: _Source) -> Any:
-        return _IpcFile(self.stage, source)
+        # A filter may name any column.
+        columns = self.columns if self.filter is None else None
+        return IpcFile(self.stage, source, columns)
 
     def read(self, file: Any, number: int) -> Any:
         table = file.batch(number)
         return table if self.filter is None else table.filter(self.filter)
+
+    def is_same(self, file: Any, size: int | None) -> bool:
+        return bool(file.is_same(size))
 
 
 class _Opened(NamedTuple):
@@ -387,53 +401,6 @@ class _IdleFiles:
             del self._idle[:-_KEPT]
 
 
-class _IpcFile:
-    """A mapped file of record batches."""
-
-    def __init__(self, stage: str, of: _Source) -> None:
-        self._pa = pa = library(stage, "pyarrow", "arrow")
-        source = pa.memory_map(of) if isinstance(of, str) else pa.PythonFile(of, "r")
-        self._batches: list[Any] | None = None
-        begin = source.read(6)
-        if begin.startswith(b"FEA1"):
-            raise DataError(
-                f"{stage}: a Feather file of version 2 was expected, got one of version 1; write "
-                "it again: pyarrow.feather.write_feather(pyarrow.feather.read_table(path), path)",
-                of if isinstance(of, str) else of.name,
-            )
-        if begin == b"ARROW1":
-            self._reader = pa.ipc.open_file(source)
-        else:
-            source.seek(0)
-            self._reader = pa.ipc.open_stream(source)
-            self._batches = list(self._reader)
-        self._source = source
-        self.schema = self._reader.schema
-
-    def batch(self, number: int) -> Any:
-        batches = self._batches
-        batch = self._reader.get_batch(number) if batches is None else batches[number]
-        batch.validate(full=True)  # the offsets of strings and lists may be damaged
-        return self._pa.Table.from_batches([batch])
-
-    def sizes(self) -> list[int]:
-        """Return the rows of each batch, for which one column is read, the smallest."""
-        if self._batches is not None:
-            return [batch.num_rows for batch in self._batches]
-
-        def width(number: int) -> int:
-            try:
-                return int(self.schema.field(number).type.bit_width)
-            except ValueError:
-                return 1 << 30
-
-        smallest = min(range(len(self.schema)), key=width)
-        self._source.seek(0)
-        options = self._pa.ipc.IpcReadOptions(included_fields=[smallest])
-        reader = self._pa.ipc.open_file(self._source, options=options)
-        return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
-
-
 def _prefixes(schema: Any) -> set[str]:
     """Return what may be named in a Parquet file: columns, and fields of structs."""
     found = set()
@@ -466,6 +433,12 @@ class _Chunks:
             if not isinstance(opened.source, str):  # threads of pyarrow work for no run
                 opened.source.cancel = _core.cancel_of_run()
             table = reader.finished(reader.read(opened.file, chunk.number))
+            if not reader.is_same(opened.file, chunk.size):
+                raise DataError(
+                    f"{reader.stage}: the file has been written to since this dataset was made; "
+                    "make the dataset again",
+                    chunk.file,
+                )
             self._idle.give(chunk.file, opened)
         except Exception as error:
             where = f"{reader.unit} {chunk.number}: "
@@ -490,7 +463,8 @@ def _rows_of(
         if isinstance(contents, Exception):
             chunks.append(_Chunk(path, 0, 1, contents))
         else:
-            chunks += [_Chunk(path, number, rows) for number, rows in contents.sizes.items()]
+            sizes, size = contents.sizes, contents.size
+            chunks += [_Chunk(path, number, rows, None, size) for number, rows in sizes.items()]
     empty = next((c.empty for c in found if isinstance(c, _Contents)), None)
     if empty is None:
         raise next(

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "data/checked_sizes.h"
 #include "data/error.h"
 #include "fuzz.h"
 
@@ -95,11 +96,11 @@ BufferRef Exactly(const std::string& input) {
   return bytes;
 }
 
-// Whatever the header says, the items lie within the bytes.
-void Touch(const NpyArray& array) {
-  const auto size = static_cast<size_t>(array.shape.elements()) * array.dtype.itemsize;
-  Require(array.begin <= array.bytes->size() && size <= array.bytes->size() - array.begin,
-          "an array lies within its file");
+// Whatever the header says, the items lie within the bytes of the array's file.
+void Touch(const NpyArray& array, uint64_t whole) {
+  const auto size = static_cast<uint64_t>(array.shape.elements()) *
+                    static_cast<uint64_t>(array.dtype.itemsize);
+  Require(LiesWithin(array.begin, size, whole), "an array lies within its file");
   Require(array.shape.rank() > 0 && !array.dtype.is_reference(), "an array has rows of numbers");
 }
 
@@ -111,7 +112,8 @@ std::vector<std::string> NpyFiles(const std::string&) {
 }
 
 void RunNpy(const std::string& input, Random&) {
-  Touch(ReadNpy(Exactly(input), 0, input.size(), "fuzz"));
+  const auto file = MemoryFile(Exactly(input), input.size());
+  Touch(ReadNpyHeader(*file, "fuzz"), input.size());
 }
 
 std::vector<std::string> NpzFiles(const std::string&) {
@@ -123,10 +125,18 @@ std::vector<std::string> NpzFiles(const std::string&) {
 }
 
 void RunNpz(const std::string& input, Random&) {
-  const BufferRef bytes = Exactly(input);
-  for (const NpzMember& member : ReadNpzDirectory(bytes, "fuzz")) {
-    Touch(ReadNpzMember(bytes, member, "fuzz"));
+  const auto file = MemoryFile(Exactly(input), input.size());
+  uint64_t stored = 0;
+  for (const NpzMember& member : ReadNpzDirectory(*file, "fuzz")) {
+    stored += member.stored;
+    Touch(ReadNpzHeader(*file, member, "fuzz"), member.deflated ? member.size : input.size());
+    if (!member.deflated) {
+      CheckNpzMember(*file, member, "fuzz");
+      continue;
+    }
+    Require(InflateNpzMember(*file, member, "fuzz")->size() >= member.size, "a member is whole");
   }
+  Require(stored <= input.size(), "members do not overlap");
 }
 
 const RegisterTarget npy({"npy", NpyFiles, RunNpy});

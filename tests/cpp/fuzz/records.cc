@@ -175,7 +175,8 @@ std::vector<std::string> TarFiles(const std::string&) {
   PutTarFile("b", '5', "", odd);
   PutTarFile("b/2.bin", 'S', "sparse", odd);
   PutTarFile("__meta__/x.y", '0', "{}", odd);
-  return {plain + std::string(1024, '\0'), named, odd};
+  const std::string zeros(1024, '\0');
+  return {plain + zeros, named, odd, zeros + plain + zeros + odd + zeros + named + zeros};
 }
 
 // At each block that may be a header.
@@ -248,7 +249,12 @@ std::vector<std::string> ZlibFiles(const std::string&) { return {Deflated("one\n
 
 const RegisterTarget gzip({"gzip", GzipFiles, Files("text_line", "GZIP")});
 const RegisterTarget zlib({"zlib", ZlibFiles, Files("text_line", "ZLIB")});
-// Good gzip files of bad records.
+// Good gzip files of bad archives and records.
+const RegisterTarget archive({"tar_gzip", TarFiles,
+                              [](const std::string& input, Random& random) {
+                                RunFile("tar_sample", Deflated(input, 31), "GZIP", random);
+                              },
+                              RepairTar});
 const RegisterTarget within({"tf_record_gzip", TfRecords,
                              [](const std::string& input, Random& random) {
                                RunFile("tf_record", Deflated(input, 31), "GZIP", random);

@@ -58,8 +58,8 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
         For any exception of the library: libraries raise almost every class for damaged files.
     OSError, MemoryError, ImportError
         With a note, where the system or the environment is the reason.
-    ValueError, TypeError
-        Unchanged, where the text begins with the name of the stage: an argument is wrong.
+    ValueError, TypeError, ...
+        With a note, where the text begins with the name of the stage: an argument is wrong.
     """
     try:
         yield
@@ -72,12 +72,13 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
 
 def as_data_error(stage: str, file: str, where: str, error: Exception) -> Exception:
     """Return an error as `library_errors` raises it."""
-    text = str(error)
-    of_argument = isinstance(error, (ValueError, TypeError)) and text.startswith(f"{stage}: ")
-    if of_argument or isinstance(error, (DataError, ImportError)):
+    if isinstance(error, (DataError, ImportError)):
         return error
+    text = printable(str(error))
+    ours = text.startswith(f"{stage}: ")
     of_system = isinstance(error, OSError) and error.errno is not None
-    if of_system or isinstance(error, MemoryError):
+    if not (ours or of_system or isinstance(error, MemoryError)):
+        return DataError(f"{stage}: {where}{text or type(error).__name__}", file)
+    if printable(file) not in text:
         error.add_note(f"penstock: {stage}: {where}(file {printable(file)})")
-        return error
-    return DataError(f"{stage}: {where}{printable(text) or type(error).__name__}", file)
+    return error

@@ -138,8 +138,8 @@ class PlainTables:
             if pa.types.is_fixed_size_list(plain):
                 if stored.null_count:
                     raise ValueError(
-                        f"{self._stage}: column {printable(name)} has {stored.null_count} missing arrays; "
-                        "drop these rows"
+                        f"{self._stage}: column {printable(name)} has {stored.null_count} missing "
+                        "arrays; drop these rows"
                     )
                 while pa.types.is_nested(stored.type):
                     stored = stored.flatten()

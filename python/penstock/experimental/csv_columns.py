@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.errors import DataError
 from penstock.ops.decoding import decode_csv_records
+from penstock.printable import printable
 from penstock.sources.files import read_files
 
 # The types of a column, from the narrowest to the one that takes everything.
@@ -33,11 +34,13 @@ class CsvColumns:
         for file in self.files:
             names = next(self._records(file, header=False), None)
             if names is None:
-                raise ValueError(f"make_csv_dataset: a header was expected, {file} is empty")
+                raise ValueError(
+                    f"make_csv_dataset: a header was expected, {printable(file)} is empty"
+                )
             if first is not None and names != first:
                 raise ValueError(
                     "make_csv_dataset: the headers of all files must be equal, "
-                    f"{self.files[0]} has {first}, {file} has {names}"
+                    f"{printable(self.files[0])} has {first}, {printable(file)} has {names}"
                 )
             first = names
         assert first is not None
@@ -57,8 +60,8 @@ class CsvColumns:
         for file, number, record in itertools.islice(records, most):
             if len(record) != columns:
                 raise ValueError(
-                    f"make_csv_dataset: {columns} fields were expected, record {number} of {file} "
-                    f"has {len(record)}"
+                    f"make_csv_dataset: {columns} fields were expected, record {number} of "
+                    f"{printable(file)} has {len(record)}"
                 )
             for column in selected:
                 if record[column] not in ("", na_value):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from penstock.arguments.checked import checked
@@ -128,7 +127,7 @@ class _Records:
 def _opened(path: str) -> Any:
     module = library(_STAGE, "array_record.python.array_record_module", "arrayrecord")
     local = local_file(path)
-    with Path(local).open("rb"):  # the reader has no error for a file that is not there
+    with open(local, "rb"):  # noqa: PTH123 - the reader has no error for a file that is not there
         pass
     reader = module.ArrayRecordReader(local, _OPTIONS)
     if not reader.ok():

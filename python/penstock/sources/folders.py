@@ -24,6 +24,7 @@ from penstock.ops.image import (
 from penstock.ops.io import read_file
 from penstock.ops.native import native
 from penstock.paths import is_url, name_of
+from penstock.printable import printable
 from penstock.remote.listing import files_below, is_hidden, walk
 from penstock.sources.source import Source
 from penstock.stages.map import map_for
@@ -101,15 +102,15 @@ def files_of(
         if len(labels) != len(paths):
             raise ValueError(
                 f"{stage}: a label for each file was expected, but len(labels) is {len(labels)} "
-                f"while we found {len(paths)} files in {directory}"
+                f"while we found {len(paths)} files in {printable(directory)}"
             )
         return Files(paths, list(labels), [str(each) for each in sorted(set(labels))])
     folders = sorted(name for name in folder.subfolders() if not is_hidden(name))
     names = folders if class_names is None else list(class_names)
     if class_names is not None and not (names and set(names) <= set(folders)):
         raise ValueError(
-            f"{stage}: class_names must be names of subfolders of {directory}, got {names}, which "
-            f"did not match {folders}"
+            f"{stage}: class_names must be names of subfolders of {printable(directory)}, got "
+            f"{names}, which did not match {folders}"
         )
     paths, classes = [], []
     files = folder.files(names, formats)
@@ -302,8 +303,8 @@ def image_folder(
         taken = files.share(validation_split, each)
         if not taken.paths:
             raise ValueError(
-                f"{_STAGE}: {f'{each} ' if each else ''}images were expected in {folder}, got no "
-                f"files whose names end with {', '.join(_FORMATS)}"
+                f"{_STAGE}: {f'{each} ' if each else ''}images were expected in "
+                f"{printable(folder)}, got no files whose names end with {', '.join(_FORMATS)}"
             )
         dataset = _loaded(taken, load, mode, shuffle and each != "validation", seed, name)
         dataset = dataset._without_errors(_STAGE, on_error, max_errors)

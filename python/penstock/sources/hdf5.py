@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from penstock.arguments.checked import checked
@@ -101,7 +100,7 @@ def _opened(path: str) -> Any:
         from penstock.remote.reading import ObjectReader
 
         return _checked(h5py, path, io.BufferedReader(ObjectReader(path), _READ))
-    with Path(path).open("rb"):  # an error of its own for a file that is not there
+    with open(path, "rb"):  # noqa: PTH123 - an error of its own for a file that is not there
         pass
     return _checked(h5py, path, path)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import DataError
+from penstock.libraries import library_errors
 from penstock.ops.decoding import decode_csv_records
 from penstock.printable import printable
 from penstock.sources.files import read_files
@@ -71,14 +72,15 @@ class CsvColumns:
 
     def _records(self, file: str, header: bool) -> Iterator[list[str]]:
         with iter(read_files("csv_record", file, self.args | {"header": header}, None)) as records:
-            for record in records:
-                text = record.decode(self.encoding)
-                split = csv.reader(
-                    [text],
-                    delimiter=self.args["field_delim"],
-                    quoting=csv.QUOTE_MINIMAL if self.args["use_quote_delim"] else csv.QUOTE_NONE,
-                )
-                yield next(split, [])
+            for number, record in enumerate(records, 1 + header):
+                where = f"record {number}: "
+                with library_errors("make_csv_dataset", file, where):
+                    split = self._split(record.decode(self.encoding))
+                yield split
+
+    def _split(self, text: str) -> list[str]:
+        quotes = csv.QUOTE_MINIMAL if self.args["use_quote_delim"] else csv.QUOTE_NONE
+        return next(csv.reader([text], delimiter=self.args["field_delim"], quoting=quotes), [])
 
 
 def _widened(number: int, text: str) -> int:

@@ -134,10 +134,10 @@ def _matching(pattern: str) -> set[str]:
         begin = os.path.join(folder, "")  # noqa: PTH118
         if rest:
             matches |= _matching(glob.escape(begin) + rest)
-        elif not found[0].endswith("*"):
-            matches.update(os.path.join(begin, name, "") for name in folders)  # noqa: PTH118
-        else:
-            matches.update(begin + name for name in (*folders, *files))
-            if folder in tops and folder:
-                matches.add(begin)
+            continue
+        only_folders = not found[0].endswith("*")
+        ends = [os.path.join(name, "") for name in folders] if only_folders else folders + files  # noqa: PTH118
+        matches.update(begin + end for end in ends)
+        if folder in tops and folder:
+            matches.add(begin)
     return matches

@@ -27,7 +27,7 @@ CPP_LAYERS = [
     {"python"},
 ]
 PYTHON_LAYERS = [
-    {"_core"},
+    {"_core", "printable"},
     {"storage_options", "executors"},
     {"paths", "traits"},
     {"arguments"},

@@ -2,7 +2,6 @@
 
 import inspect
 import operator
-import sqlite3
 import warnings
 
 import pytest
@@ -58,8 +57,7 @@ KIN = {
     "exclude_cols": (ps.DataError,),
     "record_defaults": (ps.DataError,),
     "select_cols": (ps.DataError,),
-    "data_source_name": (sqlite3.Error,),
-    "query": (sqlite3.Error,),
+    "data_source_name": (ps.DataError,),
     "dataset": (IndexError, RecursionError),  # the object's own
     "initial_state": (OverflowError,),  # of the function that adds to it
 }

@@ -3,7 +3,8 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
+
+#include "data/printable.h"
 
 namespace penstock {
 namespace {
@@ -13,45 +14,15 @@ constexpr size_t kLongestBinary = 24;   // bytes of one that is no text
 constexpr size_t kLongestText = 400;    // of an element
 constexpr int64_t kMostStrings = 3;     // of an array
 
-// The bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
-size_t SequenceLength(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const size_t length = byte(0) < 0x80                       ? 1
-                        : byte(0) >= 0xC2 && byte(0) < 0xE0  ? 2
-                        : byte(0) >= 0xE0 && byte(0) < 0xF0  ? 3
-                        : byte(0) >= 0xF0 && byte(0) <= 0xF4 ? 4
-                                                             : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
-
 void AppendEscaped(std::string& out, std::string_view text, bool bytes) {
   while (!text.empty()) {
     const auto c = static_cast<uint8_t>(text[0]);
     size_t length = 1;
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\'' || c == '\\') {
+    if (c == '\'' || c == '\\') {
       out += {'\\', static_cast<char>(c)};
-    } else if (c >= 0x20 && c < 0x7F) {
-      out += static_cast<char>(c);
     } else {
-      length = bytes ? 0 : SequenceLength(text);
-      if (length > 1) {
-        out += text.substr(0, length);
-      } else {
-        char escape[8];
-        std::snprintf(escape, sizeof(escape), "\\x%02x", c);
-        out += escape;
-        length = 1;
-      }
+      // A single byte of a longer sequence is no character, and is escaped.
+      length = AppendPrintable(out, bytes ? text.substr(0, 1) : text);
     }
     text.remove_prefix(length);
   }

@@ -6,12 +6,13 @@
 #include <new>
 #include <system_error>
 
+#include "data/printable.h"
 #include "data/state_visitor.h"
 
 namespace penstock {
 namespace internal {
 
-void AppendValue(std::string& out, std::string_view value) { out.append(value); }
+void AppendValue(std::string& out, std::string_view value) { out.append(Printable(value)); }
 void AppendValue(std::string& out, int64_t value) { out.append(std::to_string(value)); }
 void AppendValue(std::string& out, uint64_t value) { out.append(std::to_string(value)); }
 void AppendValue(std::string& out, double value) {

@@ -116,15 +116,8 @@ std::optional<DType> DenseType(std::string_view format) {
 // Of a format that has no column.
 std::string_view NameOf(std::string_view format) {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"n", "null"},
-      {"d:", "decimal"},
-      {"tt", "time of day"},
-      {"ts", "timestamp with a zone"},
-      {"ti", "interval"},
-      {"+m", "map"},
-      {"+u", "union"},
-      {"+v", "list view"},
-      {"+r", "run-end encoded"}};
+      {"n", "null"},      {"d:", "decimal"}, {"tt", "time of day"}, {"ts", "timestamp with a zone"},
+      {"ti", "interval"}, {"+m", "map"},     {"+u", "union"},       {"+r", "run-end encoded"}};
   for (auto [begin, name] : kNames) {
     if (StartsWith(format, begin)) return name;
   }
@@ -195,6 +188,8 @@ class ArrowReader {
     if (auto dtype = DenseType(format)) return Dense(part, *dtype, path);
     if (format == "+l") return Lists<int32_t>(part, path);
     if (format == "+L") return Lists<int64_t>(part, path);
+    if (format == "+vl") return ListViews<int32_t>(part, path);
+    if (format == "+vL") return ListViews<int64_t>(part, path);
     if (StartsWith(format, "+w:")) return FixedLists(part, path);
     if (int64_t nulls = part.nulls(); nulls && format != "tdD") throw Missing(path, nulls);
     if (format == "tdD") return Days(part);
@@ -340,6 +335,43 @@ class ArrowReader {
     return {Items(part, begin, splits.back(), path), std::move(splits)};
   }
 
+  // Lists that may lie in any order, overlap, and leave items out.
+  template <typename Offset>
+  Column ListViews(const Part& part, const std::string& path) {
+    if (int64_t nulls = part.nulls()) throw Missing(path, nulls);
+    const Offset* begins = part.items<Offset>(1);
+    const Offset* sizes = part.items<Offset>(2);
+    const int64_t most = part.array.children[0]->length;
+    std::vector<int64_t> splits(static_cast<size_t>(part.count) + 1);
+    int64_t low = most;
+    int64_t high = 0;
+    bool in_order = true;  // one list begins where the one before it ends
+    for (int64_t row = 0; row < part.count; ++row) {
+      const int64_t begin = begins[row];
+      const int64_t size = sizes[row];
+      if (begin < 0 || size < 0 || begin > most || size > most - begin) {
+        throw Error(
+            ErrorKind::kData,
+            "{}: column {} is damaged: list {} has {} items from number {} on, there are {}",
+            stage_, path, row, size, begin, most);
+      }
+      splits[static_cast<size_t>(row) + 1] = splits[static_cast<size_t>(row)] + size;
+      if (size == 0) continue;
+      in_order = in_order && (high == 0 || begin == high);
+      low = std::min(low, begin);
+      high = std::max(high, begin + size);
+    }
+    low = std::min(low, high);
+    Tensor items = Items(part, low, high - low, path);
+    if (in_order) return {std::move(items), std::move(splits)};
+    std::vector<int64_t> numbers;
+    numbers.reserve(static_cast<size_t>(splits.back()));
+    for (int64_t row = 0; row < part.count; ++row) {
+      for (int64_t i = 0; i < sizes[row]; ++i) numbers.push_back(begins[row] - low + i);
+    }
+    return {Taken(items, numbers), std::move(splits)};
+  }
+
   Tensor FixedLists(const Part& part, const std::string& path) {
     if (int64_t nulls = part.nulls()) throw Missing(path, nulls);
     const int64_t size = NumberAfter(part.format(), 3);
@@ -375,20 +407,33 @@ class ArrowReader {
     for (int64_t row = 0; row < part.count; ++row) {
       numbers[static_cast<size_t>(row)] = Number(part, row);
     }
-    const Tensor& from = words.items;
+    const auto outside = [&](int64_t number) { return number < 0 || number >= all.count; };
+    if (std::ranges::any_of(numbers, outside)) {
+      throw Error(ErrorKind::kData,
+                  "{}: column {} is damaged: an index of its dictionary, which has "
+                  "{} values, is out of range",
+                  stage_, path, all.count);
+    }
+    return Taken(words.items, numbers);
+  }
+
+  // The rows of these numbers.
+  static Tensor Taken(const Tensor& from, const std::vector<int64_t>& numbers) {
+    const auto count = static_cast<int64_t>(numbers.size());
     Shape shape = from.shape();
-    shape[0] = part.count;
+    shape[0] = count;
     if (from.storage() == Storage::kPacked) {
       std::vector<std::string_view> found;
+      found.reserve(numbers.size());
       for (int64_t number : numbers) found.push_back(from.string(number));
       return Tensor::Strings(from.dtype().code, shape, found);
     }
-    Tensor decoded = Tensor::Make(from.dtype(), shape);
-    const size_t bytes = part.count ? decoded.nbytes() / static_cast<size_t>(part.count) : 0;
-    GatherRows(decoded.mutable_data(), bytes, part.count, [&](int64_t row) {
+    Tensor taken = Tensor::Make(from.dtype(), shape);
+    const size_t bytes = count ? taken.nbytes() / numbers.size() : 0;
+    GatherRows(taken.mutable_data(), bytes, count, [&](int64_t row) {
       return from.data() + static_cast<size_t>(numbers[static_cast<size_t>(row)]) * bytes;
     });
-    return decoded;
+    return taken;
   }
 
   // An item of a dictionary's index.
@@ -434,11 +479,18 @@ PyRef NamesOf(const ArrowSchema& schema, int64_t* next, const std::string& stage
     const bool nested = !field.dictionary && std::string_view(field.format) == "+s";
     PyRef inside =
         nested ? NamesOf(field, next, stage) : PyRef::Steal(PyLong_FromLongLong((*next)++));
-    PyRef name = PyRef::Steal(PyUnicode_FromString(field.name));
+    const std::string_view given = field.name ? field.name : "";
+    PyRef name = PyRef::Steal(
+        PyUnicode_DecodeUTF8(given.data(), static_cast<Py_ssize_t>(given.size()), nullptr));
+    if (!name && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+      PyErr_Clear();
+      throw Error(ErrorKind::kInvalidArgument,
+                  "{}: names of columns must be UTF-8, column {} is called {}; rename it", stage, i,
+                  given);
+    }
     if (name && PyDict_Contains(names.get(), name.get()) == 1) {
       throw Error(ErrorKind::kInvalidArgument,
-                  "{}: names of columns must be unique, {} is there twice", stage,
-                  std::string_view(field.name));
+                  "{}: names of columns must be unique, {} is there twice", stage, given);
     }
     if (!inside || !name || PyDict_SetItem(names.get(), name.get(), inside.get()) < 0) return {};
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +62,20 @@ struct Extent {
 struct FixedLayout {
   int64_t header, record, footer;
 };
+
+// The byte order mark before the text of a file: 3 bytes at its beginning, or 0. UTF-8 needs none,
+// but Excel and other programs of Windows write it; it belongs to no record.
+inline size_t ByteOrderMark(const ByteWindow& window) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (window.offset != 0 || window.size < kMark.size()) return 0;
+  return std::memcmp(window.data, kMark.data(), kMark.size()) == 0 ? kMark.size() : 0;
+}
+// Whether the bytes that have come may be the beginning of a byte order mark.
+inline bool MayBeginWithMark(const ByteWindow& window) {
+  constexpr uint8_t kMark[] = {0xEF, 0xBB};
+  return window.offset == 0 && !window.ended && window.size < 3 &&
+         std::memcmp(window.data, kMark, window.size) == 0;
+}
 
 class RecordReader {
  public:

@@ -6,15 +6,17 @@ import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from penstock.errors import DataError
-from penstock.libraries import library
+from penstock.libraries import library, library_errors
 from penstock.open_files import OpenFiles
 from penstock.paths import is_url
+from penstock.printable import printable
 from penstock.structure import TensorSpec
 
 Sizes = Sequence[int]
@@ -33,19 +35,24 @@ class Crops:
     ) -> None:
         self._stage = stage
         self._files = files
-        self._single = isinstance(keys, str) or (keys is None and hasattr(files[0], "shape"))
         if keys is None:
-            self._keys = [""] if self._single else _arrays_of(stage, files[0])
+            with library_errors(stage, files.names[0]):
+                self._single = hasattr(files[0], "shape")
+                self._keys = [""] if self._single else _arrays_of(stage, files[0])
         else:
+            self._single = isinstance(keys, str)
             self._keys = _checked_keys(stage, keys)
         self._crop = None if crop_shape is None else tuple(int(n) for n in np.ravel(crop_shape))
         self._stride = (
             self._crop if crop_stride is None else tuple(int(n) for n in np.ravel(crop_stride))
         )
         self._check_crop()
-        self._grids = [self._grid(number) for number in range(len(files.names))]
-        for number in range(1, len(files.names)):
-            self._check_specs(number)
+        self._grids = []
+        for number, name in enumerate(files.names):
+            with library_errors(stage, name):
+                self._grids.append(self._grid(number))
+                if number > 0:
+                    self._check_specs(number)
         self._ends = list(itertools.accumulate(map(math.prod, self._grids)))
 
     def _check_specs(self, number: int) -> None:
@@ -55,8 +62,8 @@ class Crops:
             own, first = self._spec(array), self._spec(self._arrays(0)[key])
             if own != first:
                 raise ValueError(
-                    f"{self._stage}: {names[number]}: {key or 'the array'} has elements {own}, "
-                    f"those of {names[0]} are {first}"
+                    f"{self._stage}: {printable(names[number])}: {key or 'the array'} has elements "
+                    f"{own}, those of {printable(names[0])} are {first}"
                 )
 
     @property
@@ -75,7 +82,7 @@ class Crops:
         found: list[Any] = [None] * len(positions)
         # An array that reads in the background is asked for all regions before any is awaited.
         asked = [
-            (number, {key: _ask(array, region) for key, array in self._arrays(number).items()}, at)
+            (number, self._asked(number, region), at)
             for number, region, at in self._regions(positions)
         ]
         for number, parts, at in asked:
@@ -111,11 +118,15 @@ class Crops:
             rows = []
 
     def _read(self, number: int, parts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-        try:
+        with self._naming(number):
             return {key: part() for key, part in parts.items()}
-        except (OSError, ValueError) as error:
-            said = f"{self._stage}: it cannot be read: {error}"
-            raise DataError(said, self._files.names[number]) from error
+
+    def _asked(self, number: int, region: Any) -> dict[str, Callable[[], Any]]:
+        with self._naming(number):
+            return {key: _ask(array, region) for key, array in self._arrays(number).items()}
+
+    def _naming(self, number: int) -> AbstractContextManager[None]:
+        return library_errors(self._stage, self._files.names[number], "it cannot be read: ")
 
     def _arrays(self, number: int) -> dict[str, Any]:
         file = self._files[number]
@@ -170,7 +181,7 @@ class Crops:
         """Return how many rows or crops there are along each axis of a file's arrays."""
         grids = {}
         for key, array in self._arrays(number).items():
-            where = f"{self._stage}: {self._files.names[number]}: {key or 'the array'}"
+            where = f"{self._stage}: {printable(self._files.names[number])}: {key or 'the array'}"
             self._check_type(where, array)
             if self._crop is None or self._stride is None:
                 if not array.shape:
@@ -186,8 +197,8 @@ class Crops:
         if len(set(grids.values())) > 1:
             sizes = {key: grid[0] if len(grid) == 1 else grid for key, grid in grids.items()}
             raise ValueError(
-                f"{self._stage}: {self._files.names[number]}: arrays of one length were expected, "
-                f"got {sizes}"
+                f"{self._stage}: {printable(self._files.names[number])}: arrays of one length were "
+                f"expected, got {sizes}"
             )
         return next(iter(grids.values()))
 
@@ -235,19 +246,23 @@ def _member(stage: str, name: str, file: Any, key: str) -> Any:
         return file
     if hasattr(file, "shape"):
         raise ValueError(
-            f"{stage}: store must be a group where keys are given, {name} is one array; got {key!r}"
+            f"{stage}: store must be a group where keys are given, {printable(name)} is one array; "
+            f"got {key!r}"
         )
     try:
         found = file[key]
     except KeyError:
-        there = ", ".join(map(repr, file.keys()))
+        there = list(file.keys())
+        if key in there:  # it is damaged
+            raise
         raise ValueError(
-            f"{stage}: keys must be among {there}, which {name} has, got {key!r}"
+            f"{stage}: keys must be among {', '.join(map(repr, there))}, which {printable(name)} "
+            f"has, got {key!r}"
         ) from None
     if not hasattr(found, "shape"):
         raise ValueError(
-            f"{stage}: keys must be of arrays, got {key!r}, a group of {name} with "
-            f"{', '.join(found.keys())}"
+            f"{stage}: keys must be of arrays, got {key!r}, a group of {printable(name)} with "
+            f"{printable(', '.join(found.keys()))}"
         )
     return found
 
@@ -323,8 +338,8 @@ def _tensorstore(path: Path | str) -> Any:
     tensorstore = library("from_zarr", "tensorstore", "zarr")
     store = path if isinstance(path, str) else {"driver": "file", "path": f"{path}/"}
     spec = {"driver": "auto", "kvstore": store}
-    try:
-        return tensorstore.open(spec, open=True, read=True).result()
-    except ValueError as error:
-        said = str(error).partition(" [tensorstore_spec")[0]
-        raise DataError(f"from_zarr: the array cannot be opened: {said}", str(path)) from None
+    with library_errors("from_zarr", str(path), "the array cannot be opened: "):
+        try:
+            return tensorstore.open(spec, open=True, read=True).result()
+        except ValueError as error:
+            raise ValueError(str(error).partition(" [tensorstore_spec")[0]) from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from penstock.printable import printable
+
 
 class DataError(Exception):
     """Corrupt input: a record, an image or a file that is not what it should be.
@@ -34,7 +36,7 @@ class DataError(Exception):
     def __str__(self) -> str:
         text = str(self.args[0])
         if self.file is not None:
-            text += f" (file {self.file}"
+            text += f" (file {printable(self.file)}"
             text += ")" if self.offset is None else f", byte {self.offset})"
         return text
 

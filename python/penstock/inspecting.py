@@ -24,6 +24,7 @@ from penstock import (
 )
 from penstock.errors import DataError
 from penstock.meter import Meter
+from penstock.printable import printable
 
 _SHOWN = 3  # elements
 _MOST_DAMAGE = 20  # that is listed
@@ -64,11 +65,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             report = inspect(name)
         except FileNotFoundError:
-            print(f"inspect: there is no file {name}", file=sys.stderr)
+            print(f"inspect: there is no file {printable(name)}", file=sys.stderr)
             status = 2
             continue
         except (OSError, _UnknownError) as error:
-            print(f"inspect: {error}", file=sys.stderr)
+            print(f"inspect: {printable(str(error))}", file=sys.stderr)
             status = 2
             continue
         status = max(status, int(bool(report["damage"])))
@@ -405,4 +406,4 @@ def _text(report: dict[str, Any]) -> str:
     for each in report["damage"]:
         where = "" if each["element"] is None else f" at element {each['element']}"
         lines.append(f"  damaged{where}: {each['reason']}")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))

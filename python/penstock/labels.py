@@ -6,6 +6,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.printable import printable
+
 # Arguments that are functions, besides those that say so.
 _FUNCTIONS = ("generator", "handler", "predicate")
 _MOST_WRAPPED = 8
@@ -25,10 +27,7 @@ def function_name(function: Any) -> str:
         ``"load"``, ``"Loader.get"``, ``"<lambda>"``; of other objects the name of their class.
     """
     # Where it was defined is of no interest.
-    name = _qualified_name(innermost(function)).rpartition("<locals>.")[2]
-    if name.isprintable():
-        return name
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+    return printable(_qualified_name(innermost(function)).rpartition("<locals>.")[2])
 
 
 def innermost(function: Any) -> Any:

@@ -10,6 +10,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.labels import innermost
+from penstock.printable import printable
 
 if TYPE_CHECKING:
     import asyncio
@@ -33,11 +34,12 @@ class Call(NamedTuple):
 
 def inform(text: str) -> None:
     """Log what a user may want to know."""
-    logger.info(text)
+    logger.info(printable(text))
 
 
 def warn(text: str) -> None:
     """Log what a user should know; where logging has no handler for it, it is a RuntimeWarning."""
+    text = printable(text)
     if _is_heard():
         logger.warning(text)
     else:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from penstock import _core
 from penstock.arguments.checked import checked
+from penstock.printable import printable
 
 __all__ = ["progress"]
 
@@ -127,7 +128,7 @@ class Meter:
         unit: str = "elements",
         shown: bool | None = None,
     ) -> None:
-        self._description = description or ""
+        self._description = printable(description or "")
         self._total = total
         self._unit = unit
         wanted = is_shown() if shown is None else shown

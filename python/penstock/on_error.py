@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from penstock.arguments.checks import shown
 from penstock.errors import ErrorInfo
 from penstock.labels import stage_label
+from penstock.printable import printable
 
 OnError: TypeAlias = str | Callable[[Exception, ErrorInfo], bool | None]
 
@@ -110,6 +111,7 @@ def log_error(error: Exception, info: ErrorInfo) -> None:
     if info.text is not None:
         place += f" {info.text}" if info.text.startswith("(") else f" ({info.text})"
     if info.file is not None:
-        place += f" (file {info.file}"
+        place += f" (file {printable(info.file)}"
         place += ")" if info.offset is None else f", byte {info.offset})"
-    logging.getLogger("penstock").warning("%s left out: %s: %s", place, type(error).__name__, error)
+    said = printable(str(error))
+    logging.getLogger("penstock").warning("%s left out: %s: %s", place, type(error).__name__, said)

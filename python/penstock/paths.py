@@ -20,10 +20,19 @@ Names = str | os.PathLike[str]
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-def check_whole(stage: str, argument: str, path: Any) -> Any:
-    """Return a path; raise ValueError for one that the system would cut off at a null character."""
+def check_path(stage: str, argument: str, path: Any) -> Any:
+    """Return a path; raise ValueError for one that the system cannot have.
+
+    A null character would end it, and a lone surrogate stands for no bytes.
+    """
     text = os.fspath(path)
-    if ("\0" in text) if isinstance(text, str) else (b"\0" in text):
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{stage}: {argument}: {text!r} has no form in bytes: it has lone surrogates"
+        ) from None
+    if b"\0" in encoded:
         raise ValueError(
             f"{stage}: {argument} must be a path without null characters, got {text!r}"
         )
@@ -85,7 +94,7 @@ def name_of(stage: str, argument: str, path: Any) -> str:
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
-    name = os.fsdecode(check_whole(stage, argument, path))
+    name = os.fsdecode(check_path(stage, argument, path))
     if name.startswith("file://") and is_url(name):
         from urllib.request import url2pathname  # which imports http and ssl
 

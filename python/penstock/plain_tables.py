@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from penstock.libraries import library
+from penstock.printable import printable
 
 
 class HeldTable:
@@ -62,8 +63,9 @@ class PlainTables:
         unknown = sorted(values.keys() - set(table.column_names))
         if unknown:
             raise ValueError(
-                f"{self._stage}: null_values must name columns, got {', '.join(unknown)}; there "
-                f"are {', '.join(table.column_names)}"
+                f"{self._stage}: null_values must name columns, got "
+                f"{printable(', '.join(unknown))}; there are "
+                f"{printable(', '.join(table.column_names))}"
             )
         for i, field in enumerate(table.schema):
             column = table.column(i)
@@ -72,11 +74,17 @@ class PlainTables:
                 column = self._stored(pa, field.name, column, plain)
             elif plain != field.type:
                 try:
-                    column = column.cast(plain)
+                    chunks = [_cast(pa, chunk, plain) for chunk in column.chunks]
+                    column = pa.chunked_array(chunks, plain)
                 except pa.ArrowNotImplementedError as error:
                     raise TypeError(
-                        f"{self._stage}: column {field.name} has values of Arrow's type "
-                        f"{field.type}, which NumPy does not have: {error}"
+                        f"{self._stage}: column {printable(field.name)} has values of Arrow's type "
+                        f"{field.type}, which NumPy does not have: {printable(str(error))}"
+                    ) from None
+                except pa.ArrowException as error:
+                    raise ValueError(
+                        f"{self._stage}: column {printable(field.name)} cannot be read as "
+                        f"{plain}: {printable(str(error))}"
                     ) from None
             if own := values.get(field.name):
                 filled = [self._filled(pa, chunk, field.name, own) for chunk in column.chunks]
@@ -93,7 +101,10 @@ class PlainTables:
                 inner = pa.list_(inner, size)
             return inner if hasattr(kind, "shape") else self._plain(pa, kind.storage_type)
         if pa.types.is_dictionary(kind):
-            return self._plain(pa, kind.value_type)
+            plain = self._plain(pa, kind.value_type)
+            # Together they may be longer than 2 GiB, though the dictionary is small.
+            longer = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+            return longer.get(plain, plain)
         if not self._text:
             if pa.types.is_string(kind):
                 return pa.binary()
@@ -106,10 +117,12 @@ class PlainTables:
             return pa.struct([field.with_type(self._plain(pa, field.type)) for field in fields])
         if pa.types.is_list(kind):
             return pa.list_(self._item_field(pa, kind))
-        if pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind):
+        if pa.types.is_large_list(kind):
             return pa.large_list(self._item_field(pa, kind))
         if pa.types.is_list_view(kind):
-            return pa.list_(self._item_field(pa, kind))
+            return pa.list_view(self._item_field(pa, kind))
+        if pa.types.is_large_list_view(kind):
+            return pa.large_list_view(self._item_field(pa, kind))
         if pa.types.is_fixed_size_list(kind):
             return pa.list_(self._item_field(pa, kind), kind.list_size)
         return kind
@@ -125,8 +138,8 @@ class PlainTables:
             if pa.types.is_fixed_size_list(plain):
                 if stored.null_count:
                     raise ValueError(
-                        f"{self._stage}: column {name} has {stored.null_count} missing arrays; "
-                        "drop these rows"
+                        f"{self._stage}: column {printable(name)} has {stored.null_count} missing "
+                        "arrays; drop these rows"
                     )
                 while pa.types.is_nested(stored.type):
                     stored = stored.flatten()
@@ -153,19 +166,41 @@ class PlainTables:
             except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"{self._stage}: null_values[{name!r}] must be a value of type {array.type}, "
-                    f"got {given!r}: {error}"
+                    f"got {given!r}: {printable(str(error))}"
                 ) from None
         below = f"{name}."
         if not any(each.startswith(below) for each in values):
             return array
         if not pa.types.is_struct(array.type):
-            raise ValueError(f"{self._stage}: null_values: {name} has no fields")
+            raise ValueError(f"{self._stage}: null_values: {printable(name)} has no fields")
         fields = [array.type.field(i).name for i in range(array.type.num_fields)]
         parts = [
             self._filled(pa, array.field(i), below + each, values) for i, each in enumerate(fields)
         ]
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(parts, names=fields, mask=mask)
+
+
+def _cast(pa: Any, array: Any, kind: Any) -> Any:
+    """Return an array as one of a type of the same structure.
+
+    Views of lists stay as they are: pyarrow has no cast from one to another, and its cast to lists
+    reads other items, and memory outside the array (https://github.com/apache/arrow/issues/50994).
+    """
+    views = {pa.ListViewType: pa.ListViewArray, pa.LargeListViewType: pa.LargeListViewArray}
+    if array.type == kind:
+        return array
+    mask = array.is_null() if array.null_count else None
+    if type(array.type) in views:
+        items = _cast(pa, array.values, kind.value_type)
+        return views[type(array.type)].from_arrays(
+            array.offsets, array.sizes, items, type=kind, mask=mask
+        )
+    if pa.types.is_struct(array.type):
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        parts = [_cast(pa, array.field(i), field.type) for i, field in enumerate(fields)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+    return array.cast(kind)
 
 
 def _item(pa: Any, kind: Any) -> Any:

@@ -272,3 +272,55 @@ def test_a_folder_without_images_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError):
         images(tmp_path / "file")
+
+
+NOTES = {
+    "of macOS": "ants/._0.png",
+    "of macOS in an archive": "__MACOSX/ants/._0.png",
+    "of macOS in a class": "ants/__MACOSX/0.png",
+    "of Jupyter": ".ipynb_checkpoints/0.png",
+    "of Jupyter in a class": "ants/.ipynb_checkpoints/0-checkpoint.png",
+    "below": "ants/deep/.trash/0.png",
+}
+
+
+@pytest.mark.parametrize("labels", ["inferred", None])
+@pytest.mark.parametrize("note", NOTES)
+def test_hidden_files_are_no_images(tmp_path, note, labels):
+    write(tmp_path, FILES)
+    before = images(tmp_path, labels=labels)
+    write(tmp_path, {NOTES[note]: (0, 0)})
+    after = images(tmp_path, labels=labels)
+    assert after.class_names == before.class_names
+    assert after.file_paths == before.file_paths
+    assert len(list(after)) == len(FILES)
+
+
+def test_a_hidden_folder_may_be_the_one_that_is_read(tmp_path):
+    write(tmp_path / ".data", FILES)
+    assert images(tmp_path / ".data").class_names == ["ants", "cats", "dogs"]
+
+
+@pytest.mark.parametrize("labels", ["inferred", None])
+def test_links_that_go_round_add_no_image(tmp_path, labels):
+    write(tmp_path, FILES)
+    before = images(tmp_path, labels=labels)
+    (tmp_path / "ants" / "a round").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "cats" / "here").symlink_to(tmp_path / "cats", target_is_directory=True)
+    (tmp_path / "cats" / "other").symlink_to(tmp_path / "ants" / "deep", target_is_directory=True)
+    (tmp_path / "dogs" / "itself").symlink_to("itself")
+    after = images(tmp_path, labels=labels, follow_links=True)
+    assert after.file_paths == before.file_paths
+    assert images(tmp_path, labels=labels).file_paths == before.file_paths
+
+
+def test_a_linked_folder_is_read_once(tmp_path):
+    write(tmp_path / "set", FILES)
+    write(tmp_path, {"elsewhere/z.png": (0, 1), "elsewhere/deep/z.png": (0, 1)})
+    for name in ("first", "second"):
+        link = tmp_path / "set" / "cats" / name
+        link.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    (tmp_path / "elsewhere" / "up").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    ds = images(tmp_path / "set", follow_links=True, class_names=["cats"])
+    found = [path[len(str(tmp_path / "set")) + 1 :] for path in ds.file_paths]
+    assert found == ["cats/0.png", "cats/1.JPEG", "cats/first/z.png", "cats/first/deep/z.png"]

@@ -355,3 +355,10 @@ def test_without_a_signature_an_error_names_file_and_byte(tmp_path, calls):
     assert list(ds) == [{"x": 1}, [2]]
     assert (seen[0].file, seen[0].offset, seen[0].element) == (str(path), 9, 1)
     assert str(seen[0]).endswith(f"(file {path}, byte 9)")
+
+
+@pytest.mark.parametrize("signature", [None, {"a": ps.TensorSpec((), np.int64)}])
+def test_a_byte_order_mark_is_no_json(tmp_path, signature):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a":1}\n{"a":2}\n')
+    assert [dict(row) for row in ps.JSONLinesDataset(path, signature)] == [{"a": 1}, {"a": 2}]

@@ -1,5 +1,7 @@
 """list_files: names that match patterns."""
 
+import glob
+
 import pytest
 
 import penstock as ps
@@ -72,3 +74,51 @@ def test_names_are_shuffled_by_default_and_anew_in_each_epoch(tmp_path):
     other = list(ps.Dataset.list_files(str(tmp_path / "*"), seed=2))
     assert other != first
     assert list(ps.Dataset.list_files(str(tmp_path / "*"), shuffle=True)) != sorted(first)
+
+
+PATTERNS = [
+    "**",
+    "**/",
+    "**/*",
+    "**/*.txt",
+    "**/deep/*",
+    "**/**/*.txt",
+    "sub/**",
+    "sub/**/e.txt",
+    "*/**/*.txt",
+    "s*/**/deep/**/*",
+    "./**/*.txt",
+    "**.txt",
+    "**/.x/*",
+    ".x/**",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_stars_match_what_those_of_python_match(folder, monkeypatch, pattern):
+    (folder / ".x" / "y").mkdir(parents=True)
+    (folder / ".x" / "y" / "z.txt").touch()
+    (folder / "sub" / ".hidden.txt").touch()
+    (folder / "odd[1]").mkdir()
+    (folder / "odd[1]" / "f.txt").touch()
+    monkeypatch.chdir(folder)
+    for each in (pattern, f"{folder}/{pattern}"):
+        wanted = sorted(set(glob.glob(each, recursive=True)) - {""})  # noqa: PTH207
+        assert list(ps.io.matching_files(each)) == wanted
+
+
+def test_links_that_go_round_are_followed_once(folder):
+    wanted = names(folder, "a.txt", "b.txt", "sub/d.txt", "sub/deep/e.txt")
+    (folder / "sub" / "up").symlink_to(folder, target_is_directory=True)
+    (folder / "sub" / "deep" / "here").symlink_to(folder / "sub" / "deep")
+    (folder / "also").symlink_to(folder / "sub", target_is_directory=True)
+    assert list(ps.Dataset.list_files(str(folder / "**" / "*.txt"), shuffle=False)) == wanted
+
+
+def test_a_folder_elsewhere_is_found_through_its_link(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "in").mkdir()
+    (other / "in" / "z.txt").touch()
+    (folder / "sub" / "link").symlink_to(other, target_is_directory=True)
+    found = list(ps.Dataset.list_files(str(folder / "**" / "z.txt"), shuffle=False))
+    assert found == names(folder, "sub/link/in/z.txt")

@@ -254,3 +254,25 @@ def test_files_that_are_not_there_are_refused(tmp_path):
 def test_a_header_that_is_never_closed_is_an_error(write):
     with pytest.raises(ps.DataError, match="the quote at byte 2 of the file is not closed"):
         make(write(b'a,"b\n1,2\n'), 1)
+
+
+@pytest.mark.parametrize("begin", [b"a,b", b'"a","b"', b"a,b\r"])
+def test_a_byte_order_mark_is_in_no_name(write, begin):
+    marked = b"\xef\xbb\xbf" + begin + b"\n1,2\n"
+    files = [write(marked), write(b"a,b\n3,4\n", "b.csv")]
+    wanted = [{"a": i32(1, 3), "b": i32(2, 4)}]
+    assert_same(list(make(files, 5, num_epochs=1, shuffle=False)), wanted)
+    labelled = make(files[0], 5, label_name="a", num_epochs=1, shuffle=False)
+    assert_same(list(labelled), [({"b": i32(2)}, i32(1))])
+    with pytest.raises(ps.DataError, match="a header was expected, the file is empty"):
+        list(ps.experimental.CsvDataset(write(b"\xef\xbb\xbf", "c.csv"), [0], header=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [(b"a,\xff\n1,2\n", 1), (b"a,b\n1,\xff\n", 2), (b"a,b\n1,%s\n", 2)]
+)
+def test_what_cannot_be_looked_at_is_named(write, text, number):
+    file = write(text.replace(b"%s", b"x" * 200_000))
+    with pytest.raises(ps.DataError, match=rf"^make_csv_dataset: record {number}: ") as caught:
+        make(file, 2)
+    assert caught.value.file == str(file)

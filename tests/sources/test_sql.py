@@ -1,7 +1,10 @@
 """SqlDataset: rows of SQLite databases; what TensorFlow 2.21 gives stands as it came."""
 
+import contextlib
+import functools
 import sqlite3
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -125,10 +128,10 @@ def test_a_value_that_its_type_does_not_hold_leaves_the_other_rows(
 @pytest.mark.parametrize(
     ("query", "error", "words"),
     [
-        ("SELECT q FROM t", sqlite3.OperationalError, "no such column: q"),
+        ("SELECT q FROM t", ValueError, "no such column: q"),
         ("SELECT i, f FROM t", ValueError, "a query with 1 columns was expected, .* got 2"),
-        ("INSERT INTO t VALUES (1, 1, 1, 1)", sqlite3.OperationalError, "readonly"),
-        ("nonsense", sqlite3.OperationalError, "syntax error"),
+        ("INSERT INTO t VALUES (1, 1, 1, 1)", ValueError, "readonly"),
+        ("nonsense", ValueError, "syntax error"),
         ("", ValueError, "got 0"),
     ],
 )
@@ -147,7 +150,7 @@ def test_a_file_that_is_none_of_its_kind_is_an_error(tmp_path):
     assert not (tmp_path / "missing.db").exists()
     (tmp_path / "text.db").write_text("no database " * 100)
     (came,) = steps(iter(read(tmp_path / "text.db", "i", np.int64)))
-    assert came.kind == "DatabaseError"
+    assert came.kind == "DataError"
 
 
 def test_a_damaged_database_ends_with_an_error(tmp_path):
@@ -164,7 +167,7 @@ def test_a_damaged_database_ends_with_an_error(tmp_path):
     came = steps(iter(read(path, "i, s", (np.int64, str))))
     errors = [s for s in came if isinstance(s, Failure)]
     assert 0 < len(came) < 500
-    assert [s.kind for s in errors] == ["DatabaseError"]
+    assert [s.kind for s in errors] == ["DataError"]
     assert isinstance(came[-1], Failure)
 
 
@@ -187,9 +190,41 @@ def test_a_database_that_is_cut_off_is_an_error(tmp_path):
 def test_what_sqlite_says_comes_with_the_file(tmp_path):
     path = tmp_path / "text.db"
     path.write_text("no database " * 100)
-    with pytest.raises(sqlite3.DatabaseError) as caught:
+    with pytest.raises(ps.DataError, match=r"^SqlDataset: row 0: file is not a database") as caught:
         list(read(path, "i", np.int64))
-    assert f"SqlDataset: row 0 (file {path})" in caught.value.__notes__
+    assert caught.value.file == str(path)
+    assert isinstance(caught.value.__cause__, sqlite3.DatabaseError)
+    numbers = read(path_of_numbers(tmp_path), "q", np.int64)
+    with pytest.raises(ValueError, match=r"^SqlDataset: query must be one that SQLite") as caught:
+        list(numbers)
+    assert any(str(tmp_path) in note for note in caught.value.__notes__)
+
+
+def test_a_locked_database_is_an_error_of_the_system(tmp_path):
+    path = path_of_numbers(tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        ds = ps.experimental.SqlDataset("sqlite", path, "SELECT i FROM t", np.int64)
+        at_once = mock.patch("sqlite3.connect", functools.partial(sqlite3.connect, timeout=0))
+        with at_once, pytest.raises(OSError, match="SqlDataset: database is locked") as caught:
+            list(ds)
+    assert caught.value.filename == str(path)
+
+
+def test_text_that_is_not_utf_8_is_named(tmp_path):
+    path = path_of_numbers(tmp_path)
+    ds = ps.experimental.SqlDataset("sqlite", path, "SELECT CAST(x'ff' AS TEXT) FROM t", str)
+    with pytest.raises(ps.DataError, match="SqlDataset: row 0: Could not decode to UTF-8"):
+        list(ds)
+
+
+def path_of_numbers(folder):
+    path = folder / "numbers.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (i INTEGER)")
+        database.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(3)])
+        database.commit()
+    return path
 
 
 def test_it_runs_on_other_threads(path):

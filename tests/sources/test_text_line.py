@@ -283,3 +283,44 @@ def test_a_source_of_files_is_a_class(tmp_path):
     assert isinstance(twice, ps.TextLineDataset)
     assert twice.path == file
     assert list(ps.Dataset.zip((twice, lines)).batch(2).first()[0]) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("buffer_size", [0, 1, 2, 3, 4, None])
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"\xef\xbb\xbfone\ntwo\n", [b"one", b"two"]),
+        (b"\xef\xbb\xbf\r\ntwo", [b"", b"two"]),
+        (b"\xef\xbb\xbf", []),
+        (b"\xef\xbb", [b"\xef\xbb"]),
+        (b"\xef\xbbx\n", [b"\xef\xbbx"]),
+        (b"\n\xef\xbb\xbfx\n", [b"", b"\xef\xbb\xbfx"]),
+        (b"\xef\xbb\xbf" * 2 + b"\n" + b"x" * 70 + b"\n", [b"\xef\xbb\xbf", b"x" * 70]),
+        (b"\xef\xbb\xbf" + b"x" * 70 + b"\r\n" + b"y" * 200, [b"x" * 70, b"y" * 200]),
+    ],
+)
+def test_a_byte_order_mark_is_no_text(tmp_path, content, lines, buffer_size):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(content)
+    it = iter(ps.TextLineDataset(path, buffer_size=buffer_size))
+    states = [it.get_state()]
+    came = []
+    for line in it:
+        came.append(line)
+        states.append(it.get_state())
+    assert came == lines
+    for done, state in enumerate(states):
+        again = iter(ps.TextLineDataset(path, buffer_size=buffer_size))
+        again.set_state(state)
+        assert list(again) == lines[done:]
+    ps.index(path)
+    assert list(ps.TextLineDataset(path, indexed=True)) == lines
+    if lines:
+        assert ps.TextLineDataset(path, indexed=True)[-1] == lines[-1]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_a_byte_order_mark_in_a_compressed_file_is_no_text(tmp_path, compression):
+    path = tmp_path / "lines"
+    path.write_bytes(COMPRESS[compression](b"\xef\xbb\xbfone\n"))
+    assert list(ps.TextLineDataset(path, compression)) == [b"one"]

@@ -92,13 +92,18 @@ class CsvRecordReader final : public FormatReader<CsvRecordReader> {
       : header_(header), scanner_(delimiter, quotes) {}
 
   Found Find(const ByteWindow& window) override {
-    size_t begin = 0;
+    if (MayBeginWithMark(window)) return {.kind = Found::kMore, .size = window.size, .need = 3};
+    size_t begin = ByteOrderMark(window);
     if (header_ && window.offset == 0) {
-      if (window.size == 0 && window.ended) {
+      if (window.size == begin && window.ended) {
         return {.kind = Found::kLost, .problem = "a header was expected, the file is empty"};
       }
-      scanner_.Begin(0);
-      if (!scanner_.End(window.data, window.size, window.ended, &begin)) return Without(window, 0);
+      size_t next = 0;
+      scanner_.Begin(static_cast<int64_t>(begin));
+      if (!scanner_.End(window.data + begin, window.size - begin, window.ended, &next)) {
+        return Without(window, begin);
+      }
+      begin += next;
     }
     if (begin == window.size) {
       if (window.ended) return {.kind = Found::kEnd};

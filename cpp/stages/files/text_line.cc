@@ -1,4 +1,5 @@
 // text_line: the lines of a text file, without their line ends.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -33,6 +34,9 @@ uint64_t LineEnds(const uint8_t* bytes) {
 class TextLineReader final : public FormatReader<TextLineReader> {
  public:
   Found Find(const ByteWindow& window) override {
+    if (MayBeginWithMark(window)) return {.kind = Found::kMore, .size = window.size, .need = 3};
+    const size_t begin = ByteOrderMark(window);
+    searched_ = std::max(searched_, begin);
     const uint8_t* end = nullptr;
     if (window.size > searched_) {
       end = static_cast<const uint8_t*>(
@@ -41,13 +45,17 @@ class TextLineReader final : public FormatReader<TextLineReader> {
     if (!end && !window.ended) {
       searched_ = window.size;
       // Doubling: each byte of a long line is moved only a few times.
-      return {.kind = Found::kMore, .size = window.size, .need = 2 * window.size + 1};
+      return {.kind = Found::kMore, .size = window.size - begin, .need = 2 * window.size + 1};
     }
     searched_ = 0;
-    if (!end && window.size == 0) return {.kind = Found::kEnd};
+    if (!end && window.size == begin) return {.kind = Found::kEnd};
     size_t length = end ? static_cast<size_t>(end - window.data) : window.size;
-    size_t text = length > 0 && window.data[length - 1] == '\r' ? length - 1 : length;
-    return {.kind = Found::kRecord, .size = text, .next = end ? length + 1 : length};
+    size_t text = length > begin && window.data[length - 1] == '\r' ? length - 1 : length;
+    return {.kind = Found::kRecord,
+            .begin = begin,
+            .size = text - begin,
+            .next = end ? length + 1 : length,
+            .header = begin};
   }
 
 #if defined(PENSTOCK_LINES_SSE2)
@@ -55,14 +63,16 @@ class TextLineReader final : public FormatReader<TextLineReader> {
   // come from one comparison.
   size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) override {
     searched_ = 0;
+    const size_t mark = ByteOrderMark(window);
     size_t count = 0;
-    size_t begin = 0;
+    size_t begin = mark;
     for (size_t at = 0; window.size - at >= kStride; at += kStride) {
       for (uint64_t ends = LineEnds(window.data + at); ends != 0; ends &= ends - 1) {
         if (count == spans.size()) return count;
         size_t end = at + static_cast<size_t>(std::countr_zero(ends));
         size_t text = end > begin && window.data[end - 1] == '\r' ? end - 1 : end;
-        spans[count++] = {begin, text - begin, end + 1};
+        spans[count] = {begin, text - begin, end + 1, count == 0 ? mark : 0};
+        ++count;
         begin = end + 1;
       }
     }
@@ -75,6 +85,7 @@ class TextLineReader final : public FormatReader<TextLineReader> {
       span.begin += begin;
       span.next += begin;
     }
+    if (count == 0 && more > 0) spans[0].header = mark;
     return count + more;
   }
 #endif

@@ -14,6 +14,7 @@ from penstock.demo.forms import FORMS, READS, SIDE, Source
 from penstock.demo.measure import Run
 from penstock.demo.photos import Photos
 from penstock.meter import Meter
+from penstock.printable import printable
 
 # More bytes than this are neither read once before the start nor cached.
 _MOST_CACHED = 1 << 30
@@ -115,7 +116,10 @@ def _choose(arguments: argparse.Namespace) -> Photos:
         for option, file in (("--out", arguments.out), ("--report", arguments.report)):
             folder = file.absolute().parent
             if not folder.is_dir():
-                raise DemoError(f"{option}: there is no folder {folder} to save {file.name} in")
+                raise DemoError(
+                    f"{option}: there is no folder {printable(folder)} to save "
+                    f"{printable(file.name)} in"
+                )
     if arguments.open_ms is None:
         arguments.open_ms = 0.0 if arguments.folder else 1.0
     if arguments.folder:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import penstock as ps
 from penstock.demo.errors import DemoError
 from penstock.meter import Meter
+from penstock.printable import printable
 
 _SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif")
 _INSTALL = 'pip install "penstock[viz]"'
@@ -60,12 +61,14 @@ def find(folder: Path, most: int) -> Photos:
         If the folder does not exist, is a file, or holds no JPEG.
     """
     if not folder.exists():
-        raise DemoError(f"{folder}: no such folder")
+        raise DemoError(f"{printable(folder)}: no such folder")
     if not folder.is_dir():
-        raise DemoError(f"{folder} is a file; give the folder that holds the JPEGs")
+        raise DemoError(f"{printable(folder)} is a file; give the folder that holds the JPEGs")
     found = sorted(_jpegs(folder))
     if not found:
-        raise DemoError(f"{folder} has no JPEGs (names that end in {', '.join(_SUFFIXES)})")
+        raise DemoError(
+            f"{printable(folder)} has no JPEGs (names that end in {', '.join(_SUFFIXES)})"
+        )
     used = min(most, len(found))
     paths = [found[i * len(found) // used] for i in range(used)]
     return Photos(folder, paths, len(found), sum(Path(path).stat().st_size for path in paths))
@@ -111,7 +114,7 @@ def _make(folder: Path, count: int) -> None:
         raise DemoError(f"the photos could not be written: {error}") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    progress.finish(f"{count:,} in {folder}")
+    progress.finish(f"{count:,} in {printable(folder)}")
 
 
 def _fill(folder: Path, count: int, progress: Meter) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import DataError
+from penstock.libraries import library_errors
 from penstock.ops.decoding import decode_csv_records
+from penstock.printable import printable
 from penstock.sources.files import read_files
 
 # The types of a column, from the narrowest to the one that takes everything.
@@ -33,11 +35,13 @@ class CsvColumns:
         for file in self.files:
             names = next(self._records(file, header=False), None)
             if names is None:
-                raise ValueError(f"make_csv_dataset: a header was expected, {file} is empty")
+                raise ValueError(
+                    f"make_csv_dataset: a header was expected, {printable(file)} is empty"
+                )
             if first is not None and names != first:
                 raise ValueError(
                     "make_csv_dataset: the headers of all files must be equal, "
-                    f"{self.files[0]} has {first}, {file} has {names}"
+                    f"{printable(self.files[0])} has {first}, {printable(file)} has {names}"
                 )
             first = names
         assert first is not None
@@ -57,8 +61,8 @@ class CsvColumns:
         for file, number, record in itertools.islice(records, most):
             if len(record) != columns:
                 raise ValueError(
-                    f"make_csv_dataset: {columns} fields were expected, record {number} of {file} "
-                    f"has {len(record)}"
+                    f"make_csv_dataset: {columns} fields were expected, record {number} of "
+                    f"{printable(file)} has {len(record)}"
                 )
             for column in selected:
                 if record[column] not in ("", na_value):
@@ -68,14 +72,15 @@ class CsvColumns:
 
     def _records(self, file: str, header: bool) -> Iterator[list[str]]:
         with iter(read_files("csv_record", file, self.args | {"header": header}, None)) as records:
-            for record in records:
-                text = record.decode(self.encoding)
-                split = csv.reader(
-                    [text],
-                    delimiter=self.args["field_delim"],
-                    quoting=csv.QUOTE_MINIMAL if self.args["use_quote_delim"] else csv.QUOTE_NONE,
-                )
-                yield next(split, [])
+            for number, record in enumerate(records, 1 + header):
+                where = f"record {number}: "
+                with library_errors("make_csv_dataset", file, where):
+                    split = self._split(record.decode(self.encoding))
+                yield split
+
+    def _split(self, text: str) -> list[str]:
+        quotes = csv.QUOTE_MINIMAL if self.args["use_quote_delim"] else csv.QUOTE_NONE
+        return next(csv.reader([text], delimiter=self.args["field_delim"], quoting=quotes), [])
 
 
 def _widened(number: int, text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +14,9 @@ import numpy as np
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.errors import DataError
+from penstock.libraries import library_errors
 from penstock.paths import name_of
+from penstock.printable import printable
 from penstock.sources.fetched import local_file
 from penstock.sources.source import Source
 from penstock.structure import TensorSpec, as_dtype
@@ -45,18 +48,17 @@ class SqlDataset(Source):
     Raises
     ------
     ValueError
-        If `driver_name` is another one; while iterating, if the query has another number of
-        columns.
+        If `driver_name` is another one; while iterating, if SQLite refuses the query, or it has
+        another number of columns.
     TypeError
         If an argument is of another type, such as an open file or a connection, or a type is none
         of these; while iterating, at the position of a row with a value that its type cannot hold;
         the next row follows.
-    FileNotFoundError
-        While iterating, if there is no such file.
+    OSError
+        While iterating, if the file cannot be read, or another program has locked it.
     DataError
-        While iterating, if the file is cut off within a page, where SQLite would read zeros.
-    sqlite3.Error
-        While iterating, if the database or the query is wrong; the data ends there.
+        While iterating, if the file is no database, is damaged, or is cut off within a page, where
+        SQLite would read zeros; the data ends there.
 
     Notes
     -----
@@ -167,9 +169,10 @@ class _Rows:
             raise FileNotFoundError(2, "SqlDataset: there is no such database", str(path))
         _check_end(path, self._query.path)
         # One thread at a time uses it, but not always the same one.
-        self._connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
-        )
+        with self._naming():
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
+            )
         try:
             with self._naming():
                 cursor = self._connection.execute(self._query.query)
@@ -194,12 +197,35 @@ class _Rows:
 
     @contextlib.contextmanager
     def _naming(self) -> Iterator[None]:
-        """Add the file to what SQLite says."""
-        try:
-            yield
-        except Exception as error:
-            error.add_note(f"SqlDataset: row {self._number} (file {self._query.path})")
-            raise
+        """Raise an error of SQLite as one that names stage, row and file."""
+        import sqlite3
+
+        with library_errors("SqlDataset", self._query.path, f"row {self._number}: "):
+            try:
+                yield
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                raise self._meaning(error) from error
+
+    def _meaning(self, error: Exception) -> Exception:
+        """Return an error of SQLite as one of the system, of the query, or of the data."""
+        import sqlite3
+
+        code = getattr(error, "sqlite_errorcode", None)
+        primary = None if code is None else code & 0xFF
+        said = printable(str(error))
+        numbers = {
+            sqlite3.SQLITE_BUSY: errno.EAGAIN,
+            sqlite3.SQLITE_LOCKED: errno.EAGAIN,
+            sqlite3.SQLITE_IOERR: errno.EIO,
+            sqlite3.SQLITE_CANTOPEN: errno.EIO,
+            sqlite3.SQLITE_PERM: errno.EACCES,
+        }
+        if primary in numbers:
+            return OSError(numbers[primary], f"SqlDataset: {said}", self._query.path)
+        of_query = primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
+        if of_query or isinstance(error, (sqlite3.ProgrammingError, sqlite3.Warning)):
+            return ValueError(f"SqlDataset: query must be one that SQLite can run: {said}")
+        return error
 
     def _close(self) -> None:
         self._cursor = None

@@ -13,6 +13,7 @@ from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
 from penstock.paths import is_url, name_file, name_of
+from penstock.printable import printable
 
 _WINDOW_BITS = {"GZIP": 31, "ZLIB": 15}
 _MOST_LEVELS = {"": 9, "GZIP": 9, "ZLIB": 9, "ZSTD": 22}
@@ -119,6 +120,8 @@ class TFRecordWriter(Closing):
             self._packer = zlib.compressobj(level, wbits=_WINDOW_BITS[options.compression_type])
             self._flush_mode = zlib.Z_SYNC_FLUSH
         self._path = name_of("TFRecordWriter", "path", path)
+        if not self._path:
+            raise ValueError("TFRecordWriter: path must be the name of a file, got ''")
         self._failed = False
         self._file = _opened(self._path)
 
@@ -194,11 +197,11 @@ class TFRecordWriter(Closing):
 
     def _check(self) -> None:
         if self._file.closed:
-            raise ValueError(f"TFRecordWriter: {self._path} is closed")
+            raise ValueError(f"TFRecordWriter: {printable(self._path)} is closed")
         if self._failed:
             raise ValueError(
-                f"TFRecordWriter: {self._path} is incomplete, because writing it failed before; "
-                "write it again"
+                f"TFRecordWriter: {printable(self._path)} is incomplete, because writing it failed "
+                "before; write it again"
             )
 
     def _write_out(self, data: bytes | bytearray | memoryview) -> None:

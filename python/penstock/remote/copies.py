@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from penstock import _core, log
 from penstock.locks import lock, remove_abandoned
+from penstock.printable import printable
 from penstock.remote.attempts import Attempts
 from penstock.remote.obstore_files import Answer
 
@@ -99,7 +100,7 @@ class Copies:
             self._warn(url, error)
 
     def _warn(self, url: str, error: OSError) -> None:
-        text = f"cache_dir: {url} cannot be kept in {self._folder}: {error}"
+        text = printable(f"cache_dir: {url} cannot be kept in {self._folder}: {error}")
         warnings.warn(text, RuntimeWarning, stacklevel=3)
 
     def begin(self, url: str, total: int, tag: str) -> None:

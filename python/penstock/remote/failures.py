@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.printable import printable
+
 
 class Failure(Exception):
     """A request has failed.
@@ -36,6 +38,7 @@ class Failure(Exception):
         kind: str = "",
         after: float = 0.0,
     ) -> None:
+        text = printable(text)
         super().__init__(text)
         self.text = text
         self.number = number

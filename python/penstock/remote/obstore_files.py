@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from weakref import WeakSet
 
+from penstock.printable import printable
 from penstock.remote.failures import Failure, NoRanges, PastEnd, of_status
 
 SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "https"))
@@ -52,8 +53,8 @@ def _check_process(url: str) -> None:
     _process = _process or os.getpid()
     if _process != os.getpid():
         raise RuntimeError(
-            f"{url} cannot be read in a process that was forked after its parent had read URLs: "
-            'the threads of obstore are not there; start it by "spawn" or "forkserver"'
+            f"{printable(url)} cannot be read in a process that was forked after its parent had "
+            'read URLs: the threads of obstore are not there; start it by "spawn" or "forkserver"'
         )
 
 

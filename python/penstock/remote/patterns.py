@@ -59,14 +59,19 @@ async def _matching(store: Attempts, pattern: str) -> list[str]:
 
 
 def _expression(pattern: str) -> str:
-    """Return the regular expression that means the same as a glob pattern."""
+    """Return the regular expression that means the same as a glob pattern.
+
+    As on this machine, a name that begins with a dot is matched by a pattern that does.
+    """
     out = []
     for token in _TOKEN.finditer(pattern):
         text = token[0]
+        if token.start() == 0 or pattern[token.start() - 1] == "/":
+            out.append("" if text == "**/" or text.startswith(".") else r"(?!\.)")
         if text == "**/":
-            out.append("(?:[^/]+/)*")
+            out.append(r"(?:(?!\.)[^/]+/)*")
         elif text == "**":
-            out.append(".*")
+            out.append(r"(?:[^/]|/(?!\.))*")
         elif text == "*":
             out.append("[^/]*")
         elif text == "?":

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 from urllib.parse import urlsplit
 
+from penstock.printable import printable
 from penstock.remote.attempts import Attempts, Files
 from penstock.remote.copies import Copies
 from penstock.remote.fsspec_files import FsspecFiles
@@ -86,5 +87,5 @@ def _files_of(url: str, options: dict[str, Any]) -> Files:
         # The libraries of fsspec's file systems are named by what it says itself.
         what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
         raise ImportError(
-            f"{url} cannot be reached ({error}); pip install {what}".rstrip()
+            f"{printable(url)} cannot be reached ({error}); pip install {what}".rstrip()
         ) from error

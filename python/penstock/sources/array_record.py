@@ -5,20 +5,21 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.errors import DataError
-from penstock.libraries import library
+from penstock.libraries import library, library_errors
 from penstock.open_files import OpenFiles
 from penstock.paths import Names
+from penstock.printable import printable
 from penstock.sources.fetched import local_file
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
 from penstock.structure import TensorSpec
 
+_STAGE = "ArrayRecordDataset"
 # What array-record's own source has for access in any order: nothing is read ahead.
 _OPTIONS = "readahead_buffer_size:0,max_parallelism:0"
 
@@ -74,14 +75,14 @@ class ArrayRecordDataset(Source):
         num_parallel_calls: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
-        files = names_of("ArrayRecordDataset", filenames)
+        files = names_of(_STAGE, filenames)
         self._become(
             Dataset._of_rows(
                 _Records(files),
                 name,
                 num_parallel_calls,
                 output_signature=TensorSpec((), bytes),
-                part_of="ArrayRecordDataset",
+                part_of=_STAGE,
             )
         )
 
@@ -91,7 +92,10 @@ class _Records:
 
     def __init__(self, files: list[str]) -> None:
         self._files = OpenFiles(files, _opened)
-        counts = [self._files[i].num_records() for i in range(len(files))]
+        counts = []
+        for i, file in enumerate(files):
+            with library_errors(_STAGE, file):
+                counts.append(self._files[i].num_records())
         self._ends = list(itertools.accumulate(counts))
 
     def __len__(self) -> int:
@@ -113,7 +117,7 @@ class _Records:
                 records = self._files[number].read(numbers)
             except Exception as error:
                 which = f"record {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} records"
-                said = f"ArrayRecordDataset: {which} cannot be read: {error}"
+                said = f"{_STAGE}: {which} cannot be read: {printable(str(error))}"
                 raise DataError(said, self._files.names[number], element=numbers[0]) from None
             for (_, at), record in zip(wanted, records, strict=True):
                 found[at] = record
@@ -121,9 +125,9 @@ class _Records:
 
 
 def _opened(path: str) -> Any:
-    module = library("ArrayRecordDataset", "array_record.python.array_record_module", "arrayrecord")
+    module = library(_STAGE, "array_record.python.array_record_module", "arrayrecord")
     local = local_file(path)
-    with Path(local).open("rb"):  # the reader has no error for a file that is not there
+    with open(local, "rb"):  # noqa: PTH123 - the reader has no error for a file that is not there
         pass
     reader = module.ArrayRecordReader(local, _OPTIONS)
     if not reader.ok():

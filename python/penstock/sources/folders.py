@@ -24,7 +24,8 @@ from penstock.ops.image import (
 from penstock.ops.io import read_file
 from penstock.ops.native import native
 from penstock.paths import is_url, name_of
-from penstock.remote.listing import files_below
+from penstock.printable import printable
+from penstock.remote.listing import files_below, is_hidden, walk
 from penstock.sources.source import Source
 from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
@@ -95,27 +96,27 @@ def files_of(
     """
     folder = _Listed(directory) if is_url(directory) else _Folder(directory, follow_links)
     if not isinstance(labels, str):
-        paths = folder.files("", formats)
+        paths = folder.files([""], formats)[""]
         if labels is None:
             return Files(paths, [0] * len(paths), None)
         if len(labels) != len(paths):
             raise ValueError(
                 f"{stage}: a label for each file was expected, but len(labels) is {len(labels)} "
-                f"while we found {len(paths)} files in {directory}"
+                f"while we found {len(paths)} files in {printable(directory)}"
             )
         return Files(paths, list(labels), [str(each) for each in sorted(set(labels))])
-    folders = sorted(name for name in folder.subfolders() if not name.startswith("."))
+    folders = sorted(name for name in folder.subfolders() if not is_hidden(name))
     names = folders if class_names is None else list(class_names)
     if class_names is not None and not (names and set(names) <= set(folders)):
         raise ValueError(
-            f"{stage}: class_names must be names of subfolders of {directory}, got {names}, which "
-            f"did not match {folders}"
+            f"{stage}: class_names must be names of subfolders of {printable(directory)}, got "
+            f"{names}, which did not match {folders}"
         )
     paths, classes = [], []
+    files = folder.files(names, formats)
     for number, name in enumerate(names):
-        own = folder.files(name, formats)
-        paths += own
-        classes += [number] * len(own)
+        paths += files[name]
+        classes += [number] * len(files[name])
     return Files(paths, classes, names)
 
 
@@ -130,16 +131,17 @@ class _Folder:
         with os.scandir(self._path) as entries:
             return [entry.name for entry in entries if entry.is_dir()]
 
-    def files(self, subfolder: str, formats: tuple[str, ...]) -> list[str]:
-        """Return the files in a folder of it, and in those inside: of one after the other."""
+    def files(self, subfolders: list[str], formats: tuple[str, ...]) -> dict[str, list[str]]:
+        """Return the files in each of these subfolders and below; "" is the folder itself."""
         # A Path would change what the user wrote.
-        top = os.path.join(self._path, subfolder) if subfolder else self._path  # noqa: PTH118
-        return [
-            os.path.join(root, name)  # noqa: PTH118
-            for root, _, names in sorted(os.walk(top, followlinks=self._follow_links))
-            for name in sorted(names)
-            if name.lower().endswith(formats)
-        ]
+        tops = {os.path.join(self._path, name) if name else self._path: name for name in subfolders}  # noqa: PTH118
+        found: dict[str, list[tuple[str, str]]] = {name: [] for name in subfolders}
+        for top, folder, _, names in walk(tops, self._follow_links, is_hidden):
+            found[tops[top]] += [(folder, name) for name in names if name.lower().endswith(formats)]
+        return {
+            subfolder: [os.path.join(*each) for each in sorted(files)]  # noqa: PTH118
+            for subfolder, files in found.items()
+        }
 
 
 class _Listed:
@@ -154,14 +156,17 @@ class _Listed:
     def subfolders(self) -> set[str]:
         return {folder.partition("/")[0] for folder, _ in self._names if folder}
 
-    def files(self, subfolder: str, formats: tuple[str, ...]) -> list[str]:
+    def files(self, subfolders: list[str], formats: tuple[str, ...]) -> dict[str, list[str]]:
         """Return the same as that of a folder of this machine."""
-        return [
-            "/".join(filter(None, (self._url, folder, name)))
-            for folder, name in self._names
-            if f"{folder}/".startswith(f"{subfolder}/" if subfolder else "")
-            and name.lower().endswith(formats)
-        ]
+        found: dict[str, list[str]] = {name: [] for name in subfolders}
+        for folder, name in self._names:
+            top = folder.partition("/")[0]
+            inside = [*folder.split("/"), name]
+            for key in {"", top} & found.keys():
+                skipped = any(map(is_hidden, inside[1 if key else 0 :]))
+                if name.lower().endswith(formats) and not skipped:
+                    found[key].append("/".join(filter(None, (self._url, folder, name))))
+        return found
 
 
 class LoadImage:
@@ -298,8 +303,8 @@ def image_folder(
         taken = files.share(validation_split, each)
         if not taken.paths:
             raise ValueError(
-                f"{_STAGE}: {f'{each} ' if each else ''}images were expected in {folder}, got no "
-                f"files whose names end with {', '.join(_FORMATS)}"
+                f"{_STAGE}: {f'{each} ' if each else ''}images were expected in "
+                f"{printable(folder)}, got no files whose names end with {', '.join(_FORMATS)}"
             )
         dataset = _loaded(taken, load, mode, shuffle and each != "validation", seed, name)
         dataset = dataset._without_errors(_STAGE, on_error, max_errors)

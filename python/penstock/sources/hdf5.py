@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from penstock.arguments.checked import checked
 from penstock.crops import Crops, Sizes
 from penstock.dataset import Dataset
-from penstock.errors import DataError
-from penstock.libraries import library
+from penstock.libraries import library, library_errors
 from penstock.open_files import OpenFiles
 from penstock.paths import Names, is_url
 from penstock.sources.files import names_of
@@ -102,13 +100,14 @@ def _opened(path: str) -> Any:
         from penstock.remote.reading import ObjectReader
 
         return _checked(h5py, path, io.BufferedReader(ObjectReader(path), _READ))
-    with Path(path).open("rb"):  # an error of its own for a file that is not there
+    with open(path, "rb"):  # noqa: PTH123 - an error of its own for a file that is not there
         pass
     return _checked(h5py, path, path)
 
 
 def _checked(h5py: Any, name: str, file: Any) -> Any:
-    try:
-        return h5py.File(file, "r")
-    except OSError as error:
-        raise DataError(f"HDF5Dataset: this is no complete HDF5 file: {error}", name) from None
+    with library_errors("HDF5Dataset", name, "this is no complete HDF5 file: "):
+        try:
+            return h5py.File(file, "r")
+        except OSError as error:  # the number is of the last call of the system, which went well
+            raise ValueError(str(error)) from None

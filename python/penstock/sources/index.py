@@ -20,6 +20,7 @@ from penstock.errors import DataError
 from penstock.meter import Meter, Reading
 from penstock.ops.io import read_file
 from penstock.paths import Names, is_url, name_of
+from penstock.printable import printable
 from penstock.remote.listing import files_matching
 from penstock.sources.files import file_args, indexed_files, names_of
 from penstock.writers.staged import staged
@@ -195,8 +196,8 @@ class _Job:
         self.records, problem, self.doubts = found
         if problem:
             self.doubts.append(
-                f"index: {self.name}: nothing can be found after its last record, which is "
-                f"damaged: {problem}"
+                f"index: {printable(self.name)}: nothing can be found after its last record, which "
+                f"is damaged: {problem}"
             )
 
     def is_up_to_date(self) -> bool:
@@ -285,7 +286,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             num_parallel_reads=given.parallel,
         )
     except (OSError, ValueError, DataError) as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 1
     if given.json:
         print(json.dumps({str(file): count for file, count in records.items()}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from penstock import _core
@@ -11,10 +11,11 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.encode import Indexable
 from penstock.errors import DataError
-from penstock.libraries import library
+from penstock.libraries import as_data_error, library
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names, is_url
 from penstock.plain_tables import PlainTables, column_of
+from penstock.printable import printable
 from penstock.sources.arrow_ipc import IpcFile
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
@@ -276,14 +277,14 @@ class _Format:
         known = {*names, *(each for each in paths if column_of(each, names) in names)}
         if missing := [name for name in wanted if name not in known]:
             raise ValueError(
-                f"{self.stage}: columns must be among {', '.join(names)}, which {path} has; got "
-                f"{', '.join(missing)}"
+                f"{self.stage}: columns must be among {_listed(names)}, which {printable(path)} "
+                f"has; got {_listed(missing)}"
             )
         tops = {column_of(name, names) for name in wanted}
         if twice := sorted(name for name in tops if names.count(name) > 1):
             raise ValueError(
-                f"{self.stage}: names of columns must be unique, {path} has {', '.join(twice)} "
-                "more than once"
+                f"{self.stage}: names of columns must be unique, {printable(path)} has "
+                f"{_listed(twice)} more than once"
             )
         if self.filter is not None:
             pa = library(self.stage, "pyarrow", "arrow")
@@ -292,16 +293,9 @@ class _Format:
             except pa.ArrowException as error:
                 raise ValueError(
                     f"{self.stage}: filters must compare columns with values of their types; "
-                    f"{path} has {', '.join(names)}: {str(error).partition(' in ')[0]}"
+                    f"{printable(path)} has {_listed(names)}: "
+                    f"{printable(str(error).partition(' in ')[0])}"
                 ) from None
-
-    def failure(self, path: str, where: str, error: Exception) -> Exception:
-        """Return an error of pyarrow as one that says what is wrong where."""
-        pa = library(self.stage, "pyarrow", "arrow")
-        damaged = isinstance(error, OSError) and error.errno is None
-        if damaged or isinstance(error, pa.ArrowException):
-            return DataError(f"{self.stage}: {where}{error}", path)
-        return error
 
 
 class _Parquet(_Format):
@@ -401,6 +395,10 @@ class _IdleFiles:
             del self._idle[:-_KEPT]
 
 
+def _listed(names: Iterable[str]) -> str:
+    return printable(", ".join(names))
+
+
 def _prefixes(schema: Any) -> set[str]:
     """Return what may be named in a Parquet file: columns, and fields of structs."""
     found = set()
@@ -442,7 +440,7 @@ class _Chunks:
             self._idle.give(chunk.file, opened)
         except Exception as error:
             where = f"{reader.unit} {chunk.number}: "
-            raise reader.failure(chunk.file, where, error) from None
+            raise as_data_error(reader.stage, chunk.file, where, error) from None
         return _Fetched(table, chunk.file)
 
     def _open(self, path: str) -> _Opened:
@@ -503,7 +501,7 @@ def _contents(reader: _Format, path: str, cancel: _core.CancelToken) -> _Content
     try:
         return reader.contents(path, _source(path, cancel))
     except Exception as error:
-        failure = reader.failure(path, expected, error)
+        failure = as_data_error(reader.stage, path, expected, error)
         if failure is error and isinstance(error, (ValueError, TypeError)):
             raise  # an argument is wrong
         return failure

@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
+from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.plain_tables import HeldTable
+from penstock.printable import printable
 from penstock.stages.tensors import Tensors
 
 
@@ -21,7 +23,12 @@ class FromArrow(Tensors):
 
     @classmethod
     def from_arrow(
-        cls, table: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
+        cls,
+        table: Any,
+        name: str | None = None,
+        *,
+        null_values: Mapping[str, Any] | None = None,
+        validate: bool = False,
     ) -> Self:
         """Make a dataset of the rows of a table: dicts of its columns.
 
@@ -35,6 +42,9 @@ class FromArrow(Tensors):
         null_values : mapping, optional
             By the names of columns: what stands for missing values; ``"column.field"`` is the field
             of a struct. Needs pyarrow.
+        validate : bool
+            Whether to check the table first, as ``table.validate(full=True)`` of pyarrow does.
+            Needs pyarrow.
 
         Returns
         -------
@@ -47,9 +57,15 @@ class FromArrow(Tensors):
             If a column has missing values for which there is no value, or names are not unique.
         TypeError
             If `table` is no table, or a column has a type that NumPy does not have.
+        DataError
+            With `validate`, if the table is damaged.
 
         Notes
         -----
+        Offsets of strings and lists are trusted, as pyarrow trusts them: in a damaged table they
+        lead to other memory, and the process may crash. Set `validate` for a table whose source you
+        do not trust; it takes a pass over all strings and lists. `ArrowDataset` always checks.
+
         Columns of numbers are used where they lie, in memory or in a mapped file. Strings are str,
         and bytes bytes; dictionaries and categories are what they represent. A list is an array of
         its own size, for `ragged_batch` and `padded_batch`; a list of fixed size has that size. A
@@ -71,6 +87,8 @@ class FromArrow(Tensors):
                 "from_arrow: table must have __arrow_c_stream__, as those of all libraries do, got "
                 f"{type(table).__name__}; use from_tensor_slices for arrays"
             )
+        if validate:
+            table = _validated(table)
         return cls._of_table("from_arrow", table, name, null_values)
 
     @classmethod
@@ -245,6 +263,18 @@ class FromArrow(Tensors):
         if stage != "from_arrow":
             args["part_of"] = stage
         return cls._make("from_arrow", (), args, name)
+
+
+def _validated(table: Any) -> Any:
+    """Return a table of pyarrow whose offsets lie within its buffers."""
+    pa = library("from_arrow", "pyarrow", "arrow")
+    if not isinstance(table, pa.Table):
+        table = pa.table(table)
+    try:
+        table.validate(full=True)
+    except pa.ArrowException as error:
+        raise DataError(f"from_arrow: the table is damaged: {printable(str(error))}") from error
+    return table
 
 
 def _arrow_of(df: Any) -> Any:

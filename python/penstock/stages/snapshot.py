@@ -86,9 +86,7 @@ class Snapshot(Rows):
         >>> list(ds) == list(ds)
         True
         """
-        folder = name_of("snapshot", "path", path)
-        if not folder:
-            raise ValueError("snapshot: path must name a folder, got ''")
+        folder = _folder("snapshot", path)
         return self._then(
             "snapshot",
             path=folder,
@@ -158,7 +156,7 @@ class Snapshot(Rows):
             )
         stage = self._then(
             "snapshot",
-            path=name_of("save", "path", path),
+            path=_folder("save", path),
             compression=compression or "",
             shard_func=shard_func,
             always=True,
@@ -194,3 +192,10 @@ class _SnapshotReader:
     def __call__(self, folder: str) -> Any:
         args = given(max_record_bytes=self.max_record_bytes)
         return read_saved(folder, args, self.reader_func)
+
+
+def _folder(stage: str, path: Any) -> str:
+    folder = name_of(stage, "path", path)
+    if not folder:
+        raise ValueError(f"{stage}: path must name a folder, got ''")
+    return folder

@@ -295,6 +295,10 @@ def _check_columns(stage: str, spec: Any, path: str = "") -> None:
             _check_columns(stage, part, f"{path}.{name}" if path else str(name))
         return
     where = f"column {path}" if path else "elements"
+    if any("\ud800" <= letter <= "\udfff" for letter in path):
+        raise ValueError(
+            f"{stage}: names of columns must be UTF-8, got {path!r}: it has lone surrogates"
+        )
     if not path or not isinstance(spec, TensorSpec):
         raise TypeError(f"{stage}: elements must be dicts of arrays, {where} are {spec!r:.200}")
     kind = spec.dtype

@@ -31,11 +31,7 @@ class Records:
     def write(self, number: int, element: Any) -> None:
         """Append a record, or a dict as an example."""
         if isinstance(element, Mapping):
-            try:
-                element = make_example(element)
-            except (TypeError, ValueError) as error:
-                kind = TypeError if isinstance(error, TypeError) else ValueError
-                raise kind(f"{self._stage}: element {number}: {error}") from None
+            element = make_example(element)
         if isinstance(element, str):
             element = element.encode()
         if not isinstance(element, bytes):

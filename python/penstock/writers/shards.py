@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from penstock.meter import Meter, total_of
 from penstock.paths import is_url, naming
+from penstock.printable import printable
 from penstock.writers.staged import staged
 
 _TOGETHER = 64  # elements that are handed to a thread at once
@@ -137,6 +138,7 @@ class _Thread:
 
     def __init__(self, stage: str, name: str, path: str, writer: Writer) -> None:
         self.failure: tuple[int, BaseException] | None = None  # the element, and what went wrong
+        self._stage = stage
         self._name, self._path = name, path  # of the file, and where it is written until then
         self._writer = writer
         self._queue: queue.Queue[list[tuple[int, Any]] | None] = queue.Queue(_AHEAD)
@@ -185,5 +187,19 @@ class _Thread:
                     if self._abandoned:
                         break
                     self._writer.write(number, element)
+        except Exception as error:
+            self.failure = number, _with_stage(self._stage, number, error)
         except BaseException as error:
             self.failure = number, error
+
+
+def _with_stage(stage: str, number: int, error: Exception) -> Exception:
+    """Return an error of an element that names stage and element: libraries raise others."""
+    text = printable(str(error))
+    of_system = isinstance(error, OSError) and error.errno is not None
+    if of_system or isinstance(error, MemoryError) or text.startswith(f"{stage}: "):
+        return error
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    named = kind(f"{stage}: element {number}: {text or type(error).__name__}")
+    named.__cause__ = error
+    return named

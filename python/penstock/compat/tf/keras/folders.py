@@ -16,6 +16,7 @@ from penstock.compat.shape import TensorSpec
 from penstock.compat.tf.audio import decode_wav
 from penstock.ops import io as _io
 from penstock.ops import strings as _strings
+from penstock.printable import printable
 from penstock.sources.folders import CHANNELS, Files, LoadImage, files_of
 
 _MODES = ("int", "categorical", "binary", None)
@@ -372,7 +373,7 @@ class _Files:
         if not paths:
             raise ValueError(
                 f"No {f'{subset} ' if subset else ''}{self._kind} files found in directory "
-                f"{self._directory}. Allowed formats: {self._formats}"
+                f"{printable(self._directory)}. Allowed formats: {self._formats}"
             )
 
     def _labelled(self, files: Files) -> Any:

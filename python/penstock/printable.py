@@ -1,0 +1,27 @@
+"""Text that is safe to show: in a terminal, in a log, in an error."""
+
+from __future__ import annotations
+
+import os
+import re
+
+# The same characters as in cpp/data/printable.cc.
+_ESCAPED = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_NOT_UTF_8 = range(0xDC80, 0xDD00)  # a byte of a file name, as os.fsdecode returns it
+
+
+def printable(text: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
+    r"""Return a text, usually a file name, with escapes for characters that are not shown.
+
+    Control characters, line separators, marks that reverse the direction of text, and bytes that
+    are not UTF-8 become escapes as in Python literals: ``\n``, ``\x1b``, ``\u2028``. Without this
+    a file name could clear the terminal, or add a line to a log.
+    """
+    return _ESCAPED.sub(_escape, os.fsdecode(text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code - 0xDC00:02x}" if code in _NOT_UTF_8 else repr(found[0])[1:-1]

@@ -140,6 +140,70 @@ def test_functions_five_deep_in_datasets():
     assert deep(1, 5) == 32 * 1 + 32 * 5 // 2
 
 
+# Pipelines of a function that makes such a pipeline, and so on.
+ENDLESS = {
+    "interleave": "Dataset.range(2).interleave(f, cycle_length=2, num_parallel_calls=2)",
+    "a wide interleave": "Dataset.range(32).interleave(f, num_parallel_calls=ps.AUTOTUNE)",
+    "prefetch": "Dataset.range(2).flat_map(f).prefetch(1)",
+    "map": "Dataset.range(2).flat_map(f).map(lambda x: x, num_parallel_calls=4)",
+    "filter": "Dataset.range(2).flat_map(f).filter(lambda x: x >= 0, num_parallel_calls=4)",
+    "group_by_window": """Dataset.range(2).group_by_window(
+        lambda x: np.int64(0), lambda key, rows: f(key), window_size=1).prefetch(1)""",
+    "runs": "Dataset.range(2).map(lambda x: f(x).first(), num_parallel_calls=4).prefetch(1)",
+    "a loop": "Dataset.range(2).map(lambda x: next(iter(f(x))), num_parallel_calls=1)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_recursion_through_parallel_stages_is_an_error(name):
+    done = run_script(
+        f"""
+        most = 0
+        def watch():
+            global most
+            while most < 600:
+                most = max(most, len(os.listdir("/proc/self/task")))
+                time.sleep(0.01)
+            print("threads", most, flush=True)
+            os._exit(1)
+        if sys.platform == "linux":
+            threading.Thread(target=watch, daemon=True).start()
+        def f(x):
+            return {ENDLESS[name].replace("{", "{{").replace("}", "}}")}
+        try:
+            f(0).first()
+        except RecursionError:
+            print("a RecursionError")
+        """,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a RecursionError\n", "")
+
+
+def test_deep_levels_have_the_elements_order_and_states_of_threads():
+    def nested(level):
+        def opened(x):
+            if level == 0:
+                return Dataset.from_tensors(x)
+            ds = Dataset.range(2).map(lambda y: 10 * x + y, num_parallel_calls=2)
+            return ds.interleave(nested(level - 1), cycle_length=2, num_parallel_calls=2).prefetch(
+                2
+            )
+
+        return opened
+
+    ds = nested(6)(1)
+    expected = [int("1" + format(i, "06b")) for i in range(64)]
+    assert sorted_ints(ds) == expected
+    whole = [int(x) for x in ds]
+    it = iter(ds)
+    head = [int(next(it)) for _ in range(23)]
+    again = iter(ds)
+    again.set_state(it.get_state())
+    assert head + [int(x) for x in again] == whole
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -155,7 +155,8 @@ def test_parallel_stage_started_by_the_last_handler_says_why_it_cannot():
 STUCK = """
     def stuck(x):
         begun.set()
-        time.sleep(SECONDS)
+        while True:
+            sum(range(1000))
     begun = threading.Event()
     it = iter(Dataset.range(9).map(stuck, num_parallel_calls=1))
     threading.Thread(target=next, args=(it,), daemon=True).start()
@@ -163,9 +164,9 @@ STUCK = """
 """
 
 
-def test_waiting_for_a_function_can_be_interrupted():
+def test_waiting_for_a_function_that_computes_can_be_interrupted():
     done = run_script(
-        STUCK.replace("SECONDS", "1000")
+        STUCK
         + """
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.daemon = True
@@ -175,55 +176,162 @@ def test_waiting_for_a_function_can_be_interrupted():
     assert "KeyboardInterrupt" in done.stderr
 
 
-# Copies what is written to stderr, and lets `told` know of the message.
-LISTENING = """
-    told = threading.Event()
-    read, write = os.pipe()
-    shown = os.dup(2)
-    os.dup2(write, 2)
-    def listen():
-        text = b""
-        while b"penstock: " not in text or not text.endswith(b"\\n"):
-            text += os.read(read, 4096)
-        os.write(shown, text)
-        os.dup2(shown, 2)
-        told.set()
-    threading.Thread(target=listen, daemon=True).start()
-"""
-
-
-def test_functions_that_do_not_end_are_named_with_their_elements():
-    done = run_script(
-        LISTENING
-        + """
-    from penstock import _core
-    _core.set_exit_patience(0.02)
-    left = threading.Semaphore(0)
-    def stuck(name, number):
-        if number == 1:
-            left.release()
-            told.wait()
-        return number
-    def lines():
-        yield 0
-        left.release()
-        told.wait()
-    pairs = Dataset.from_tensor_slices((np.array(["a.jpg", "b.jpg"], dtype=object), [0, 1]))
-    its = [
-        iter(pairs.map(stuck, num_parallel_calls=1, name="decode")),
-        iter(pairs.map(stuck).prefetch(2)),
-        iter(Dataset.from_generator(lines).prefetch(2)),
-    ]
-    for it in its:
+# Functions that never return. `it` stays in a global.
+BLOCKED = {
+    "a generator behind prefetch": """
+        it = iter(Dataset.from_generator(lines).prefetch(2)); next(it)
+    """,
+    "a generator that blocks before its first value": """
+        it = iter(Dataset.from_generator(lambda: queue.Queue().get()).prefetch(2))
+        threading.Thread(target=next, args=(it,), daemon=True).start()
+    """,
+    "a generator in a daemon thread": """
+        it = iter(Dataset.from_generator(lines))
         threading.Thread(target=list, args=(it,), daemon=True).start()
-    for _ in its:
-        left.acquire()
-    """
+        begun.wait()
+    """,
+    "a generator that blocks where it is closed": """
+        def never_closed():
+            try:
+                while True:
+                    yield 0
+            finally:
+                wait()
+        it = iter(Dataset.from_generator(never_closed).prefetch(2)); next(it)
+    """,
+    "ps.prefetch": "it = iter(ps.prefetch(lines)); next(it)",
+    "ps.prefetch over a socket": """
+        import socket
+        ours, theirs = socket.socketpair()
+        theirs.send(b"x")
+        def received():
+            while True:
+                yield ours.recv(1)
+        it = iter(ps.prefetch(received)); next(it)
+    """,
+    "parallel map": "it = iter(Dataset.range(9).map(later, num_parallel_calls=2)); next(it)",
+    "parallel filter": """
+        it = iter(Dataset.range(9).filter(lambda x: later(x) == 0, num_parallel_calls=2)); next(it)
+    """,
+    "map before prefetch": "it = iter(Dataset.range(9).map(later).prefetch(2)); next(it)",
+    "interleave": """
+        ds = Dataset.range(4).interleave(
+            lambda x: Dataset.from_generator(lines), cycle_length=2, num_parallel_calls=2)
+        it = iter(ds); next(it)
+    """,
+    "a function of interleave": """
+        ds = Dataset.range(4).interleave(
+            lambda x: Dataset.from_tensors(later(x)), cycle_length=2, num_parallel_calls=2)
+        it = iter(ds.prefetch(1)); next(it)
+    """,
+    "from_indexable": """
+        class Rows:
+            def __len__(self):
+                return 9
+            def __getitem__(self, i):
+                return later(i)
+        it = iter(ps.from_indexable(Rows()).prefetch(1)); next(it)
+    """,
+    "a coroutine": """
+        async def never(x):
+            if x:
+                await asyncio.Event().wait()
+            return x
+        it = iter(Dataset.range(9).map(never, num_parallel_calls=2)); next(it)
+    """,
+    "a coroutine that blocks its loop": """
+        async def never(x):
+            return later(x)
+        it = iter(Dataset.range(9).map(never, num_parallel_calls=2)); next(it)
+    """,
+    "a coroutine that cannot be cancelled": """
+        async def never(x):
+            while x:
+                try:
+                    await asyncio.sleep(100)
+                except asyncio.CancelledError:
+                    pass
+            return x
+        it = iter(Dataset.range(9).map(never, num_parallel_calls=2)); next(it)
+    """,
+    "a function that iterates another dataset": """
+        def inner(x):
+            return int(next(iter(Dataset.range(x, 9).map(later, num_parallel_calls=1))))
+        it = iter(Dataset.range(9).map(inner, num_parallel_calls=2)); next(it)
+    """,
+    "an iterator in a cycle": """
+        class Loader:
+            def __init__(self):
+                self.it = iter(Dataset.range(9).map(self.get, num_parallel_calls=2))
+            def get(self, x):
+                return later(x)
+        loader = Loader(); next(loader.it); del loader
+    """,
+    "an iterator in a suspended generator": """
+        def epochs():
+            yield from Dataset.from_generator(lines).prefetch(2)
+        running = epochs(); next(running)
+    """,
+    "an iterator that is closing": """
+        it = iter(Dataset.from_generator(lines).prefetch(2)); next(it)
+        threading.Thread(target=it.close, daemon=True).start()
+    """,
+    "an iterator that a handler closes": """
+        import atexit
+        atexit.register(lambda: it.close())
+        it = iter(Dataset.from_generator(lines).prefetch(2)); next(it)
+    """,
+    "functions that return while Python is torn down": """
+        def doze(x):
+            if x:
+                time.sleep(0.45 + x / 100)
+            return x
+        it = iter(Dataset.range(40).map(doze, num_parallel_calls=40)); next(it)
+    """,
+    "DataLoader threads": """
+        class Rows:
+            def __len__(self):
+                return 9
+            def __getitem__(self, i):
+                return later(i)
+        it = iter(ps.DataLoader(Rows(), num_workers=2, worker_method="thread")); next(it)
+    """,
+}
+
+
+ENDINGS = {
+    "": (0, []),
+    "sys.exit(3)": (3, []),
+    "raise ValueError('mine')": (1, ["ValueError: mine"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("name", BLOCKED)
+def test_functions_that_never_return_do_not_keep_the_process(name, ending):
+    done = run_script(
+        """
+        import asyncio, queue
+        begun = threading.Event()
+        def wait():
+            begun.set()
+            queue.Queue().get()
+        def later(x):
+            if x:
+                wait()
+            return x
+        def lines():
+            yield 0
+            wait()
+        """
+        + BLOCKED[name]
+        + f"""
+        print("not flushed by the program")
+        {ending}
+        """
     )
-    # The threads that were asking may have something to say, too.
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("penstock: ")]
-    assert "the process waits for a function that is still running in stage " in line
-    assert "map(stuck, name='decode'), element 1 ('b.jpg', 1)" in line
-    assert "map(stuck), element 1 ('b.jpg', 1)" in line
-    assert "from_generator(lines), element 1" in line
-    assert done.returncode == 0
+    code, last = ENDINGS[ending]
+    assert (done.returncode, done.stdout) == (code, "not flushed by the program\n")
+    assert done.stderr.splitlines()[-1:] == last
+    assert done.stderr.count("Traceback") == len(last)

@@ -97,3 +97,60 @@ def test_a_signal_handler_may_use_the_iterator_that_its_thread_waits_for():
         print(int(next(it)))
     """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n2\n3\n", "")
+
+
+def test_one_thread_wakes_for_each_element_however_many_share_the_iterator():
+    done = run_script("""
+        import resource
+        n = 2000
+        ds = Dataset.range(n).map(lambda x: x + 1, num_parallel_calls=2).prefetch(4)
+        it, got, begin = iter(ds), [], threading.Barrier(100)
+
+        def work():
+            begin.wait()
+            for x in it:
+                got.append(int(x))
+
+        threads = [threading.Thread(target=work) for _ in range(100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        # Each time that a thread went to sleep.
+        slept = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        print(sorted(got) == list(range(1, n + 1)), slept < 25 * n, slept)
+    """)
+    assert done.stdout.split()[:2] == ["True", "True"], (done.stdout, done.stderr)
+
+
+def test_a_close_that_waits_for_a_function_can_be_interrupted():
+    done = run_script("""
+        begun, go = threading.Event(), threading.Event()
+
+        def stuck(x):
+            begun.set()
+            go.wait()
+            return x
+
+        for ds in (
+            Dataset.range(3).map(stuck, num_parallel_calls=2),
+            Dataset.range(3).map(stuck).prefetch(2),
+            Dataset.range(2).interleave(
+                lambda x: Dataset.range(3).map(stuck), cycle_length=2, num_parallel_calls=2),
+        ):
+            begun.clear()
+            go.clear()
+            it = iter(ds)
+            threading.Thread(target=next, args=(it, None)).start()
+            begun.wait()
+            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            try:
+                it.close()
+                print("closed")
+            except KeyboardInterrupt:
+                print(next(it, "over"))
+            go.set()
+            it.close()
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "over\n" * 3, "")

@@ -33,6 +33,19 @@ Dataset::~Dataset() {
   dropped = nullptr;
 }
 
+bool RunContext::MayStartThreads(int depth) {
+  constexpr int kMaxDepth = 3;
+  return depth <= kMaxDepth;
+}
+
+RunContext RunContext::Opened() const {
+  RunContext other = *this;
+  other.path += ".*";
+  ++other.depth;
+  other.threads = threads && MayStartThreads(other.depth);
+  return other;
+}
+
 const FunctionPtr& RunContext::Called(const PlannedFunction& planned) const {
   const bool debugs = planned.debugged && session->options().debug;
   const FunctionPtr& called = debugs ? planned.debugged : planned.usual;
@@ -65,7 +78,7 @@ FunctionPtr RunContext::Executed(const PlannedFunction& planned, const Dataset& 
 
 IteratorPtr Dataset::Start(const RunContext& context) const {
   Session& session = *context.session;
-  const int in_line = session.options().debug ? depth_ : depth_in_line_;
+  const int in_line = context.threads ? depth_in_line_ : depth_;
   RequireStack(StackUse::kStart, depth_);
   RequireStack(StackUse::kRun, in_line);
   if (context.on_consumer) session.NoteStack(StackFor(StackUse::kRun, in_line));

@@ -79,6 +79,8 @@ struct RunContext {
   int64_t batch_rows = 0;   // rows that the consumer stacks: a stage may write them into its batch
   bool ragged = false;      // the consumer takes blocks in ragged form
   bool on_consumer = true;  // the consumer's thread runs it, not one of the engine's
+  int depth = 0;            // of the functions that have opened this dataset, or started its run
+  bool threads = true;      // stages may start threads; see MayStartThreads
   // A consumer may pull steps again that it has pulled before. They must come in the same order, so
   // deterministic=False has no effect.
   bool replayed = false;
@@ -97,6 +99,13 @@ struct RunContext {
     other.replayed = true;
     return other;
   }
+  // The context for a dataset that a function of the stage has opened.
+  RunContext Opened() const;
+  // Whether stages may start threads at this depth. A function may open a dataset that calls the
+  // same function, and so on. If each level started threads, their number would grow without bound
+  // and the stack, whose end stops such a recursion, would never be used up. Deep levels therefore
+  // run in the thread that pulls them, with the same elements, order and states.
+  static bool MayStartThreads(int depth);
   // The context of a dataset that an element has become, or of an epoch.
   RunContext At(const RandomPlace& other_place) const {
     RunContext other = *this;

@@ -46,6 +46,7 @@ Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity,
       budget_(options_.memory_limit > 0 ? options_.memory_limit : DefaultMemoryLimit()),
       identity_(std::move(identity)),
       fills_(*root_),
+      depth_(Serving::current() ? Serving::current()->depth_ + 1 : 0),
       calls_left_(options_.cpu_budget > 0 ? options_.cpu_budget : kMostCalls),
       start_ns_(NowNs()),
       slow_(options_.slow_ns) {
@@ -66,6 +67,8 @@ Session::~Session() { Close(); }
 void Session::MakeRoot() {
   if (input_) return;
   RunContext context{this, cancel_, options_.place, "0"};
+  context.depth = depth_;
+  context.threads = !options_.debug && RunContext::MayStartThreads(depth_);
   context.identity = std::make_shared<const RunIdentity>(identity_);
   if (!fills_at_start_) fills_at_start_ = fills_.AtStart();
   context.fills = fills_at_start_;
@@ -252,6 +255,12 @@ std::string Session::Carried(StateVisitor& saved, const std::string& plan, int64
   StateVisitor visitor(&text);
   root.Write(visitor);
   return text;
+}
+
+WaitStatus Session::AwaitThreads() {
+  return WaitUntil(served_, CancelToken(), [this] {
+    return serving_.load(std::memory_order_acquire) == 0;  // pairs with the release in ~Serving
+  });
 }
 
 void Session::Close() {

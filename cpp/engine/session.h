@@ -16,8 +16,10 @@
 #include "engine/tuning.h"
 #include "runtime/budget.h"
 #include "runtime/cancel.h"
+#include "runtime/event_count.h"
 #include "runtime/slow_log.h"
 #include "runtime/stats.h"
+#include "runtime/wait.h"
 #include "storage/file.h"
 
 namespace penstock {
@@ -68,8 +70,14 @@ class Session {
     explicit Serving(Session& session)
         : former_(current_), reading_({.cancel = &session.cancel_, .budget = &session.budget_}) {
       current_ = &session;
+      session.serving_.fetch_add(1, std::memory_order_relaxed);
     }
-    ~Serving() { current_ = former_; }
+    ~Serving() {
+      Session& session = *current_;
+      current_ = former_;
+      session.serving_.fetch_sub(1, std::memory_order_release);  // pairs with AwaitThreads
+      session.served_.NotifyAll();  // the session lives: its stages join this thread
+    }
     Serving(const Serving&) = delete;
     Serving& operator=(const Serving&) = delete;
     static Session* current() { return current_; }
@@ -109,6 +117,9 @@ class Session {
   // Stops every thread of the run; waits for them. The session gives no more elements.
   void Close();
   void Cancel() { cancel_.Cancel(); }
+  // After Cancel: waits until no thread works for the run any more, which Close would wait for,
+  // too, but not so that a signal could end it. kInterrupted: a function still runs.
+  WaitStatus AwaitThreads();
 
   // What the foreign runtime keeps for this run; set before anything is started.
   void set_foreign(std::shared_ptr<void> foreign) { foreign_ = std::move(foreign); }
@@ -190,11 +201,14 @@ class Session {
   int64_t undelivered_ = 0;
   bool started_ = false;
   std::atomic<bool> warming_{false};
+  const int depth_;  // how many runs, whose functions have started the next one, are around it
   std::atomic<int64_t> calls_left_;  // a count: it publishes nothing
   std::atomic<int> sharing_{0};      // likewise
   int64_t start_ns_;
   SlowLog slow_;
   std::atomic<bool> has_threads_{false};
+  std::atomic<int> serving_{0};     // threads that work for the run now
+  EventCount served_;               // one has ended
   int64_t stack_left_ = 0;          // of the consumer's thread, where it came in
   int64_t stack_need_ = 0;          // from there, of all that was started
   mutable std::mutex moves_mutex_;  // a leaf lock over the logs

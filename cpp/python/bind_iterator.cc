@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -57,6 +58,27 @@ int64_t Undelivered(const Iter* it) {
   return rows + (run.block.error && !run.block.error->transient());
 }
 
+// Waits for the threads of a cancelled run and destroys it, unless the handler of a signal raises
+// meanwhile: then a function still runs, and the exception is returned.
+std::optional<py::error_already_set> CloseNow(std::shared_ptr<Session>& session, ObjectLock& lock) {
+  Attachment attachment(Attachment::Role::kConsumer);
+  WaitStatus status = WaitStatus::kReady;
+  {
+    const ObjectLock::Released released(lock, attachment);
+    if (session->has_threads()) {
+      attachment.Detach();
+      status = session->AwaitThreads();
+    }
+    if (status == WaitStatus::kReady) {
+      session->Close();
+      session.reset();
+    }
+  }
+  if (status == WaitStatus::kReady) return std::nullopt;
+  attachment.RestoreInterrupt();
+  return py::error_already_set();
+}
+
 void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   Run& run = *it->run;
   // Of a block that another thread is inside for it is known when that one has left.
@@ -69,8 +91,9 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
     return;
   }
   // From inside its own function there is nothing to wait for: it would be that function. Nor while
-  // the user is told of a wait: who handles that may have a lock that the waiting thread wants.
-  bool inside = FromInside(run) || StallWatch::Telling();
+  // the user is told of a wait: who handles that may have a lock that the waiting thread wants. Nor
+  // after Shutdown, whose threads may never end.
+  bool inside = FromInside(run) || StallWatch::Telling() || ShuttingDown();
   if (run.busy && (inside || !wait)) return;
   if (inside) {
     wait = false;
@@ -86,20 +109,15 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   run.row = 0;
   Block block = std::exchange(run.block, Block());
   std::shared_ptr<Session> session = std::exchange(run.session, nullptr);
+  std::optional<py::error_already_set> interrupt;
   if (session) {
     run.closed_position = run.position_before + session->position() - undelivered;
     session->Cancel();
-    if (wait) {
-      Attachment attachment(Attachment::Role::kConsumer);
-      const ObjectLock::Released released(lock, attachment);
-      if (session->has_threads()) attachment.Detach();
-      session->Close();
-      session.reset();
-    } else {
-      Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
-    }
+    if (wait) interrupt = CloseNow(session, lock);
+    if (session) Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
   }
   Leave(run);
+  if (interrupt) throw *std::move(interrupt);
 }
 
 int IterTraverse(PyObject* self, visitproc visit, void* arg) {

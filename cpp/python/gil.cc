@@ -162,6 +162,7 @@ Attachment::~Attachment() {
 
 void Attachment::Attach() {
   if (attached_) return;
+  if (on_lane_ ? g_dead.load(std::memory_order_relaxed) : MustPark()) Park();
   if (role_ == Role::kLane) {
     g_lanes_wanting.fetch_add(1, std::memory_order_relaxed);
     int64_t apart = gap_ ? NowNs() - detached_at_ : kGapNs;
@@ -173,7 +174,6 @@ void Attachment::Attach() {
     g_lanes_wanting.fetch_sub(1, std::memory_order_relaxed);
     attached_at_ = last_clock_ = NowNs();
   } else {
-    if (!on_lane_ && MustPark()) Park();
     g_wanting.fetch_add(1, std::memory_order_relaxed);
     {
       const Does waits(Doing::kLock);
@@ -304,7 +304,7 @@ bool HoldsGil() {
 void DeferredDecref(PyObject* object) {
   if (g_dead.load(std::memory_order_relaxed)) return;  // leaked on purpose
   if (HoldsGil()) {
-    Py_DECREF(object);
+    CallPython([object] { Py_DECREF(object); });
     return;
   }
   // Without any memory at all it is never released, which is better than to end the process.
@@ -326,7 +326,9 @@ void DeferredDecrefAll(PyObject** objects, size_t count) {
   if (!objects || g_dead.load(std::memory_order_relaxed)) return;
   Dropped* node = Dropped::Of(objects);
   if (HoldsGil()) {
-    for (size_t i = 0; i < count; ++i) Py_XDECREF(objects[i]);
+    CallPython([objects, count] {
+      for (size_t i = 0; i < count; ++i) Py_XDECREF(objects[i]);
+    });
     std::free(node);
     return;
   }
@@ -337,7 +339,7 @@ void DeferredDecrefAll(PyObject** objects, size_t count) {
 void DeferredCall(void (*call)(void*), void* data) {
   if (g_dead.load(std::memory_order_relaxed)) return;
   if (HoldsGil()) {
-    call(data);
+    CallPython([call, data] { call(data); });
     return;
   }
   if (Dropped* node = NewDropped()) {
@@ -353,11 +355,15 @@ void DrainDecrefs() {
   while (node) {
     Dropped* next = node->next;
     if (node->object || node->call) {
-      Py_XDECREF(node->object);
-      if (node->call) node->call(node->data);
+      CallPython([node] {
+        Py_XDECREF(node->object);
+        if (node->call) node->call(node->data);
+      });
       FreeDropped(node);
     } else {
-      for (size_t i = 0; i < node->count; ++i) Py_XDECREF(node->items()[i]);
+      CallPython([node] {
+        for (size_t i = 0; i < node->count; ++i) Py_XDECREF(node->items()[i]);
+      });
       std::free(node);
     }
     node = next;

@@ -16,6 +16,7 @@
 #include "python/running_call.h"
 #include "python/runs.h"
 #include "runtime/clock.h"
+#include "runtime/cpu.h"
 #include "runtime/event_count.h"
 #include "runtime/fork.h"
 #include "runtime/native_thread.h"
@@ -33,17 +34,14 @@ namespace {
 constexpr int64_t kIdleNs = 500'000'000;
 constexpr size_t kMostIdle = 64;
 constexpr const char* kThreadName = "penstock";
+// At exit: how long functions may go on without using a CPU, and how long in any case.
+constexpr int64_t kBlockedNs = 500'000'000;
+constexpr int64_t kLongestExitNs = 10'000'000'000;
 
 struct Job {
   const char* name;
   std::function<void()> body;
   uint64_t number;
-};
-
-// A thread and the job that it runs.
-struct Running {
-  const char* name;
-  const RunningCall::Thread* thread;
 };
 
 struct Lanes {
@@ -52,15 +50,13 @@ struct Lanes {
   std::vector<Job> starting;  // each for a thread of its own, on its way: it may never come
   uint64_t numbers = 0;
   size_t waiting = 0;  // threads without a job
-  std::vector<Running> running;
-  int alive = 0;    // threads that may use Python
-  EventCount wake;  // a job, or the shutdown
-  EventCount left;  // a thread has ended
+  int alive = 0;       // threads that may use Python
+  EventCount wake;     // a job, or the shutdown
+  EventCount left;     // a thread has ended
 };
 
 std::atomic<Lanes*> g_lanes{nullptr};
 std::atomic<bool> g_shutdown{false};
-std::atomic<int64_t> g_exit_patience_ns{int64_t{10} * 1'000'000'000};  // relaxed: a number alone
 std::atomic<unsigned long> g_exiting_thread{0};
 
 Lanes& TheLanes() {
@@ -81,20 +77,19 @@ Lanes& TheLanes() {
   return *lanes;
 }
 
-bool TakeJob(Lanes& lanes, const RunningCall::Thread& thread, Job* job) {
+bool TakeJob(Lanes& lanes, Job* job) {
   if (lanes.jobs.empty()) return false;
   *job = std::move(lanes.jobs.front());
   lanes.jobs.pop_front();
-  lanes.running.push_back({job->name, &thread});  // there is room: see SpawnLaneThread
   return true;
 }
 
 // Waits for a job, detached; false when the thread should end.
-bool WaitForJob(Lanes& lanes, const RunningCall::Thread& thread, Job* job) {
+bool WaitForJob(Lanes& lanes, Job* job) {
   int64_t deadline = NowNs() + kIdleNs;
   {
     std::lock_guard lock(lanes.mutex);
-    if (TakeJob(lanes, thread, job)) return true;
+    if (TakeJob(lanes, job)) return true;
     if (lanes.waiting >= kMostIdle) return false;
     ++lanes.waiting;
   }
@@ -102,7 +97,7 @@ bool WaitForJob(Lanes& lanes, const RunningCall::Thread& thread, Job* job) {
     uint32_t key = lanes.wake.PrepareWait();
     {
       std::lock_guard lock(lanes.mutex);
-      bool took = TakeJob(lanes, thread, job);
+      bool took = TakeJob(lanes, job);
       if (took || g_shutdown.load(std::memory_order_acquire) || NowNs() >= deadline) {
         --lanes.waiting;
         lanes.wake.CancelWait();
@@ -111,24 +106,6 @@ bool WaitForJob(Lanes& lanes, const RunningCall::Thread& thread, Job* job) {
     }
     lanes.wake.Wait(key, deadline);
   }
-}
-
-void Finished(Lanes& lanes, const RunningCall::Thread& thread) {
-  std::lock_guard lock(lanes.mutex);
-  std::erase_if(lanes.running, [&](const Running& running) { return running.thread == &thread; });
-}
-
-// What is called now, by stages and elements. With the GIL; without one detached, as it waits for
-// threads that make the arguments of their next call.
-std::string CallsInProgress(Lanes& lanes) {
-  std::string text;
-  std::lock_guard lock(lanes.mutex);
-  for (const Running& running : lanes.running) {
-    if (!text.empty()) text += "; ";
-    std::lock_guard changing(running.thread->mutex);
-    text += running.thread->call ? running.thread->call->text() : running.name;
-  }
-  return text;
 }
 
 // What escapes is a bug; it must not end the interpreter's thread in the middle.
@@ -233,7 +210,6 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
     std::lock_guard lock(lanes.mutex);
     if (ShuttingDown()) Py_RETURN_NONE;
     own = JobOfNewThread(lanes, started_for);
-    if (own) lanes.running.push_back({own->name, &thread});  // there is room: see SpawnLaneThread
     ++lanes.alive;
   }
   {
@@ -242,10 +218,9 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
     RunningCall::SetThread(&thread);
     Job job;
     if (own) job = *std::move(own);
-    while (job.body || WaitForJob(lanes, thread, &job)) {
+    while (job.body || WaitForJob(lanes, &job)) {
       Trace::SetThreadName(job.name);
       RunGuarded(job);
-      Finished(lanes, thread);
       attachment.Detach();
     }
     RunningCall::SetThread(nullptr);
@@ -270,7 +245,6 @@ void SpawnLaneThread(const char* name, std::function<void()> body) {
   {
     std::lock_guard lock(lanes.mutex);
     number = lanes.numbers++;
-    lanes.running.reserve(lanes.running.size() + lanes.jobs.size() + lanes.starting.size() + 1);
     grow = lanes.jobs.size() >= lanes.waiting;
     Job job{name, std::move(body), number};
     if (grow) {
@@ -374,6 +348,31 @@ bool JoinThreads() { return true; }
 
 }  // namespace
 
+namespace {
+
+// Waits until no thread of the engine may use Python any more. kTimeout: some are inside functions
+// that do not return. Those that use a CPU are given longer, because at the end of the process the
+// libraries that they are in are torn down.
+WaitStatus AwaitLanes(Lanes& lanes) {
+  const auto ended = [&lanes] {
+    std::lock_guard lock(lanes.mutex);
+    return lanes.alive == 0;
+  };
+  const int64_t last = NowNs() + kLongestExitNs;
+  for (;;) {
+    const int64_t cpu = ProcessCpuNs();
+    const int64_t until = std::min(last, NowNs() + kBlockedNs);
+    const WaitStatus status = WaitUntil(lanes.left, CancelToken(), until, ended);
+    const bool blocked = ProcessCpuNs() - cpu < kBlockedNs / 10;
+    if (status != WaitStatus::kTimeout || blocked || NowNs() >= last) return status;
+  }
+}
+
+}  // namespace
+
+// Threads that are still inside functions of the user are abandoned, as Python abandons daemon
+// threads: they call Python no more once those functions return, see Attachment::Attach and
+// CallPython.
 bool Shutdown() {
   if (ShuttingDown()) return true;
   g_exiting_thread.store(PyThread_get_thread_ident(), std::memory_order_relaxed);
@@ -382,33 +381,15 @@ bool Shutdown() {
   CancelAllRuns();
   Lanes& lanes = TheLanes();
   lanes.wake.NotifyAll();
-  auto ended = [&lanes] {
-    std::lock_guard lock(lanes.mutex);
-    return lanes.alive == 0;
-  };
   Attachment attachment(Attachment::Role::kConsumer);
-  const int64_t deadline = NowNs() + g_exit_patience_ns.load(std::memory_order_relaxed);
-  WaitStatus status = WaitUntil(lanes.left, CancelToken(), deadline, ended);
-  if (status == WaitStatus::kTimeout) {
-#if defined(Py_GIL_DISABLED)
-    attachment.Detach();
-#else
-    attachment.Attach();  // as each look for signals does
-#endif
-    const std::string calls = CallsInProgress(lanes);
-    std::fprintf(stderr,
-                 "penstock: the process waits for a function that is still running in stage %s\n",
-                 calls.c_str());
-    status = WaitUntil(lanes.left, CancelToken(), ended);
-  }
+  const WaitStatus status = AwaitLanes(lanes);
   attachment.Attach();
   LeakReferences();
-  if (status != WaitStatus::kInterrupted) return JoinThreads();
+  if (status == WaitStatus::kReady) return JoinThreads();
+  if (status == WaitStatus::kTimeout) return true;
   attachment.RestoreInterrupt();
   return false;
 }
-
-void SetExitPatience(int64_t ns) { g_exit_patience_ns.store(ns, std::memory_order_relaxed); }
 
 void InstallExitHook() {
   static std::atomic<bool> installed{false};

@@ -138,10 +138,6 @@ void BindProcess(py::module_& module) {
   module.def(
       "change_sides", &HandOver::ChangeEvery, py::arg("takes"),
       "After how many takes the input of a prefetch goes to the other thread; 0: as it pays.");
-  module.def(
-      "set_exit_patience",
-      [](double seconds) { SetExitPatience(static_cast<int64_t>(seconds * 1e9)); },
-      py::arg("seconds"), "After how long a process that exits says what it waits for.");
   module.def("memory_info", &MemoryInfo);
   module.def("structure_count", &Structure::count,
              "How many structures of elements are kept in this process.");

@@ -79,15 +79,15 @@ class GeneratorDataset final : public Dataset {
   }
   // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
   PyRef Open() const {
-    PyRef made =
-        PyRef::Steal(PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()));
+    PyRef made = PyRef::Steal(CallPython(
+        [&] { return PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()); }));
     if (!made) return {};
     if (IsAsync(made.get())) {
       PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
       return module ? PyRef::Steal(PyObject_CallMethod(module.get(), "Values", "O", made.get()))
                     : PyRef();
     }
-    PyRef iterator = PyRef::Steal(PyObject_GetIter(made.get()));
+    PyRef iterator = PyRef::Steal(CallPython([&] { return PyObject_GetIter(made.get()); }));
     if (!iterator && PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Clear();
       PyErr_Format(PyExc_TypeError,

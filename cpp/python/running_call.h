@@ -125,7 +125,4 @@ class RunningCall {
   mutable MonoTime seen_at_ = 0;
 };
 
-// For how long a process that exits waits for calls before it says which ones; 10 s unless set.
-void SetExitPatience(int64_t ns);
-
 }  // namespace penstock

@@ -42,31 +42,48 @@ void Leak(T&& value) {
   const Leaked leaked(std::forward<T>(value));
 }
 
-// Stands in the queue of a run for a scope.
+// Wakes the thread that may enter next. Only that one: if all that wait were woken, each of them
+// would take the GIL to find out that it has to wait, and n threads would do so n times for n
+// elements.
+void WakeFirst(Run& run) {
+  if (!run.busy && !run.queue.empty()) run.queue.front()->NotifyOne();
+}
+
+// Waits in the queue of a run for a scope. All of it is used with the GIL.
 class Queued final {
  public:
-  explicit Queued(Run& run) : run_(run) { run.queue.push_back(this); }
+  explicit Queued(Run& run) : run_(run) { run.queue.push_back(&turn_); }
   ~Queued() {
-    std::erase(run_.queue, static_cast<const void*>(this));
-    if (!run_.busy) run_.idle.NotifyAll();  // it has given up: another one may be the first now
+    std::erase(run_.queue, &turn_);
+    WakeFirst(run_);  // it may have given up after it was woken
   }
   Queued(const Queued&) = delete;
   Queued& operator=(const Queued&) = delete;
-  bool first() const { return run_.queue.front() == this; }
+  bool first() const { return run_.queue.front() == &turn_; }
+
+  // Sleeps until it is woken. False when it is time to look for signals instead.
+  bool Wait() {
+    Attachment attachment(Attachment::Role::kConsumer);
+    const uint32_t key = turn_.PrepareWait();  // before the GIL is released: see WakeFirst
+    attachment.Detach();
+    return turn_.Wait(key, NowNs() + 100'000'000) == EventCount::Wake::kNotified;
+  }
 
   // Whoever comes meanwhile goes first: a handler may enter itself, or wait for one who does.
   bool CheckSignals() {
-    const auto at = std::find(run_.queue.begin(), run_.queue.end(), static_cast<const void*>(this));
+    const auto at = std::find(run_.queue.begin(), run_.queue.end(), &turn_);
     const ptrdiff_t position = at - run_.queue.begin();
     run_.queue.erase(at);
+    WakeFirst(run_);
     const bool quiet = PyErr_CheckSignals() == 0;
     const auto size = static_cast<ptrdiff_t>(run_.queue.size());
-    run_.queue.insert(run_.queue.begin() + std::min(position, size), this);
+    run_.queue.insert(run_.queue.begin() + std::min(position, size), &turn_);
     return quiet;
   }
 
  private:
   Run& run_;
+  EventCount turn_;
 };
 
 void EndSession(Session* session) {
@@ -133,16 +150,13 @@ void Enter(Run& run, const char* method) {
                   "its own there",
                   std::string_view(method));
     }
+    if (ShuttingDown()) {  // the thread that is inside, or the first that waits, may never go on
+      throw Error(ErrorKind::kRuntime, "{}: the run was stopped, because Python is exiting",
+                  std::string_view(method));
+    }
     if (!queued) queued.emplace(run);
     if (!run.busy && queued->first()) break;
-    {
-      Attachment attachment(Attachment::Role::kConsumer);
-      uint32_t key =
-          run.idle.PrepareWait();  // before the GIL is given up: the owner needs it to leave
-      attachment.Detach();
-      run.idle.Wait(key, NowNs() + 100'000'000);
-    }
-    if (!queued->CheckSignals()) throw py::error_already_set();
+    if (!queued->Wait() && !queued->CheckSignals()) throw py::error_already_set();
   }
   run.busy = true;
   run.owner = PyThread_get_thread_ident();
@@ -150,7 +164,7 @@ void Enter(Run& run, const char* method) {
 
 void Leave(Run& run) {
   run.busy = false;
-  run.idle.NotifyAll();
+  WakeFirst(run);
 }
 
 void CheckUsable(const Run& run, const char* method) {

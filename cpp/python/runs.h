@@ -30,8 +30,7 @@ struct Run {
   Grain ask = Grain::AsWanted();   // how many rows to ask for
   bool busy = false;               // a thread is inside the engine
   unsigned long owner = 0;         // that thread
-  std::vector<const void*> queue;  // who waits to enter, the first one first
-  EventCount idle;                 // woken when it leaves
+  std::vector<EventCount*> queue;  // one for each thread that waits to enter, the first one first
   int64_t fetching_ns = 0;         // that the consumer has been inside for blocks
   int64_t fetch_began_ns = 0;      // of the block that it is inside for now; 0: none
   int64_t fetch_position = 0;      // how many elements were delivered when that began

@@ -56,8 +56,7 @@ class PrefetchIterator final : public BlockIterator {
 };
 
 IteratorPtr PrefetchDataset::MakeIterator(const RunContext& context) const {
-  if (size_ == 0 || context.session->options().debug)
-    return std::make_unique<PassIterator>(StartInput(context));
+  if (size_ == 0 || !context.threads) return std::make_unique<PassIterator>(StartInput(context));
   return std::make_unique<PrefetchIterator>(*this, context, size_);
 }
 

@@ -9,7 +9,6 @@ import asyncio
 import atexit
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextvars import ContextVar
@@ -18,7 +17,7 @@ from typing import Any
 
 from penstock import _core
 
-_PATIENCE = 10.0  # seconds, before a process that exits says what it waits for
+_PATIENCE = 2.0  # seconds that a process that exits leaves cancelled coroutines to end in
 
 # The call that a task belongs to, in the form of the engine: random operations draw from its key.
 # Tasks and threads that the function starts inherit it.
@@ -57,10 +56,7 @@ class _Thread:
     def stop(self) -> None:
         self._stopping = True
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(_PATIENCE)
-        if self._thread.is_alive():
-            print("penstock: the process waits for a coroutine that does not end", file=sys.stderr)
-            self._thread.join()
+        self._thread.join(_PATIENCE)  # one that does not end is abandoned, as daemon threads are
 
 
 _lock = threading.Lock()

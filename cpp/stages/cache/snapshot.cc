@@ -255,8 +255,7 @@ class SnapshotIterator final : public BlockIterator {
       const Step kept = data_->StartInput(InputContext())->Next();
       opened_ = context_.Called(options_.reader)->Open(name, info);
     }
-    RunContext context = context_;
-    context.path += ".*";
+    RunContext context = context_.Opened();
     context.ragged = false;
     reading_ = opened_->Start(context);
   }

@@ -77,10 +77,10 @@ class FileDataset final : public RecordFile {
   size_t max_record() const override { return max_record_; }
   int64_t chunk() const { return static_cast<int64_t>(chunk_); }
   // Threads for a run of it.
-  int Threads(const Session& session) const {
+  int Threads(const RunContext& context) const {
     if (!format_.lines || compression_ != Compression::kNone || IsRemote(*path_)) return 0;
-    if (session.options().debug) return 0;
-    return static_cast<int>(calls_ == kAutotune ? session.threads()
+    if (!context.threads) return 0;
+    return static_cast<int>(calls_ == kAutotune ? context.session->threads()
                                                 : std::min(calls_, kMostReaders));
   }
   std::unique_ptr<ByteSource> Open(const Reading& reading) const {
@@ -146,7 +146,7 @@ class FileIterator final : public BlockIterator {
       : data_(std::move(data)),
         cancel_(context.cancel),
         session_(*context.session),
-        threads_(data_->Threads(session_)) {}
+        threads_(data_->Threads(context)) {}
 
   void VisitState(StateVisitor& visitor) override {
     if (bytes_) offset_ = bytes_->window().offset;

@@ -240,8 +240,7 @@ class GroupIterator final : public BlockIterator {
       CallInfo info{&stage_, random_, window.number};
       info.session = context_.session;
       opened_.reduced = context_.Called(grouping_.reduce)->Open(pair, info);
-      RunContext context = context_.At(context_.place.Opened(opened_.origin.key));
-      context.path += ".*";
+      const RunContext context = context_.At(context_.place.Opened(opened_.origin.key)).Opened();
       IteratorPtr iterator = opened_.reduced->Start(context);
       RestoreState(*iterator, opened_.restored);
       opened_.restored = nullptr;

@@ -60,7 +60,7 @@ class InterleaveIterator final : public BlockIterator {
         context_(context),
         function_(context.Called(data.function())),
         random_(data.Randomness(context)),
-        parallel_(options_.calls != 0 && !context.session->options().debug),
+        parallel_(options_.calls != 0 && context.threads),
         ordered_(context.replayed ||
                  options_.ordered.value_or(context.session->options().deterministic)),
         share_(*context.session, parallel_ && options_.calls == kAutotune),
@@ -260,8 +260,7 @@ class InterleaveIterator final : public BlockIterator {
       DatasetPtr data = function_->Open(element, info);
       MaybeSpec spec = options_.declared ? data->spec() : std::nullopt;
       if (spec) Check(*spec);
-      RunContext context = context_.At(context_.place.Opened(element.origin.key));
-      context.path += ".*";
+      const RunContext context = context_.At(context_.place.Opened(element.origin.key)).Opened();
       auto made =
           std::make_unique<Opened>(position, element.origin.key, spec || !options_.declared);
       if (!parallel_) {

@@ -28,6 +28,9 @@ class CallTurns {
     ended_.NotifyOne();
   }
 
+  // How many calls run; relaxed: another thread's estimate.
+  int running() const { return calls_.load(std::memory_order_relaxed); }
+
   // Holds a turn for as long as it lives, unless the run ended before there was one.
   class Turn {
    public:

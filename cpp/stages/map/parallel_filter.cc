@@ -129,7 +129,7 @@ class ParallelFilterDataset final : public Dataset {
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override {
-    if (context.session->options().debug) return in_line_->Start(context);
+    if (!context.threads) return in_line_->Start(context);
     RunContext rows = context;
     rows.batch_rows = 0;  // which rows a batch will have is not known when they are tested
     rows.ragged = false;

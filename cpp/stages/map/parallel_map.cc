@@ -75,6 +75,12 @@ class ParallelMapDataset final : public Dataset, public RandomAccess, public Ela
 // Where the system refuses threads, the existing workers do the work, and without any the consumer
 // does.
 //
+// A fixed number of calls of Python functions is a maximum: the map begins with one worker, and has
+// twice as many each time that the consumer has waited for kStarvedNs, in one wait or several,
+// while all of them were inside calls. So functions that wait run at the whole number after some
+// milliseconds, and many iterators whose functions are quicker than their consumers hold one thread
+// each. AUTOTUNE counts on its number, and warm_start asks for all.
+//
 // Where no Python runs, the consumer also does the work while HandOver says that threads do not
 // pay. The input goes over to it in three steps: it sets `leave_`, and goes on taking what is in
 // the ring; each worker publishes what it has pulled, sees `leave_` before its next pull, and
@@ -109,6 +115,7 @@ class ParallelMapIterator final : public BlockIterator {
         turns_(cancel_),
         tuned_(session_, context.path, {data.kind(), stage_.name, stage_.function},
                std::max(2, session_.threads()), most_, calls.calls != kAutotune),
+        begun_workers_(in_turns_ || calls.calls == kAutotune || session_.warming() ? most_ : 1),
         workers_(
             lane_, stage_.kind.c_str(),
             [this](int number, Parking& parking) { Work(number, parking); },
@@ -146,6 +153,8 @@ class ParallelMapIterator final : public BlockIterator {
   // To ask for the processor time of a thread is a system call, which is not made for each quick
   // call of the function.
   using CpuTiming = TimedSteps<2'000'000, 8>;
+  static constexpr int64_t kStarvedNs = 1'000'000;
+  static constexpr int64_t kLongestLookNs = 64'000'000;
 
   Block NextResults(int64_t max_rows) {
     if (borrowed_ && in_line_->idle() && (hand_over_.pays() || !StackCarriesInput())) ReturnInput();
@@ -260,13 +269,19 @@ class ParallelMapIterator final : public BlockIterator {
     return info;
   }
 
+  // How many workers to start, counting those that have started. relaxed: a hint.
+  int WorkersNeeded() const {
+    if (begun_workers_ >= most_) return tuned_.width() + 1;
+    return begun_workers_ + (slow_input_.load(std::memory_order_relaxed) ? 1 : 0);
+  }
+
   void StartWorkers() {
-    int width = tuned_.width();
-    if (workers_.size() > width || workers_.refused()) return;
+    const int needed = WorkersNeeded();
+    if (workers_.size() >= needed || workers_.refused()) return;
     if (input_ended_.load(std::memory_order_acquire)) return;  // pairs with the release in Pull
     session_.NoteThreads();
     if (!std::exchange(begun_, true)) progress_.Begin(input_);
-    while (workers_.size() <= width) {
+    while (workers_.size() < needed) {
       try {
         workers_.Add();
       } catch (const std::system_error& refusal) {
@@ -450,8 +465,8 @@ class ParallelMapIterator final : public BlockIterator {
     if (in_line_) return pop() ? WaitStatus::kReady : WaitStatus::kTimeout;
     int64_t start = NowNs();
     bool popped = false;
-    const WaitStatus status = WaitUntil(
-        ready_, cancel_, [&] { return (popped = pop()) || (Leaves() && workers_.idle()); });
+    const WaitStatus status =
+        WaitForWorkers([&] { return (popped = pop()) || (Leaves() && workers_.idle()); });
     int64_t waited = NowNs() - start;
     stats_->wait_ns.fetch_add(waited, std::memory_order_relaxed);
     tuned_.Waited(waited);
@@ -465,6 +480,27 @@ class ParallelMapIterator final : public BlockIterator {
     leave_.store(false, std::memory_order_relaxed);  // ordered by the starts
     StartWorkers();
     return Pop(packet);
+  }
+
+  // Waits on ready_, and starts workers meanwhile if they are what is missing.
+  template <class Ready>
+  WaitStatus WaitForWorkers(Ready ready) {
+    int64_t look = kStarvedNs;
+    while (begun_workers_ < most_ && !workers_.refused()) {
+      const bool starved = turns_.running() >= workers_.size();  // else they wait for the input
+      const MonoTime start = NowNs();
+      const MonoTime until = start + (starved ? kStarvedNs - starved_ns_ : look);
+      const WaitStatus status = WaitUntil(ready_, cancel_, until, ready);
+      if (starved) starved_ns_ += NowNs() - start;
+      if (starved_ns_ >= kStarvedNs) {
+        starved_ns_ = 0;
+        begun_workers_ = std::min(2 * begun_workers_, most_);
+        StartWorkers();
+      }
+      if (status != WaitStatus::kTimeout) return status;
+      look = starved ? kStarvedNs : std::min(2 * look, kLongestLookNs);
+    }
+    return WaitUntil(ready_, cancel_, ready);
   }
 
   void Deliver(int64_t steps) {
@@ -538,12 +574,15 @@ class ParallelMapIterator final : public BlockIterator {
   TimedSteps<10'000, 8> timing_;  // of what the consumer makes
   TunedStage tuned_;
   std::optional<MapInLine> in_line_;
+  // Of most_; see the comment on the class.
+  int begun_workers_;
+  int64_t starved_ns_ = 0;  // that the consumer has waited since it became so many
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
   Crew workers_;  // last: joined before anything they use is gone
 };
 
 IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
-  if (context.session->options().debug) return in_line_->Start(context);
+  if (!context.threads) return in_line_->Start(context);
   const bool ordered =
       context.replayed || ordered_.value_or(context.session->options().deterministic);
   return MakeParallelCalls(*this, context,

@@ -13,6 +13,7 @@
 #include "runtime/clock.h"
 #include "runtime/fork.h"
 #include "workers/parcel.h"
+#include "workers/pool.h"
 #include "workers/serve.h"
 #include "workers/worker.h"
 
@@ -127,7 +128,20 @@ class AnsweringWorker {
   int socket() { return Mine()->channel().socket(); }
   size_t outstanding() {
     const Turn turn(taken_);
-    return lent_.size();
+    return worker_ ? worker_->requests.size() : 0;
+  }
+  // Nothing asks it for anything: it is ended once it has been idle for long.
+  void Rest() {
+    if (generation_ != ForkGeneration()) return;
+    const Turn turn(taken_);
+    if (worker_) ThePool().Park(this, std::move(worker_));
+  }
+  // After Rest; false if it has ended.
+  bool Wake() {
+    if (generation_ != ForkGeneration()) return false;
+    const Turn turn(taken_);
+    if (!worker_) worker_ = ThePool().Unpark(this);
+    return worker_ != nullptr;
   }
   void Want(int64_t from) { Mine()->heap().table().wanted.store(from, std::memory_order_relaxed); }
 
@@ -137,7 +151,7 @@ class AnsweringWorker {
     Attachment attachment(Attachment::Role::kConsumer);
     attachment.Detach();
     Outgoing outgoing(bytes.parts(), worker->channel());
-    if (outgoing.status() == ChannelStatus::kDone) lent_.push_back(outgoing.TakeLent());
+    if (outgoing.status() == ChannelStatus::kDone) worker->requests.push_back(outgoing.TakeLent());
     return Arrived(outgoing.status(), attachment);
   }
 
@@ -149,7 +163,7 @@ class AnsweringWorker {
     std::string message;
     do {
       if (!Arrived(worker->channel().Receive(message, nullptr), attachment)) return false;
-      lent_.pop_front();
+      worker->requests.pop_front();
       answers.append(ListOf(UnpackParcel(message, worker->heap())));
     } while (worker->channel().HasMessage());
     return true;
@@ -166,11 +180,8 @@ class AnsweringWorker {
   void Kill() {
     if (generation_ != ForkGeneration()) return;
     const Turn turn(taken_);
+    if (!worker_) worker_ = ThePool().Unpark(this);
     worker_.reset();
-    for (const auto& each : lent_) {
-      for (const Stretch& stretch : each) OwnHeap().Forget(stretch);
-    }
-    lent_.clear();
   }
 
  private:
@@ -217,7 +228,6 @@ class AnsweringWorker {
   std::unique_ptr<Worker> worker_;
   const int pid_ = worker_->pid();
   std::string how_it_ended_;
-  std::deque<std::vector<Stretch>> lent_;  // of each request that is not answered
 };
 
 // The other end, in the worker.
@@ -231,12 +241,10 @@ class RequestsOfParent {
 
   int64_t wanted() { return OwnHeap().table().wanted.load(std::memory_order_relaxed); }
 
-  py::object Receive(double seconds) {
+  py::object Receive() {
     Attachment attachment(Attachment::Role::kConsumer);
-    const MonoTime deadline =
-        seconds > 0 ? NowNs() + static_cast<MonoTime>(seconds * 1e9) : kNoDeadline;
     std::string message;
-    if (!Arrived(channel_.Receive(message, nullptr, deadline), attachment)) return py::none();
+    if (!Arrived(channel_.Receive(message, nullptr), attachment)) return py::none();
     return ListOf(UnpackParcel(message, parent_));
   }
 
@@ -273,12 +281,14 @@ void BindParcels(py::module_& module) {
       .def("send", &AnsweringWorker::Send, py::arg("parts"))
       .def("receive_into", &AnsweringWorker::ReceiveInto, py::arg("answers"))
       .def("how_it_ended", &AnsweringWorker::HowItEnded)
+      .def("rest", &AnsweringWorker::Rest)
+      .def("wake", &AnsweringWorker::Wake)
       .def("kill", &AnsweringWorker::Kill);
   py::class_<RequestsOfParent> requests(module, "RequestsOfParent",
                                         py::custom_type_setup(MadeWhole));
   Noted(requests)
       .def_property_readonly("wanted", &RequestsOfParent::wanted)
-      .def("receive", &RequestsOfParent::Receive, py::arg("seconds"))
+      .def("receive", &RequestsOfParent::Receive)
       .def("send", &RequestsOfParent::Send, py::arg("parts"));
   // In a worker process, once: it takes over the files that it was started with.
   module.def("requests_of_parent", [] { return std::make_unique<RequestsOfParent>(); });

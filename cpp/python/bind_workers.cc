@@ -15,6 +15,7 @@
 #include "python/whole.h"
 #include "runtime/clock.h"
 #include "storage/chunk/chunk_index.h"
+#include "workers/library_threads.h"
 #include "workers/pool.h"
 #include "workers/process_function.h"
 #include "workers/serve.h"
@@ -127,12 +128,18 @@ struct PickledFunction {
   KeptFile file;  // of its large arrays; may be null
 };
 
-// With the GIL. `shares`: large arrays may be in a file.
-PickledFunction Pickled(const std::string& stage, const PyRef& function, bool shares) {
+// With the GIL. `shares`: large arrays may be in a file. `setup`: a Setup of Python, or null.
+PickledFunction Pickled(const std::string& stage, const PyRef& function, bool shares,
+                        PyObject* setup) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.workers.process_function"));
   PyRef made = PyRef::Steal(module ? CallPython([&] {
-    return PyObject_CallMethod(module.get(), "sent", "sOO", stage.c_str(), function.get(),
-                               shares ? Py_True : Py_False);
+    PyObject* const shares_large = shares ? Py_True : Py_False;
+    if (!setup) {
+      return PyObject_CallMethod(module.get(), "sent", "sOO", stage.c_str(), function.get(),
+                                 shares_large);
+    }
+    return PyObject_CallMethod(module.get(), "sent", "sOOO", stage.c_str(), function.get(),
+                               shares_large, setup);
   })
                                    : nullptr);
   PyObject *bytes, *arrays;
@@ -151,14 +158,15 @@ PickledFunction Pickled(const std::string& stage, const PyRef& function, bool sh
 
 FunctionPtr PickledProcessFunction(const std::string& stage, const PyRef& function,
                                    const ProcessForm& form) {
-  PickledFunction pickled = Pickled(stage, function, true);
+  PickledFunction pickled = Pickled(stage, function, true, nullptr);
   return MakeProcessFunction(PayloadOf({form.declared, form.wants_rng}, std::move(pickled.bytes)),
                              std::move(pickled.file), form.timeout_ns);
 }
 
-std::string PickledGenerator(const std::string& stage, const PyRef& generator,
+std::string PickledGenerator(const std::string& stage, const PyRef& generator, PyObject* setup,
                              std::shared_ptr<const ElementSpec> declared, bool opaque) {
-  return PayloadOf({std::move(declared), false, opaque}, Pickled(stage, generator, false).bytes);
+  return PayloadOf({std::move(declared), false, opaque},
+                   Pickled(stage, generator, false, setup).bytes);
 }
 
 PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
@@ -195,6 +203,15 @@ void BindWorkers(py::module_& module) {
           py::arg("timeout"));
   module.def("set_worker_command", &SetWorkerCommand, py::arg("command"));
   module.def("idle_workers", [] { return ThePool().Idle(); });
+  module.def("end_idle_workers", [] {
+    const py::gil_scoped_release without_gil;
+    ThePool().EndIdle(0);
+  });
+  module.def("library_thread_limits", [] {
+    py::dict limits;
+    for (auto [name, value] : LibraryThreadLimits()) limits[py::str(name)] = py::str(value);
+    return limits;
+  });
   module.def("serve", &ServeFrom, py::arg("load"));
 }
 

@@ -11,9 +11,10 @@
 
 namespace penstock {
 
-// What StreamOrder::payload is for a generator function without arguments. With the GIL. Throws an
-// Error for what cannot be pickled, which names `stage`.
-std::string PickledGenerator(const std::string& stage, const PyRef& generator,
+// What StreamOrder::payload is for a generator function without arguments. `setup`: the functions
+// that the worker calls once (penstock.workers.setup.Setup), or null. With the GIL. Throws an Error
+// for what cannot be pickled, which names `stage`.
+std::string PickledGenerator(const std::string& stage, const PyRef& generator, PyObject* setup,
                              std::shared_ptr<const ElementSpec> declared, bool opaque);
 // In a worker: the dataset of that generator, from where the order says. `progress` is given the
 // number of the value that is being made, and stays as long as the process.

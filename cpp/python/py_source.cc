@@ -33,7 +33,7 @@ class GeneratorDataset final : public Dataset {
   };
   GeneratorDataset(std::string name, Args::Foreign callable, Args::Foreign arguments,
                    MaybeSpec declared, bool opaque, int64_t length, Executor executor,
-                   Served served)
+                   Args::Foreign setup, Served served)
       : name_(std::move(name)),
         callable_(std::move(callable)),
         arguments_(std::move(arguments)),
@@ -41,6 +41,7 @@ class GeneratorDataset final : public Dataset {
         opaque_(opaque),
         length_(length),
         executor_(executor),
+        setup_(std::move(setup)),
         served_(served) {}
   int64_t cardinality() const override { return length_; }
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
@@ -79,6 +80,8 @@ class GeneratorDataset final : public Dataset {
   }
   // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
   PyRef Open() const {
+    // A generator of a worker process is being debugged in this one.
+    if (setup_ && !PyRef::Steal(PyObject_CallMethod(Setup(), "here", nullptr))) return {};
     PyRef made = PyRef::Steal(CallPython(
         [&] { return PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()); }));
     if (!made) return {};
@@ -102,6 +105,7 @@ class GeneratorDataset final : public Dataset {
 
  private:
   PyObject* Arguments() const { return static_cast<PyObject*>(arguments_.get()); }
+  PyObject* Setup() const { return static_cast<PyObject*>(setup_.get()); }
   // Runs code of Python, in which another thread may ask, too.
   std::string MakePayload() const {
     PyRef module = PyRef::Steal(PyImport_ImportModule("functools"));
@@ -113,7 +117,7 @@ class GeneratorDataset final : public Dataset {
         PyRef::Steal(partial ? PyObject_CallObject(partial.get(), arguments.get()) : nullptr);
     if (!bound) throw CurrentPythonError();
     auto declared = declared_ ? std::make_shared<const ElementSpec>(*declared_) : nullptr;
-    return PickledGenerator(name_, bound, std::move(declared), opaque_);
+    return PickledGenerator(name_, bound, Setup(), std::move(declared), opaque_);
   }
   static bool IsAsync(PyObject* made) {
     const PyAsyncMethods* methods = Py_TYPE(made)->tp_as_async;
@@ -127,6 +131,7 @@ class GeneratorDataset final : public Dataset {
   bool opaque_;
   int64_t length_;
   Executor executor_;
+  Args::Foreign setup_;  // what its worker calls once: a Setup of Python; may be null
   Served served_;
   mutable InsteadOfGil payload_lock_;
   mutable std::string payload_;  // a cache, once it was asked for
@@ -528,15 +533,17 @@ std::shared_ptr<Dataset> MakeGenerator(const std::vector<DatasetPtr>&, const Arg
   return std::make_shared<GeneratorDataset>(
       args.owner(), args.Object("generator"), args.Object("args"), std::move(declared),
       args.Bool("opaque"), args.Int("length", kUnknown),
-      args.Has("executor") ? ExecutorOf(args.Text("executor")) : Executor::kThread, ServedAs(args));
+      args.Has("executor") ? ExecutorOf(args.Text("executor")) : Executor::kThread,
+      args.Has("setup") ? args.Object("setup") : nullptr, ServedAs(args));
 }
 
 const RegisterDataset from_generator_stage("from_generator",
                                            {.foreign = true,
-                                            .timing_arguments = {"executor"},
+                                            .timing_arguments = {"executor", "setup"},
                                             .share_states = {"opaque"},
                                             .arguments = {{"generator", ArgumentForm::kObject},
                                                           {"args", ArgumentForm::kObject},
+                                                          {"setup", ArgumentForm::kObject},
                                                           {"output_signature",
                                                            ArgumentForm::kSpec}}},
                                            MakeGenerator);

@@ -21,7 +21,7 @@ std::vector<std::string>& Command() {
   return *command;
 }
 
-bool Owes(const std::unique_ptr<Worker>& worker) { return worker->owes; }
+IdleCleanup g_pool_cleanup([] { return ThePool().EndIdle(); });
 
 // Whether it can be used: what was still to come of a call that no one waits for has come.
 bool IsFree(Worker& worker) {
@@ -56,11 +56,12 @@ void SetWorkerCommand(std::vector<std::string> command) {
 }
 
 std::unique_ptr<Worker> WorkerPool::TakeIdle() {
-  std::erase_if(idle_, [](auto& worker) { return worker->channel().Closed(); });
+  std::erase_if(idle_, [](auto& idle) { return idle.worker->channel().Closed(); });
   // The last one has the function that was called last.
-  auto free = std::find_if(idle_.rbegin(), idle_.rend(), [](auto& each) { return IsFree(*each); });
+  auto free =
+      std::find_if(idle_.rbegin(), idle_.rend(), [](auto& each) { return IsFree(*each.worker); });
   if (free == idle_.rend()) return nullptr;
-  std::unique_ptr<Worker> taken = std::move(*free);
+  std::unique_ptr<Worker> taken = std::move(free->worker);
   idle_.erase(std::next(free).base());
   return taken;
 }
@@ -115,19 +116,60 @@ std::unique_ptr<Worker> WorkerPool::AwaitIdle(const CancelToken* cancel) {
 
 void WorkerPool::GiveBack(std::unique_ptr<Worker> worker, bool awaited) {
   std::unique_ptr<Worker> ended;
+  const bool idle = worker != nullptr;
   {
     std::lock_guard lock(mutex_);
     leases_ -= awaited;
-    if (worker) idle_.push_back(std::move(worker));
+    if (worker) idle_.push_back({std::move(worker)});
     // More than that many calls that no one waits for are ended with their processes.
     constexpr ptrdiff_t kMostOwing = 16;
-    if (std::ranges::count_if(idle_, Owes) > kMostOwing) {
-      auto oldest = std::ranges::find_if(idle_, Owes);
-      ended = std::move(*oldest);
+    auto owes = [](const IdleWorker& each) { return each.worker->owes; };
+    if (std::ranges::count_if(idle_, owes) > kMostOwing) {
+      auto oldest = std::ranges::find_if(idle_, owes);
+      ended = std::move(oldest->worker);
       idle_.erase(oldest);
     }
   }
   given_back_.NotifyAll();
+  if (idle) g_pool_cleanup.Schedule();
+}
+
+void WorkerPool::Park(const void* owner, std::unique_ptr<Worker> worker) {
+  {
+    std::lock_guard lock(mutex_);
+    parked_.push_back({std::move(worker), owner});
+  }
+  g_pool_cleanup.Schedule();
+}
+
+std::unique_ptr<Worker> WorkerPool::Unpark(const void* owner) {
+  std::lock_guard lock(mutex_);
+  auto found = std::ranges::find(parked_, owner, &IdleWorker::owner);
+  if (found == parked_.end()) return nullptr;
+  std::unique_ptr<Worker> worker = std::move(found->worker);
+  parked_.erase(found);
+  return worker;
+}
+
+bool WorkerPool::EndIdle(MonoTime idle) {
+  std::vector<std::unique_ptr<Worker>> ended, parked;
+  bool others;
+  {
+    std::lock_guard lock(mutex_);
+    const MonoTime since = NowNs() - idle;
+    auto take = [since](std::vector<IdleWorker>& from, std::vector<std::unique_ptr<Worker>>& to) {
+      std::erase_if(from, [&](IdleWorker& each) {
+        if (each.since > since && !each.worker->channel().Closed()) return false;
+        to.push_back(std::move(each.worker));
+        return true;
+      });
+    };
+    take(idle_, ended);
+    take(parked_, parked);
+    others = !idle_.empty() || !parked_.empty();
+  }
+  Worker::End(std::move(ended));
+  return others;
 }
 
 std::vector<WorkerReport> WorkerPool::Reports(uint64_t function) {
@@ -144,7 +186,7 @@ std::vector<WorkerReport> WorkerPool::Reports(uint64_t function) {
 std::vector<int64_t> WorkerPool::Idle() {
   std::lock_guard lock(mutex_);
   std::vector<int64_t> pids;
-  for (auto& worker : idle_) pids.push_back(worker->pid());
+  for (auto& idle : idle_) pids.push_back(idle.worker->pid());
   return pids;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/cancel.h"
+#include "runtime/clock.h"
 #include "runtime/event_count.h"
 #include "workers/worker.h"
 
@@ -54,7 +55,22 @@ class WorkerPool {
   // The ids of the processes that no one uses, in no order.
   std::vector<int64_t> Idle();
 
+  // Keeps a worker that `owner` alone uses, while it does not.
+  void Park(const void* owner, std::unique_ptr<Worker> worker);
+  // The worker of `owner`; null if it has ended, or was not parked.
+  std::unique_ptr<Worker> Unpark(const void* owner);
+
+  // How long a worker stays that no one uses.
+  static constexpr MonoTime kIdleNs = 5'000'000'000;
+  // Ends workers that have been idle for that long. Returns whether others are idle.
+  bool EndIdle(MonoTime idle = kIdleNs);
+
  private:
+  struct IdleWorker {
+    std::unique_ptr<Worker> worker;
+    const void* owner = nullptr;  // of a parked one
+    MonoTime since = NowNs();
+  };
   std::unique_ptr<Worker> TakeIdle();
   // For a lease that is made of it, also when it is null.
   std::unique_ptr<Worker> AwaitIdle(const CancelToken* cancel);
@@ -62,7 +78,8 @@ class WorkerPool {
   void GiveBack(std::unique_ptr<Worker> worker, bool awaited = true);
 
   std::mutex mutex_;  // a leaf lock
-  std::vector<std::unique_ptr<Worker>> idle_;
+  std::vector<IdleWorker> idle_;
+  std::vector<IdleWorker> parked_;
   int leases_ = 0;  // that will be given back soon
   std::vector<std::weak_ptr<const WorkerAccount>> accounts_;
   EventCount given_back_;

@@ -78,6 +78,7 @@ class Server {
     std::string message;
     while (channel_.Receive(message, nullptr) == ChannelStatus::kDone) {
       MessageReader request(message, parent_);
+      if (request.kind() == MessageKind::kEnd) return;
       if (request.kind() == MessageKind::kFunction) {
         Define(request);
       } else if (request.kind() == MessageKind::kForget) {

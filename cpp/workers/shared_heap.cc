@@ -11,6 +11,7 @@
 #if defined(__linux__)
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -47,6 +48,21 @@ uint8_t* MapRange(int file, uint64_t offset, size_t size) {
 
 constexpr size_t kTableBytes = ToPages(sizeof(HeapTable));
 
+// Returns the pages of a range to the system; mappings of the range stay, and read zeros.
+bool PunchHole(int file, uint64_t offset, uint64_t size) {
+  return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                   static_cast<off_t>(size)) == 0;
+}
+
+// Memory that is there now: otherwise a full system would end the process at the first touch.
+void ReserveRange(int file, uint64_t offset, size_t size) {
+  if (const int failed =
+          posix_fallocate(file, static_cast<off_t>(offset), static_cast<off_t>(size))) {
+    errno = failed;
+    ThrowShort("posix_fallocate", size);
+  }
+}
+
 }  // namespace
 
 int MakeHeapFile() {
@@ -60,8 +76,9 @@ int MakeHeapFile() {
   return file;
 }
 
-SharedHeap::SharedHeap(int file)
+SharedHeap::SharedHeap(int file, IdleCleanup* cleanup)
     : file_(file),
+      cleanup_(cleanup),
       generation_(ForkGeneration()),
       table_(reinterpret_cast<HeapTable*>(MapRange(file, 0, kTableBytes))),
       end_(kTableBytes) {}
@@ -74,20 +91,45 @@ BufferRef SharedHeap::Allocate(size_t size) {
   return Buffer::Borrow(part->data, size, &Release, part);
 }
 
+void SharedHeap::CollectReturned() {
+  std::erase_if(lent_, [this](Part* part) {
+    // acquire: pairs with the release of the other process, which has read or written before it
+    if (table_->held[part->slot].load(std::memory_order_acquire)) return false;
+    part->rested = false;
+    free_[part->capacity].push_back(part);
+    return true;
+  });
+}
+
 SharedHeap::Part* SharedHeap::TakeFree(size_t capacity) {
   std::vector<Part*>& free = free_[capacity];
-  if (free.empty()) {
-    std::erase_if(lent_, [this](Part* part) {
-      // acquire: pairs with the release of the other process, which has read or written before it
-      if (table_->held[part->slot].load(std::memory_order_acquire)) return false;
-      free_[part->capacity].push_back(part);
-      return true;
-    });
-  }
+  if (free.empty()) CollectReturned();
   if (free.empty()) return nullptr;
   Part* part = free.back();
+  if (part->empty) {
+    ReserveRange(file_, part->offset, part->capacity);
+    part->empty = false;
+  }
   free.pop_back();
   return part;
+}
+
+bool SharedHeap::ReleaseUnused() {
+  std::lock_guard lock(mutex_);
+  CollectReturned();
+  bool more = !lent_.empty();
+  for (auto& [capacity, free] : free_) {
+    for (Part* part : free) {
+      if (part->empty) continue;
+      if (!part->rested) {
+        part->rested = true;
+        more = true;
+      } else {
+        part->empty = PunchHole(file_, part->offset, part->capacity);
+      }
+    }
+  }
+  return more;
 }
 
 SharedHeap::Part* SharedHeap::MakePart(size_t capacity) {
@@ -97,12 +139,7 @@ SharedHeap::Part* SharedHeap::MakePart(size_t capacity) {
                 "(np.array), or batch before it",
                 HeapTable::kSlots);
   }
-  // Memory that is there now: otherwise a full system would end the process at the first touch.
-  if (const int failed =
-          posix_fallocate(file_, static_cast<off_t>(end_), static_cast<off_t>(capacity))) {
-    errno = failed;
-    ThrowShort("posix_fallocate", capacity);
-  }
+  ReserveRange(file_, end_, capacity);
   uint8_t* data = MapRange(file_, end_, capacity);
   auto part = std::make_unique<Part>(Part{this, data, end_, capacity, parts_.size()});
   lent_.reserve(parts_.size() + 1);  // Release must not throw
@@ -117,9 +154,13 @@ void SharedHeap::Release(void* context, void*, size_t) {
   auto* part = static_cast<Part*>(context);
   SharedHeap& heap = *part->heap;
   if (heap.generation_ != ForkGeneration()) return;
-  std::lock_guard lock(heap.mutex_);
-  const bool held = heap.table_->held[part->slot].load(std::memory_order_acquire);
-  (held ? heap.lent_ : heap.free_[part->capacity]).push_back(part);
+  {
+    std::lock_guard lock(heap.mutex_);
+    const bool held = heap.table_->held[part->slot].load(std::memory_order_acquire);
+    part->rested = false;
+    (held ? heap.lent_ : heap.free_[part->capacity]).push_back(part);
+  }
+  if (heap.cleanup_) heap.cleanup_->Schedule();
 }
 
 Stretch SharedHeap::Lend(const Buffer& buffer) {
@@ -166,10 +207,11 @@ PeerHeap::State::~State() {
 
 uint8_t* PeerHeap::Map(const Stretch& stretch) {
   std::lock_guard lock(state_->mutex);
-  auto [found, missing] = state_->mappings.try_emplace(stretch.offset, Mapping{nullptr, 0});
+  auto [found, missing] = state_->mappings.try_emplace(stretch.offset);
   if (missing) {
     try {
-      found->second = {MapRange(state_->file, stretch.offset, stretch.size), stretch.size};
+      uint8_t* const data = MapRange(state_->file, stretch.offset, stretch.size);
+      found->second = {data, stretch.size, stretch.slot};
     } catch (...) {
       state_->mappings.erase(found);
       throw;
@@ -181,7 +223,7 @@ uint8_t* PeerHeap::Map(const Stretch& stretch) {
 BufferRef PeerHeap::View(const Stretch& stretch) {
   struct Held {
     std::shared_ptr<State> state;
-    uint64_t slot;
+    Stretch stretch;
     uint64_t generation;
   };
   uint8_t* data = Map(stretch);
@@ -189,9 +231,14 @@ BufferRef PeerHeap::View(const Stretch& stretch) {
     std::unique_ptr<Held> held(static_cast<Held*>(context));
     if (held->generation != ForkGeneration()) return;  // the parent still has it
     // release: what this process has read and written comes before the owner's next use
-    held->state->table->held[held->slot].store(0, std::memory_order_release);
+    State& state = *held->state;
+    state.table->held[held->stretch.slot].store(0, std::memory_order_release);
+    // relaxed: what is released while the owner ends may stay until the last view goes.
+    if (state.owner_ended.load(std::memory_order_relaxed)) {
+      PunchHole(state.file, held->stretch.offset, held->stretch.size);
+    }
   };
-  auto held = std::make_unique<Held>(Held{state_, stretch.slot, ForkGeneration()});
+  auto held = std::make_unique<Held>(Held{state_, stretch, ForkGeneration()});
   BufferRef view = Buffer::Borrow(data, stretch.size, release, held.get());
   held.release();
   return view;
@@ -201,13 +248,33 @@ BufferRef PeerHeap::Borrow(const Stretch& stretch) {
   return Buffer::Borrow(Map(stretch), stretch.size, [](void*, void*, size_t) {}, nullptr);
 }
 
+void PeerHeap::OwnerEnded() {
+  std::lock_guard lock(state_->mutex);
+  state_->owner_ended.store(true, std::memory_order_relaxed);
+  std::map<uint64_t, uint64_t> held;  // ends, by beginnings
+  for (const auto& [offset, mapping] : state_->mappings) {
+    if (state_->table->held[mapping.slot].load(std::memory_order_relaxed)) {
+      held.emplace(offset, offset + mapping.size);
+    }
+  }
+  struct stat status;
+  if (held.empty() || fstat(state_->file, &status) != 0) return;  // the file goes with this heap
+  uint64_t begin = kTableBytes;
+  held.emplace(static_cast<uint64_t>(status.st_size), 0);
+  for (const auto& [offset, end] : held) {
+    if (offset > begin) PunchHole(state_->file, begin, offset - begin);
+    begin = end;
+  }
+}
+
 #else
 
 int MakeHeapFile() {
   errno = ENOSYS;
   return -1;
 }
-SharedHeap::SharedHeap(int file) : file_(file), generation_(0), table_(nullptr), end_(0) {}
+SharedHeap::SharedHeap(int file, IdleCleanup* cleanup)
+    : file_(file), cleanup_(cleanup), generation_(0), table_(nullptr), end_(0) {}
 BufferRef SharedHeap::Allocate(size_t) { return {}; }
 Stretch SharedHeap::Lend(const Buffer&) { return {}; }
 std::optional<std::pair<Stretch, uint64_t>> SharedHeap::LendAt(const void*) { return {}; }
@@ -217,6 +284,8 @@ PeerHeap::PeerHeap(int file) : state_(std::make_shared<State>(file)) {}
 PeerHeap::State::~State() = default;
 BufferRef PeerHeap::View(const Stretch&) { return {}; }
 BufferRef PeerHeap::Borrow(const Stretch&) { return {}; }
+void PeerHeap::OwnerEnded() {}
+bool SharedHeap::ReleaseUnused() { return false; }
 
 #endif
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/buffer.h"
+#include "runtime/idle_cleanup.h"
 
 namespace penstock {
 
@@ -49,8 +50,9 @@ int MakeHeapFile();
 // with the release of the other process) may write.
 class SharedHeap {
  public:
-  // Takes over the file.
-  explicit SharedHeap(int file);
+  // Takes over the file. `cleanup`, which may be null, is scheduled when memory becomes free; it
+  // calls ReleaseUnused.
+  explicit SharedHeap(int file, IdleCleanup* cleanup = nullptr);
   SharedHeap(const SharedHeap&) = delete;
   SharedHeap& operator=(const SharedHeap&) = delete;
 
@@ -70,6 +72,9 @@ class SharedHeap {
   std::optional<std::pair<Stretch, uint64_t>> LendAt(const void* data);
   // The other process has ended.
   void Forget(const Stretch& stretch);
+  // Returns memory to the system: that of each stretch that has been free since the last call.
+  // Returns whether a further call may release more.
+  bool ReleaseUnused();
 
  private:
   struct Part {
@@ -78,12 +83,16 @@ class SharedHeap {
     uint64_t offset;
     size_t capacity;
     uint64_t slot;
+    bool rested = false;  // free since the last ReleaseUnused
+    bool empty = false;   // its memory was returned to the system
   };
   static void Release(void* context, void* data, size_t size);
+  void CollectReturned();
   Part* TakeFree(size_t capacity);
   Part* MakePart(size_t capacity);
 
   const int file_;
+  IdleCleanup* const cleanup_;
   const uint64_t generation_;  // a fork child gives nothing back: it all is its parent's
   HeapTable* table_;
   std::mutex mutex_;  // a leaf lock
@@ -104,12 +113,15 @@ class PeerHeap {
   BufferRef View(const Stretch& stretch);
   // The same bytes for as long as the other process waits for this one, which may write.
   BufferRef Borrow(const Stretch& stretch);
+  // The other process has ended: memory is returned to the system as soon as no view refers to it.
+  void OwnerEnded();
   HeapTable& table() { return *state_->table; }
 
  private:
   struct Mapping {
     uint8_t* data;
     size_t size;
+    uint64_t slot;
   };
   struct State {
     explicit State(int opened) : file(opened) {}
@@ -119,6 +131,7 @@ class PeerHeap {
 
     const int file;
     HeapTable* table = nullptr;
+    std::atomic<bool> owner_ended{false};
     std::mutex mutex;                                // a leaf lock
     std::unordered_map<uint64_t, Mapping> mappings;  // by offset
   };

@@ -17,7 +17,7 @@
 namespace penstock {
 
 // What a message is about: its first byte.
-enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer, kOpen, kNext, kClose };
+enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer, kOpen, kNext, kClose, kEnd };
 
 // What a call needs beside its rows.
 struct CallHeader {

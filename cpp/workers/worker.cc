@@ -14,6 +14,8 @@
 
 #include "data/error.h"
 #include "runtime/fork.h"
+#include "workers/library_threads.h"
+#include "workers/wire.h"
 #if defined(__linux__)
 #include <fcntl.h>
 #include <spawn.h>
@@ -145,9 +147,17 @@ class SpawnPlan {
       arguments.push_back(const_cast<char*>(argument.c_str()));
     }
     arguments.push_back(nullptr);
+    std::vector<std::string> limits;
+    for (auto [name, value] : LibraryThreadLimits()) limits.push_back(Format("{}={}", name, value));
+    std::vector<char*> environment;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+      environment.push_back(*each);
+    }
+    for (std::string& limit : limits) environment.push_back(limit.data());
+    environment.push_back(nullptr);
     pid_t pid = -1;
-    const int failed =
-        posix_spawn(&pid, arguments[0], &files_, &attributes_, arguments.data(), environ);
+    const int failed = posix_spawn(&pid, arguments[0], &files_, &attributes_, arguments.data(),
+                                   environment.data());
     if (failed) {
       errno = failed;
       ThrowRefused("a process");
@@ -162,6 +172,15 @@ class SpawnPlan {
 
 SharedHeap* g_heap = nullptr;
 std::mutex g_heap_mutex;  // a leaf lock
+
+IdleCleanup g_heap_cleanup([] {
+  SharedHeap* heap;
+  {
+    std::lock_guard lock(g_heap_mutex);
+    heap = g_heap;
+  }
+  return heap != nullptr && heap->ReleaseUnused();
+});
 
 // A fork child makes another heap: this one goes on to belong to its parent.
 void MindForks() {
@@ -180,7 +199,7 @@ SharedHeap& OwnHeap() {
   std::lock_guard lock(g_heap_mutex);
   if (!g_heap) {
     Opened file(MakeHeapFile(), "shared memory");
-    g_heap = new SharedHeap(file.get());
+    g_heap = new SharedHeap(file.get(), &g_heap_cleanup);
     file.Release();
   }
   return *g_heap;
@@ -189,7 +208,7 @@ SharedHeap& OwnHeap() {
 void UseOwnHeap(int file) {
   MindForks();
   std::lock_guard lock(g_heap_mutex);
-  g_heap = new SharedHeap(file);
+  g_heap = new SharedHeap(file, &g_heap_cleanup);
 }
 
 std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command, int given) {
@@ -215,7 +234,33 @@ std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command, i
 
 Worker::~Worker() {
   Kill();
+  heap_.OwnerEnded();
   for (const Stretch& stretch : lent_) OwnHeap().Forget(stretch);
+  for (const auto& request : requests) {
+    for (const Stretch& stretch : request) OwnHeap().Forget(stretch);
+  }
+}
+
+bool Worker::HasEnded() const {
+  siginfo_t ended{};
+  if (pid_ < 0) return true;
+  if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) < 0) {
+    return errno != EINTR;
+  }
+  return ended.si_pid != 0;
+}
+
+void Worker::End(std::vector<std::unique_ptr<Worker>> workers) {
+  constexpr MonoTime kPatienceNs = 5'000'000'000;
+  for (auto& worker : workers) {
+    MessageWriter end(MessageKind::kEnd, worker->channel());
+    worker->channel().Send(end.Finish(OwnHeap(), worker->lent()));
+  }
+  const MonoTime deadline = NowNs() + kPatienceNs;
+  auto ended = [](const auto& worker) { return worker->HasEnded(); };
+  while (!std::ranges::all_of(workers, ended) && NowNs() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 void Worker::Kill() {
@@ -259,6 +304,8 @@ std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>&, int) {
 }
 Worker::~Worker() = default;
 void Worker::Kill() {}
+bool Worker::HasEnded() const { return true; }
+void Worker::End(std::vector<std::unique_ptr<Worker>>) {}
 std::string Worker::HowItEnded() { return ""; }
 
 #endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,8 @@ class Worker {
   std::vector<uint64_t> ForgetEnded();
   // What it has been lent for the call that it works on.
   std::vector<Stretch>& lent() { return lent_; }
+  // The same for each request that it has not answered, where there may be several.
+  std::deque<std::vector<Stretch>> requests;
   // The batch that it writes to; null: none. It must stay until there is an answer, or no worker.
   std::shared_ptr<Slab> writes_to;
   // Whether an answer is still to come, which no one waits for any more.
@@ -77,6 +80,9 @@ class Worker {
   std::string HowItEnded();
   // Ends the process now.
   void Kill();
+  // Ends workers that are idle, whose teardown functions run first. Waits for that, for a limited
+  // time.
+  static void End(std::vector<std::unique_ptr<Worker>> workers);
 
  private:
   Worker(int socket, int heap_file, int pid, const NoForks& no_forks)
@@ -85,6 +91,8 @@ class Worker {
         account_(std::make_shared<WorkerAccount>(pid)),
         channel_(socket, no_forks) {}
   void TellFunctions();
+  // Whether the process has ended; its status is kept for HowItEnded.
+  bool HasEnded() const;
 
   PeerHeap heap_;
   int pid_;

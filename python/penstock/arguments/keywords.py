@@ -31,6 +31,7 @@ _SAME = {
     **dict.fromkeys(("files", "paths", "path", "file_names", "data_files"), ("filenames",)),
     "compression": ("compression_type",),
     "random_state": ("seed",),
+    **dict.fromkeys(("worker_init_fn", "initializer"), ("worker_init",)),
 }
 # What is a stage of its own here.
 _STAGES = {

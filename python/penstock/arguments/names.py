@@ -145,6 +145,8 @@ _KINDS: dict[str, Check] = {
     "executor": checks.or_none(checks.one_of("thread", "process", "auto")),
     "worker_method": checks.one_of("thread", "process"),
     "worker_timeout": checks.or_none(checks.seconds),
+    "worker_init": checks.or_none(checks.function),
+    "worker_teardown": checks.or_none(checks.function),
 }
 
 # Where a name means something else: by function and parameter.

@@ -92,7 +92,6 @@ def end() -> None:
 
 def _seed_torch(torch: Any) -> None:
     assert _info is not None
-    torch.set_num_threads(1)  # each worker has a processor, as PyTorch's
     torch.manual_seed(_info.seed)
 
 

@@ -9,15 +9,16 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.iterator import Iterator
 from penstock.workers.process_function import sent
+from penstock.workers.setup import Setup, setup_of
 
 
 class _Prefetched:
     """An iterable whose items are produced in the background."""
 
-    def __init__(self, source: Any, buffer_size: int, executor: str) -> None:
+    def __init__(self, source: Any, buffer_size: int, executor: str, setup: Setup) -> None:
         again = source if callable(source) else _Loop(source)
         if executor == "process":
-            sent("prefetch", again, shares=False)
+            sent("prefetch", again, shares=False, setup=setup)
         args = {
             "generator": again,
             "args": (),
@@ -25,6 +26,7 @@ class _Prefetched:
             "opaque": True,
             "executor": executor,
             "part_of": "prefetch",
+            **({} if setup == Setup() else {"setup": setup}),
         }
         self._source = source
         self._dataset = Dataset._make("from_generator", (), args)._then(
@@ -47,6 +49,8 @@ def prefetch(
     buffer_size: int = 2,
     *,
     executor: Literal["thread", "process"] = "thread",
+    worker_init: Callable[[], object] | None = None,
+    worker_teardown: Callable[[], object] | None = None,
 ) -> _Prefetched:
     """Produce the items of an existing loader in the background, ahead of use.
 
@@ -61,6 +65,9 @@ def prefetch(
     executor : "thread" or "process"
         "process" iterates in a worker process, to which `iterable` is pickled: see
         :doc:`/guides/python_functions`.
+    worker_init, worker_teardown : callable, optional
+        With ``executor="process"``: called without arguments once in the worker process, before
+        the first item and at the end of the process, as for `Dataset.from_generator`.
 
     Returns
     -------
@@ -73,7 +80,8 @@ def prefetch(
     TypeError
         If `iterable` is neither callable nor iterable, or cannot be pickled for a process.
     ValueError
-        If `buffer_size` is 0 or < -1.
+        If `buffer_size` is 0 or < -1, or `worker_init` or `worker_teardown` is given without
+        ``executor="process"``.
 
     Notes
     -----
@@ -95,7 +103,8 @@ def prefetch(
         )
     if isinstance(buffer_size, int) and buffer_size == 0:
         raise ValueError("prefetch: buffer_size must be >= 1, got 0")
-    return _Prefetched(iterable, buffer_size, executor)
+    setup = setup_of("prefetch", executor, worker_init, worker_teardown)
+    return _Prefetched(iterable, buffer_size, executor, setup)
 
 
 class _Loop:

@@ -28,6 +28,8 @@ class Filter(Plan):
         deterministic: bool | None = None,
         executor: Executor | None = None,
         worker_timeout: float | None = None,
+        worker_init: Callable[[], object] | None = None,
+        worker_teardown: Callable[[], object] | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_retries: int | None = None,
@@ -55,6 +57,12 @@ class Filter(Plan):
         worker_timeout : float, optional
             Seconds that a call in a worker process may take before the worker is ended; None is any
             time.
+        worker_init : callable, optional
+            With ``executor="process"``: called without arguments once in each worker process,
+            before its first call for this stage. See :doc:`/guides/python_functions`.
+        worker_teardown : callable, optional
+            With ``executor="process"``: called without arguments when a worker process that was
+            set up ends, unless it is killed.
         on_error : "raise", "skip", "log", "retry" or callable
             What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
@@ -73,6 +81,8 @@ class Filter(Plan):
         TypeError
             If `predicate` is not callable; while iterating, if it returns anything but one bool
             (a number is not one: write ``x != 0``).
+        ValueError
+            If `worker_init` or `worker_teardown` is given without ``executor="process"``.
 
         Examples
         --------
@@ -80,7 +90,9 @@ class Filter(Plan):
         [0, 3]
         """
         check_callable("filter", "predicate", predicate)
-        predicate = executed("filter", predicate, executor, worker_timeout)
+        predicate = executed(
+            "filter", predicate, executor, worker_timeout, worker_init, worker_teardown
+        )
         retries = retrying("filter", on_error, max_retries)
         if num_parallel_calls is None:
             kept = self._then("filter", predicate=predicate, name=name, **retries)

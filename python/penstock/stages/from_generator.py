@@ -11,6 +11,7 @@ from penstock.on_error import MAX_ERRORS, OnError
 from penstock.plan import Plan
 from penstock.structure import TensorSpec
 from penstock.workers.process_function import sent
+from penstock.workers.setup import Setup, setup_of
 
 
 @checked_methods
@@ -30,6 +31,8 @@ class FromGenerator(Plan):
         name: str | None = None,
         *,
         executor: Literal["thread", "process"] | None = None,
+        worker_init: Callable[[], object] | None = None,
+        worker_teardown: Callable[[], object] | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
     ) -> Self:
@@ -53,6 +56,12 @@ class FromGenerator(Plan):
             "process" runs the generator in a worker process, some values ahead: see
             :doc:`/guides/python_functions`. None takes it from `Options` ("thread" by default, as
             with "auto").
+        worker_init : callable, optional
+            With ``executor="process"``: called without arguments once in the worker process, before
+            the generator begins. See :doc:`/guides/python_functions`.
+        worker_teardown : callable, optional
+            With ``executor="process"``: called without arguments when the worker process ends,
+            unless it is killed.
         on_error : "raise", "skip", "log" or callable
             What to do with a value that does not match, or an exception of the generator, which
             ends the data in any case: see :doc:`/guides/errors`.
@@ -70,6 +79,8 @@ class FromGenerator(Plan):
             At the call, if `generator` is not callable, or `output_signature` comes together with
             `output_types` or `output_shapes`; while iterating, if a value does not match the
             signature, or, without one, the structure and dtypes of the first value.
+        ValueError
+            If `worker_init` or `worker_teardown` is given without ``executor="process"``.
 
         Notes
         -----
@@ -108,8 +119,9 @@ class FromGenerator(Plan):
                 output_signature = _signature(output_types, output_shapes)
             except (TypeError, ValueError, RecursionError) as error:
                 raise TypeError(f"from_generator: output_shapes: {error}") from error
+        setup = setup_of("from_generator", executor, worker_init, worker_teardown)
         if executor == "process":
-            sent("from_generator", generator, shares=False)
+            sent("from_generator", generator, shares=False, setup=setup)
         values = tuple(_as_numpy(a) for a in (() if args is None else args))
         values_of = cls._make(
             "from_generator",
@@ -120,6 +132,7 @@ class FromGenerator(Plan):
                 "output_signature": output_signature,
                 "opaque": False,
                 "executor": executor or "",
+                **({} if setup == Setup() else {"setup": setup}),
             },
             name,
         )

@@ -33,6 +33,8 @@ class Map(Plan):
         output_signature: Any = None,
         executor: Executor | None = None,
         worker_timeout: float | None = None,
+        worker_init: Callable[[], object] | None = None,
+        worker_teardown: Callable[[], object] | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_retries: int | None = None,
@@ -66,6 +68,12 @@ class Map(Plan):
         worker_timeout : float, optional
             Seconds that a call in a worker process may take before the worker is ended; None is any
             time.
+        worker_init : callable, optional
+            With ``executor="process"``: called without arguments once in each worker process,
+            before its first call for this stage. See :doc:`/guides/python_functions`.
+        worker_teardown : callable, optional
+            With ``executor="process"``: called without arguments when a worker process that was
+            set up ends, unless it is killed.
         on_error : "raise", "skip", "log", "retry" or callable
             What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
         max_errors : int, optional
@@ -85,7 +93,8 @@ class Map(Plan):
             If `map_func` is not callable; while iterating, if a result does not match
             `output_signature`.
         ValueError
-            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or `synchronous` excludes it.
+            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or `synchronous` excludes it; if
+            `worker_init` or `worker_teardown` is given without ``executor="process"``.
 
         Notes
         -----
@@ -107,7 +116,7 @@ class Map(Plan):
         [1, 2, 3, 4]
         """
         check_callable("map", "map_func", map_func)
-        map_func = executed("map", map_func, executor, worker_timeout)
+        map_func = executed("map", map_func, executor, worker_timeout, worker_init, worker_teardown)
         more: dict[str, Any] = {
             "output_signature": output_signature,
             **retrying("map", on_error, max_retries),

@@ -22,7 +22,6 @@ from penstock.workers.parcels import packed, unpacked
 from penstock.workers.process_function import begin_to_serve, command, enter, surroundings
 
 _GIVEN = 13  # the number of the socket for files in a worker
-_PATIENCE = 60  # seconds that a worker without an object waits for one
 _UNFINISHED = 1.0  # seconds that one which is taken may go on with what no one waits for
 _ALIGN = 64
 _ROUND = 1 << 40  # more requests than one user of a worker makes
@@ -171,6 +170,7 @@ class AnsweringProcess:
         try:
             self._leave()
             if self._worker.send(packed((0, "drop", None))):
+                self._worker.rest()
                 _idle.append(self)
         except (WorkerError, OSError):  # it is a parent's, or has ended
             return
@@ -186,6 +186,8 @@ class AnsweringProcess:
 
     def finishes(self) -> bool:
         """Return whether it is there, and soon done with what it was asked for before."""
+        if not self._worker.wake():
+            return False
         waiting = select.poll()
         waiting.register(self, select.POLLIN)
         until = time.monotonic() + _UNFINISHED
@@ -233,7 +235,7 @@ class _Server:
             pass
 
     def _next(self) -> bool:
-        parcel = self._requests.receive(_PATIENCE if self._held is None else 0)
+        parcel = self._requests.receive()
         if parcel is None:
             return False
         number, kind, what = unpacked(parcel)
@@ -311,6 +313,7 @@ def _object_of(file: int) -> Any:
     if dict(os.environ) != environ:
         os.environ.clear()
         os.environ.update(environ)
+        os.environ.update(_core.library_thread_limits())
     sys.argv[:] = argv
     enter(path, main)
     return unpacked(parcel)

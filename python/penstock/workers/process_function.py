@@ -17,6 +17,9 @@ from penstock.ops.native import NativeFunction
 from penstock.workers.arrays import LARGE, SharedArrays, mapped, shared
 from penstock.workers.by_value import advice, cloudpickle
 from penstock.workers.parcels import main_file, packed_by_value, unpacked
+from penstock.workers.setup import Setup, set_up, setup_of, tear_down
+
+_NO_SETUP = Setup()
 
 
 class ProcessFunction(ExecutedFunction):
@@ -30,24 +33,35 @@ class ProcessFunction(ExecutedFunction):
         It is pickled now: what it refers to is copied, large arrays once for all workers.
     timeout : float
         Seconds that one call may take; 0 is any time.
+    setup : Setup
+        What each worker calls once.
     """
 
-    def __init__(self, stage: str, function: Callable[..., Any], timeout: float) -> None:
+    def __init__(
+        self, stage: str, function: Callable[..., Any], timeout: float, setup: Setup = _NO_SETUP
+    ) -> None:
         super().__init__(function, "process", timeout)
-        self._payload, self._arrays = sent(stage, function)
+        self._payload, self._arrays = sent(stage, function, setup=setup)
         self._stage = stage
+        self._setup = setup
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ProcessFunction, (self._stage, self.__wrapped__, self._timeout)
+        return ProcessFunction, (self._stage, self.__wrapped__, self._timeout, self._setup)
 
     def encoded(self) -> _core.ProcessFunction:
         """Return it as the engine takes it."""
         file = self._arrays.file if self._arrays else -1
-        return _core.ProcessFunction(self._payload, self.__wrapped__, self._timeout, file)
+        here = after_setup(self._setup, self.__wrapped__)
+        return _core.ProcessFunction(self._payload, here, self._timeout, file)
 
 
 def executed(
-    stage: str, function: Callable[..., Any], executor: Executor | None, timeout: float | None
+    stage: str,
+    function: Callable[..., Any],
+    executor: Executor | None,
+    timeout: float | None,
+    init: Callable[[], object] | None = None,
+    teardown: Callable[[], object] | None = None,
 ) -> Callable[..., Any]:
     """Return `function` as the executor of this name calls it.
 
@@ -59,6 +73,8 @@ def executed(
         Who calls it; None is what the options of the run say.
     timeout : float, optional
         Seconds that one call in a worker process may take; None is any time.
+    init, teardown : callable, optional
+        What each worker process calls once: before the first call, and at its end.
 
     Returns
     -------
@@ -69,7 +85,8 @@ def executed(
     Raises
     ------
     ValueError
-        If `timeout` is not positive, or given for threads.
+        If `timeout` is not positive, or given for threads; if `init` or `teardown` is given without
+        worker processes.
     TypeError
         If the function cannot be pickled, or is a coroutine function.
     """
@@ -78,7 +95,9 @@ def executed(
             f"{stage}: worker_timeout must be a number of seconds > 0, and is for "
             f"executor='process', got {timeout!r} with {executor!r}"
         )
-    if (executor is None and timeout is None) or isinstance(function, NativeFunction):
+    native = isinstance(function, NativeFunction)
+    setup = setup_of(stage, executor, init, teardown, native)
+    if (executor is None and timeout is None) or native:
         return function
     if executor != "process":
         return ExecutedFunction(function, executor, timeout or 0)
@@ -87,11 +106,11 @@ def executed(
             f"{stage}: a coroutine function runs on the event loop of this process; leave "
             "executor='process' out"
         )
-    return ProcessFunction(stage, function, timeout or 0)
+    return ProcessFunction(stage, function, timeout or 0, setup)
 
 
 def sent(
-    stage: str, function: Callable[..., Any], shares: bool = True
+    stage: str, function: Callable[..., Any], shares: bool = True, setup: Setup = _NO_SETUP
 ) -> tuple[bytes, SharedArrays | None]:
     """Return a function as worker processes get it, which can be started from now on.
 
@@ -101,6 +120,8 @@ def sent(
         Errors name the stage.
     shares : bool
         Large arrays may be outside the bytes.
+    setup : Setup
+        What each worker calls once, before it makes the function.
 
     Returns
     -------
@@ -129,14 +150,29 @@ def sent(
         ) from error
     arrays = shared(large)
     spans = arrays.spans if arrays else ()
-    payload = pickle.dumps((*surroundings(), _core.global_seed(), spans, bytes(pickled)))
+    payload = pickle.dumps(
+        (*surroundings(), _core.global_seed(), setup.pickled(stage), spans, bytes(pickled))
+    )
     _core.set_worker_command(command(__name__))
     return payload, arrays
 
 
+def after_setup(setup: Setup, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` for the process that debugs it: what workers call once is called first."""
+    if setup == _NO_SETUP:
+        return function
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        setup.here()
+        return function(*args, **kwargs)
+
+    return called
+
+
 def load(payload: bytes, file: int) -> Callable[..., Any]:
     """Return the function of a payload and the file of its arrays, in a worker process."""
-    path, main, seed, spans, pickled = pickle.loads(payload)
+    path, main, seed, setup, spans, pickled = pickle.loads(payload)
     buffers = mapped(file, spans)
     enter(path, main)
     # In penstock.compat explicit seeds depend on it.
@@ -144,6 +180,7 @@ def load(payload: bytes, file: int) -> Callable[..., Any]:
         _core.clear_seed()
     else:
         _core.set_seed(seed)
+    set_up(setup)
     function: Callable[..., Any] = unpacked([pickled, *buffers])
     return function
 
@@ -181,6 +218,8 @@ def serve() -> None:
     """Be a worker process until the process that has started this one ends."""
     begin_to_serve()
     _core.serve(load)
+    tear_down()
+    os._exit(0)  # threads of functions end with it
 
 
 def begin_to_serve() -> None:

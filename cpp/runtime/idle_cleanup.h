@@ -1,0 +1,39 @@
+// IdleCleanup: releases what has been unused for a while, on one background thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/clock.h"
+
+namespace penstock {
+
+// A task that is repeated every period until it has nothing left to do. All tasks share one thread
+// of the pool, which ends when no task is scheduled. In a fork child nothing is scheduled at first.
+//
+// For objects that live as long as the process.
+class IdleCleanup final {
+ public:
+  static constexpr MonoTime kPeriod = 2'000'000'000;
+  // Returns whether to call it again after a period. It must not throw.
+  using Task = bool (*)();
+
+  explicit constexpr IdleCleanup(Task task) : task_(task) {}
+  IdleCleanup(const IdleCleanup&) = delete;
+  IdleCleanup& operator=(const IdleCleanup&) = delete;
+
+  // Thread-safe; costs two loads when the task is scheduled already. Call it after the change that
+  // the task is to see, and hold no lock: it may start a thread. Where there is no thread to be
+  // had, nothing is scheduled.
+  void Schedule() noexcept;
+
+ private:
+  static void Loop();
+  void Run();
+
+  const Task task_;
+  // The fork generation in which the task is scheduled, plus 1; 0: it is not.
+  std::atomic<uint64_t> scheduled_{0};
+};
+
+}  // namespace penstock

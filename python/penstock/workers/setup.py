@@ -1,0 +1,127 @@
+"""Functions that each worker process calls once: before the first call of a stage, and at its end."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from penstock import _core
+from penstock.workers.by_value import advice
+from penstock.workers.parcels import packed_by_value, unpacked
+
+
+class Setup(NamedTuple):
+    """The functions of a stage that its worker processes call once.
+
+    Attributes
+    ----------
+    init : callable or None
+        Called without arguments before the first call in a process.
+    teardown : callable or None
+        Called without arguments when the process ends.
+    """
+
+    init: Callable[[], object] | None = None
+    teardown: Callable[[], object] | None = None
+
+    def pickled(self, stage: str) -> bytes:
+        """Return it for `set_up`; empty if there is nothing to call.
+
+        Raises
+        ------
+        TypeError
+            If a function cannot be pickled.
+        """
+        if self == Setup():
+            return b""
+        for name, function in zip(("worker_init", "worker_teardown"), self, strict=True):
+            try:
+                packed_by_value(function, float("inf"))
+            except Exception as error:
+                raise TypeError(
+                    f"{stage}: {name} is sent to worker processes, and {function!r} cannot be "
+                    f"pickled ({type(error).__name__}: {error}); {advice()}"
+                ) from error
+        if self.teardown is not None:
+            _end_workers_at_exit()
+        return bytes(packed_by_value(tuple(self), float("inf"))[0])
+
+    def here(self) -> None:
+        """Call `init` in this process, in which the stage is debugged: once."""
+        if self not in _done_here:
+            if self.init is not None:
+                self.init()
+            _done_here.append(self)
+            if self.teardown is not None:
+                atexit.register(self.teardown)
+
+
+def setup_of(
+    stage: str,
+    executor: str | None,
+    init: Callable[[], object] | None,
+    teardown: Callable[[], object] | None,
+    native: bool = False,
+) -> Setup:
+    """Return the functions, if the stage has worker processes.
+
+    Raises
+    ------
+    ValueError
+        If the stage was given one of them, and not ``executor="process"``, or a native function.
+    """
+    for name, function in (("worker_init", init), ("worker_teardown", teardown)):
+        if function is None:
+            continue
+        if native:
+            raise ValueError(
+                f"{stage}: {name} is for worker processes, and a native function runs in threads "
+                f"of this process; remove {name}"
+            )
+        if executor != "process":
+            raise ValueError(f"{stage}: {name} needs executor='process', got executor={executor!r}")
+    return Setup(init, teardown)
+
+
+def set_up(pickled: bytes) -> None:
+    """Call what `Setup.pickled` has written, in a worker process, unless it was called before."""
+    if not pickled or pickled in _done:
+        return
+    setup = Setup(*unpacked([pickled]))
+    if setup.init is not None:
+        setup.init()
+    _done[pickled] = setup
+
+
+def tear_down() -> None:
+    """Call the teardown functions of this worker process, the last one that was set up first."""
+    while _done:
+        _, setup = _done.popitem()
+        if setup.teardown is None:
+            continue
+        try:
+            setup.teardown()
+        except Exception:
+            traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+
+
+def _end_workers_at_exit() -> None:
+    """At the end of this process, end its idle workers in such a way that they tear down."""
+    global _ends_at_exit
+    if _ends_at_exit != os.getpid():
+        _ends_at_exit = os.getpid()
+        atexit.register(_core.end_idle_workers)
+
+
+_done: dict[bytes, Setup] = {}  # in a worker process
+_done_here: list[Setup] = []  # in a process that debugs
+_ends_at_exit = 0  # the process that has registered it

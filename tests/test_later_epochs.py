@@ -165,7 +165,7 @@ def test_other_states_of_a_run_leave_seeds_as_they_are():
     list(ds)
     wanted = [plain(x) for x in ds]
     ps.set_seed(7)
-    list(ds.distribute(num_workers=2))
+    list(ds.distribute(engine="local", num_workers=2))
     assert [plain(x) for x in ds] == wanted
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from penstock import random as _random
-from penstock.compat.calling import port_all
+from penstock.compat.calling import argument, port_all
+from penstock.compat.errors import raise_translated
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array
 from penstock.compat.tf import draws
@@ -33,7 +35,16 @@ from penstock.compat.tf.stateless import (
     stateless_uniform,
 )
 
-port_all(globals(), _random, ["normal", "set_seed", "shuffle", "uniform"])
+port_all(globals(), _random, ["normal", "shuffle", "uniform"])
+
+
+@functools.wraps(_random.set_seed)
+def set_seed(seed: Any) -> None:
+    # Not ported: the seeds of what is ported depend on this one.
+    try:
+        _random.set_seed(argument(seed))
+    except Exception as error:
+        raise_translated(error)
 
 
 def truncated_normal(

@@ -76,12 +76,15 @@ def test_a_state_in_the_middle(kind):
 
 def test_a_state_of_more_rows_than_there_are():
     rows = [1, 2, 3, 4, 5, 6]
-    dataset = ps.Dataset.from_generator(lambda: iter(rows)).shuffle(4)
-    with iter(dataset) as it:
+
+    def dataset():
+        return ps.Dataset.from_generator(lambda: iter(rows)).shuffle(4)
+
+    with iter(dataset()) as it:
         next(it)
         state = it.get_state()
     del rows[2:]
-    with iter(dataset) as it:
+    with iter(dataset()) as it:
         with pytest.warns(RuntimeWarning, match="from_generator: the function has changed"):
             it.set_state(state, strict=False)
         with pytest.raises(RuntimeError, match="fewer elements than when the state was saved"):

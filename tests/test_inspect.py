@@ -227,3 +227,18 @@ def test_the_plan_of_a_state_is_indented(tmp_path, capsys):
     assert [line.split()[0] for line in lines[at + 1 : at + 4]] == ["range", "map", "batch"]
     assert all(line.startswith("    ") for line in lines[at + 1 : at + 4])
     assert it.stats()[1]["function"] == r"two\nlines"
+
+
+def test_a_state_that_is_text_is_read(tmp_path, capsys):
+    it = iter(ps.Dataset.range(9).batch(2))
+    next(it)
+    (tmp_path / "bytes").write_bytes(it.get_state())
+    (tmp_path / "text").write_text(it.get_state(text=True))
+    status, reports, _ = inspected(capsys, tmp_path / "bytes", tmp_path / "text")
+    assert status == 0
+    assert {report["format"] for report in reports} == {"state of an iterator"}
+    assert reports[0]["plan"] == reports[1]["plan"]
+    (tmp_path / "text").write_text(it.get_state(text=True)[:-8] + "AAAAAAA=")
+    status, (report,), _ = inspected(capsys, tmp_path / "text")
+    assert status == 1
+    assert report["damage"]

@@ -181,3 +181,65 @@ def test_digests_in_states_are_those_of_base64():
     for size in range(8, 300, 9):
         digest = bytes(i * size % 256 for i in range(8))
         assert _short(digest) == base64.b85encode(digest).decode()
+
+
+# --- text ---
+
+
+def numbers():
+    return BASE.shuffle(10, seed=3).batch(3)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda text: text,
+        lambda text: text.encode(),
+        lambda text: f"{text}\n",
+        lambda text: np.frombuffer(text.encode(), np.uint8),
+        lambda text: bytearray(text.encode()),
+        lambda text: np.array(text),
+        lambda text: np.array(text.encode()),
+        lambda text: np.str_(text),
+    ],
+)
+def test_a_state_as_text_serves_as_its_bytes_do(form):
+    it = iter(numbers())
+    next(it)
+    text = it.get_state(text=True)
+    assert isinstance(text, str)
+    assert text.isascii()
+    assert base64.b64decode(text) == it.get_state() == it.get_state(text=False)
+    again = iter(numbers())
+    again.set_state(form(text))
+    assert [x.tolist() for x in again] == [x.tolist() for x in it]
+    assert ps.describe_state(form(text)) == ps.describe_state(base64.b64decode(text))
+
+
+def test_states_as_text_are_merged():
+    its = [iter(BASE.shard_evenly(2, i)) for i in range(2)]
+    for it in its:
+        next(it)
+    states = [it.get_state() for it in its]
+    assert ps.merge_states([it.get_state(text=True) for it in its]) == ps.merge_states(states)
+
+
+@pytest.mark.parametrize("text", ["", "word", "UFNUS", "é", "UFNUSw==", "a b", b"UFNUS*"])
+def test_a_text_that_is_no_state_is_refused(text):
+    with pytest.raises(ValueError, match="set_state: .*state"):
+        iter(BASE).set_state(text)
+
+
+@pytest.mark.parametrize("place", [0, 30, -3])
+def test_a_damaged_text_is_refused(place):
+    text = iter(BASE).get_state(text=True)
+    damaged = list(text)
+    damaged[place] = "A" if damaged[place] != "A" else "B"
+    with pytest.raises(ValueError, match="set_state: "):
+        iter(BASE).set_state("".join(damaged))
+
+
+@pytest.mark.parametrize("text", [None, 1, "yes"])
+def test_whether_a_state_is_text_is_a_bool(text):
+    with pytest.raises(TypeError, match="get_state: text must be a bool, got"):
+        iter(BASE).get_state(text)

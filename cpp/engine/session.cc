@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "data/buffer.h"
+#include "engine/out_of_memory.h"
 #include "engine/plan_text.h"
 #include "engine/stack_need.h"
 #include "engine/state_frame.h"
@@ -229,6 +230,10 @@ void Session::SetState(std::string_view state) {
     }
     visitor.ExpectEnd();
     delivered_ = shared.delivered;
+  } catch (const Error& error) {
+    if (!EndsRun(error)) throw;
+    throw Error(ErrorKind::kMemory, "set_state: {}",
+                std::string_view(error.message()).substr(0, error.message().find(';')));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
   } catch (const std::length_error&) {

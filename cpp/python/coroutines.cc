@@ -97,7 +97,7 @@ class WaitedCall final : public CoroutineCall {
     seen.thread = thread_;
     return seen;
   }
-  void Ended(PyObject* task) override {
+  void Ended(PyObject* task) noexcept override {
     waiting_->task = PyRef::Borrow(task);
     waiting_->ended.store(true, std::memory_order_release);  // pairs with the acquire in Await
     waiting_->event.NotifyAll();

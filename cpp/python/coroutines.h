@@ -36,7 +36,7 @@ class CoroutineCall {
   CoroutineCall& operator=(const CoroutineCall&) = delete;
   // With the GIL, on the loop's thread; the task is done; null: it was cancelled, because the run
   // or the process ends.
-  virtual void Ended(PyObject* task) = 0;
+  virtual void Ended(PyObject* task) noexcept = 0;
   // What is said of it to the user of `session`, which may have ended; nothing for other runs. With
   // the GIL, on any thread; it runs no code of Python.
   virtual std::optional<SeenCoroutine> SeenBy(const Session* session) const = 0;

@@ -398,13 +398,20 @@ struct BegunRows {
 struct OngoingShared {
   OngoingCalls::Take take;
   std::vector<OngoingCalls::Ended> ended;  // not taken yet; of the loop's thread
+  int64_t lost = 0;                        // ended without memory for the result; likewise
   std::atomic<int64_t> left{0};            // begun, and not taken
   EventCount taken;
 
   void Add(OngoingCalls::Ended call) { ended.push_back(std::move(call)); }
   void TakeEnded() {
-    const auto count = static_cast<int64_t>(ended.size());
-    take(std::exchange(ended, {}));
+    const auto count = static_cast<int64_t>(ended.size()) + lost;
+    bool complete = std::exchange(lost, 0) == 0;
+    try {
+      if (!ended.empty()) take(std::exchange(ended, {}));
+    } catch (const std::bad_alloc&) {
+      complete = false;
+    }
+    if (!complete) take({});
     left.fetch_sub(count, std::memory_order_release);  // pairs with the acquire in None
     taken.NotifyAll();
   }
@@ -520,23 +527,37 @@ class OngoingCoroutines final : public OngoingCalls {
       return seen;
     }
 
-    void Ended(PyObject* task) override {
-      OngoingCalls::Ended call{number_, {}};
-      if (task) {
-        PyRef result = PyRef::Steal(PyObject_CallMethod(task, "result", nullptr));
-        if (!result || !Take(result.get(), call)) {
-          PyRef again = BegunAgain(function_.UserError(begun_->rows, row_, begun_->info));
-          if (again) return GoOn(std::move(again));
-          call.results = TakeFailure();
-        }
+    // On the loop's thread, which is Python's: nothing may be thrown.
+    void Ended(PyObject* task) noexcept override {
+      try {
+        if (!AddResult(task)) return;
+      } catch (const std::bad_alloc&) {
+        ++shared_->lost;
       }
-      shared_->Add(std::move(call));
       rng_.reset();
       const std::lock_guard lock(mutex_);
       begun_.reset();
     }
 
    private:
+    // False when the call is made again.
+    bool AddResult(PyObject* task) {
+      OngoingCalls::Ended call{number_, {}};
+      if (task) {
+        PyRef result = PyRef::Steal(PyObject_CallMethod(task, "result", nullptr));
+        if (!result || !Take(result.get(), call)) {
+          PyRef again = BegunAgain(function_.UserError(begun_->rows, row_, begun_->info));
+          if (again) {
+            GoOn(std::move(again));
+            return false;
+          }
+          call.results = TakeFailure();
+        }
+      }
+      shared_->Add(std::move(call));
+      return true;
+    }
+
     // False, with an error set, when it cannot be the result.
     bool Take(PyObject* result, OngoingCalls::Ended& call) {
       const CallInfo& info = begun_->info;

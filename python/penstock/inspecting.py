@@ -23,6 +23,7 @@ from penstock import (
     _core,
 )
 from penstock.errors import DataError
+from penstock.iterator import TEXT_BEGIN, bytes_of
 from penstock.meter import Meter
 from penstock.printable import printable
 
@@ -127,7 +128,7 @@ def inspect(name: str) -> dict[str, Any]:
 
 
 def _form_of(name: str, begin: bytes) -> tuple[str, Callable[[str], dict[str, Any]]]:
-    if begin.startswith(b"PSTK"):
+    if begin.startswith((b"PSTK", TEXT_BEGIN)):
         return "state of an iterator", _state
     if begin.startswith(b"PSINDX\r\n"):
         return "index", _index
@@ -335,8 +336,8 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 def _state(name: str) -> dict[str, Any]:
     """Return what `Iterator.get_state` has put there."""
-    state = Path(name).read_bytes()
     try:
+        state = bytes_of(Path(name).read_bytes())
         version, at = _varint(state, 4)
         plan, at = _text_at(state, at)
         account, _ = _text_at(state, at)

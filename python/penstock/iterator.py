@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from penstock.optional import Optional
 from penstock.waiting import in_thread
 
 _MOST_SHOWN = 10  # differences in a message
+TEXT_BEGIN = b"UFNUS"  # base64 of what each state begins with
 
 # What `metrics` says of each stage: what kind of metric it is, and what it counts.
 METRICS = {
@@ -158,12 +160,24 @@ class Iterator(_core.Iterator, Closing):
         """Types and shapes of the elements, as `Dataset.element_spec` gives them."""
         return self._dataset.element_spec
 
-    def get_state(self) -> bytes:
+    @overload
+    def get_state(self, text: Literal[False] = False) -> bytes: ...
+    @overload
+    def get_state(self, text: Literal[True]) -> str: ...
+    @overload
+    def get_state(self, text: bool) -> bytes | str: ...
+    def get_state(self, text: bool = False) -> bytes | str:
         """Return the position after the last element delivered.
+
+        Parameters
+        ----------
+        text : bool
+            Return the state as a str of ASCII characters (base64), for checkpoints that hold text
+            or JSON.
 
         Returns
         -------
-        bytes
+        bytes or str
             Positions and counters, never elements, and an account of what decides the pipeline's
             data; usually below 1 KB. They can be given to `set_state` of an iterator over the same
             pipeline in another process, today or later. ``np.frombuffer(state, np.uint8)`` is the
@@ -186,17 +200,20 @@ class Iterator(_core.Iterator, Closing):
         >>> state = it.get_state()
         >>> len(state) < 400
         True
+        >>> it.get_state(text=True).isascii()
+        True
         """
-        return self._save_state(self._own_account())
+        return state_as(self._save_state(self._own_account()), text)
 
     @checked
-    def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
+    def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Continue after the last element before `get_state` was called.
 
         Parameters
         ----------
-        state : bytes, or array of uint8 of shape (N,)
-            What `get_state` returned, for a pipeline of the same stages over the same data.
+        state : bytes, str, or array of uint8 of shape (N,)
+            What `get_state` returned, for a pipeline of the same stages over the same data; a text
+            also as its ASCII bytes.
         strict : bool
             What to do with a state of the same stages whose data differs, as far as that can be
             seen: True refuses it, False warns and continues.
@@ -388,17 +405,38 @@ def live_iterators() -> list[tuple[int, Iterator]]:
     return [(number, it) for number, it in found if it is not None]
 
 
+def state_as(state: bytes, text: bool) -> bytes | str:
+    """Return a state in the form that `get_state` was asked for."""
+    if not isinstance(text, bool):
+        raise TypeError(f"get_state: text must be a bool, got {text!r:.200}")
+    return base64.b64encode(state).decode() if text else state
+
+
 def bytes_of(state: Any, owner: str = "set_state") -> bytes:
-    """Return a state as bytes; arrays of bytes are what checkpoints of arrays give back."""
+    """Return a state as bytes, whatever form a checkpoint has kept it in: bytes, text, an array."""
+    if isinstance(state, str):
+        return _of_text(state, owner)
     if isinstance(state, bytes):
-        return state
+        return _of_text(state, owner) if state.startswith(TEXT_BEGIN) else state
     if isinstance(state, (bytearray, memoryview)) or hasattr(state, "__array__"):
         array = np.asarray(state)
         if array.dtype == np.uint8 and array.ndim == 1:
-            return array.tobytes()
+            return bytes_of(array.tobytes(), owner)
+        if array.dtype.kind in "SUT" and array.ndim == 0:
+            return bytes_of(array.item(), owner)
         got = f"an array of {array.dtype} of shape {array.shape}"
     else:
         got = f"a {type(state).__name__}"
     raise TypeError(
         f"{owner}: bytes of get_state were expected, or an array of uint8 of them, got {got}"
     )
+
+
+def _of_text(state: str | bytes, owner: str) -> bytes:
+    try:
+        return base64.b64decode(state.strip(), validate=True)
+    except ValueError:
+        raise ValueError(
+            f"{owner}: the text is no state, or is damaged; use that of get_state(text=True) "
+            f"unchanged, got {state!r:.80}"
+        ) from None

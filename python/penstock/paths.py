@@ -99,9 +99,7 @@ def name_of(stage: str, argument: str, path: Any) -> str:
         from urllib.request import url2pathname  # which imports http and ssl
 
         return url2pathname(urlsplit(name).path)
-    if is_url(name):
-        note_url(name)
-    return name
+    return note_url(name) if is_url(name) else name
 
 
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:

@@ -22,7 +22,7 @@ def merge_states(states: Iterable[Any]) -> Any:
 
     Parameters
     ----------
-    states : iterable of bytes, of arrays of uint8, or of dicts
+    states : iterable of bytes, of str, of arrays of uint8, or of dicts
         What `Iterator.get_state` returned in every process, in any order. Their pipelines differ in
         nothing but the `index` of `Dataset.shard_evenly`, or the process of
         `Dataset.shard_for_torch` and `Dataset.shard_for_jax`. Or what `DataLoader.state_dict`
@@ -102,7 +102,7 @@ def describe_state(state: Any, dataset: Dataset | None = None) -> str:
 
     Parameters
     ----------
-    state : bytes, or array of uint8 of shape (N,)
+    state : bytes, str, or array of uint8 of shape (N,)
         What `Iterator.get_state` or `merge_states` returned.
     dataset : Dataset, optional
         A pipeline to compare with: the text then says what differs, and whether `set_state` of its

@@ -1,6 +1,7 @@
-"""Storage options that come with a path: from then on they hold for all URLs in its folder.
+"""What is secret and comes with a path: storage options, and the user and password of a URL.
 
-No plan and no state has them: what is secret stays in this process.
+From then on they hold for all URLs in its folder. No plan and no state has them, and so no pickle,
+repr or error: what is secret stays in this process.
 """
 
 from __future__ import annotations
@@ -70,6 +71,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _MAGIC = re.compile(r"[*?[{]")
 _lock = threading.Lock()
 _by_folder: dict[str, dict[str, Any]] = {}
+_users: dict[str, str] = {}  # by folder, as they stand in a URL: "name:password"
+# Here they are no secrets: the parts of a repository.
+_NO_USERS = ("github", "git")
 
 
 class _Given:
@@ -111,31 +115,69 @@ def carrying(function: _F, stage: str) -> _F:
     return call  # type: ignore[return-value]
 
 
-def note_url(url: str) -> None:
-    """Let the options of the call that is under way, if it has some, hold for the URL's folder."""
+def note_url(url: str) -> str:
+    """Return a URL without the user and password in it, which hold for its folder from now on.
+
+    So do the options of the call that is under way, if it has some.
+    """
+    url, user = _split_user(url)
     given = _given.get()
-    if given is None:
-        return
-    given.used = True
+    if given is not None:
+        given.used = True
     folder = _folder_of(url)
-    options = dict(given.options)
     with _lock:
-        if _by_folder.get(folder) == options:
-            return
-        _by_folder[folder] = options
-    _core.forget_remote_files()  # the URL may be of another store now
+        changed = bool(user) and _users.get(folder) != user
+        if changed:
+            _users[folder] = user
+        if given is not None and _by_folder.get(folder) != given.options:
+            _by_folder[folder] = dict(given.options)
+            changed = True
+    if changed:
+        _core.forget_remote_files()  # the URL may be of another store now
+    return url
+
+
+def without_user(url: str) -> str:
+    """Return a URL as errors show it."""
+    return _split_user(url)[0]
+
+
+def with_user(url: str) -> str:
+    """Return a URL with the user and password that were given with one of its folder."""
+    user = _of_folder(_users, url)
+    if not user or _split_user(url)[1]:
+        return url
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{user}@{rest}"
+
+
+def _split_user(url: str) -> tuple[str, str]:
+    scheme, separator, rest = url.partition("://")
+    host = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    user, at, _ = host.rpartition("@")
+    # A container of Azure stands there, too, but no password after it.
+    secret = at and scheme not in _NO_USERS and (":" in user or scheme in ("http", "https"))
+    return (f"{scheme}{separator}{rest[len(user) + 1 :]}", user) if secret else (url, "")
 
 
 def options_of(url: str) -> dict[str, Any] | None:
     """Return what was given with a URL of the folder that this one is in, or of one around it."""
-    if not _by_folder:
+    return _of_folder(_by_folder, url)
+
+
+_V = TypeVar("_V")
+
+
+def _of_folder(by_folder: dict[str, _V], url: str) -> _V | None:
+    if not by_folder:
         return None
+    url = without_user(url)
     end = len(url)
     while (end := url.rfind("/", 0, end)) > 0:
-        found = _by_folder.get(url[: end + 1])
+        found = by_folder.get(url[: end + 1])
         if found is not None:
             return found
-    return _by_folder.get(_folder_of(url))
+    return by_folder.get(_folder_of(url))
 
 
 def _folder_of(url: str) -> str:

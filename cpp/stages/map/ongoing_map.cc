@@ -144,7 +144,7 @@ class OngoingMapIterator final : public BlockIterator {
     try {
       const std::unique_ptr<OngoingCalls> ongoing = function_->Ongoing(
           [this](std::vector<OngoingCalls::Ended> ended) { Take(std::move(ended)); }, 0);
-      while (BeginMore(*ongoing)) continue;
+      BeginAll(*ongoing);
       // Those that are in progress end by themselves, or are cancelled with the stage.
       const WaitsFor reason(Doing::kOngoing);
       WaitUntil(room_, cancel_, [this] { return InProgress() == 0; });
@@ -154,6 +154,18 @@ class OngoingMapIterator final : public BlockIterator {
       Halt();
     }
     input_.TryReset();
+  }
+
+  // Whatever ends it: the calls that have begun before are not cancelled, for the consumer waits for
+  // their numbers.
+  void BeginAll(OngoingCalls& ongoing) {
+    try {
+      while (BeginMore(ongoing)) continue;
+    } catch (const Error& error) {
+      PublishEnd(Block::Of(error));
+    } catch (const std::bad_alloc&) {
+      Halt();
+    }
   }
 
   int64_t InProgress() const {
@@ -211,8 +223,7 @@ class OngoingMapIterator final : public BlockIterator {
     if (count == 0) packet.state = std::move(rows.state);
     packet.end = ended;
     if (last.error) packet.results.push_back(Block::Of(*std::move(last.error)));
-    Publish(std::move(packet), next_number_++);
-    ended_.fetch_add(1, std::memory_order_release);  // this number's, which is no call
+    PublishLast(std::move(packet));
     return !ended;
   }
 
@@ -220,15 +231,19 @@ class OngoingMapIterator final : public BlockIterator {
     MapPacket packet;
     packet.end = true;
     packet.results.push_back(std::move(block));
-    Publish(std::move(packet), next_number_++);
+    PublishLast(std::move(packet));
   }
 
   bool Halt() {
     MapPacket packet;
     packet.halted = true;
-    Publish(std::move(packet), next_number_++);
-    ready_.NotifyOne();
+    PublishLast(std::move(packet));
     return false;
+  }
+
+  void PublishLast(MapPacket packet) {
+    Publish(std::move(packet), next_number_++);
+    ended_.fetch_add(1, std::memory_order_release);  // this number's, which is no call
   }
 
   // --- on the pump, and where calls end ---
@@ -244,6 +259,11 @@ class OngoingMapIterator final : public BlockIterator {
   }
 
   void Take(std::vector<OngoingCalls::Ended> ended) {
+    if (ended.empty()) {
+      lost_.store(true, std::memory_order_release);  // pairs with the acquire in Pop
+      ready_.NotifyAll();
+      return;
+    }
     const MonoTime now = NowNs();
     const int64_t slow_ns = session_.slow().limit_ns();
     // acquire: pairs with the release in StatsSink::Observe.
@@ -276,7 +296,9 @@ class OngoingMapIterator final : public BlockIterator {
 
   WaitStatus Pop(MapPacket& packet) {
     auto pop = [&] {
-      return ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr);
+      if (ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr)) return true;
+      // acquire: pairs with the release in Take. The call may be the one that is waited for.
+      return packet.halted = lost_.load(std::memory_order_acquire);
     };
     if (pop()) return WaitStatus::kReady;
     const int64_t start = NowNs();
@@ -308,6 +330,7 @@ class OngoingMapIterator final : public BlockIterator {
   Grain grain_ = Grain::Ahead(lane_);
   int64_t next_number_ = 0;
   std::atomic<int64_t> ended_{0};  // of these numbers
+  std::atomic<bool> lost_{false};  // there was no memory for the result of one
 
   StageStats* stats_;
   SlotRing<MapPacket> ring_;

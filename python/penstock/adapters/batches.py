@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -79,17 +79,23 @@ class BatchIterator(Closing):
             raise
         return batch
 
-    def get_state(self) -> bytes:
+    @overload
+    def get_state(self, text: Literal[False] = False) -> bytes: ...
+    @overload
+    def get_state(self, text: Literal[True]) -> str: ...
+    @overload
+    def get_state(self, text: bool) -> bytes | str: ...
+    def get_state(self, text: bool = False) -> bytes | str:
         """Return the position after the last batch delivered, as `Iterator.get_state` does."""
         if self._kept:
             raise RuntimeError(
                 "get_state: a KeyboardInterrupt came before a batch was handed over; call next() "
                 "once more first"
             )
-        return self._iterator.get_state()
+        return self._iterator.get_state(text)
 
     @checked
-    def set_state(self, state: bytes | npt.NDArray[np.uint8], strict: bool = True) -> None:
+    def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Continue after the last batch before `get_state` was called, as `Iterator.set_state`."""
         self._iterator.set_state(state, strict)
         self._kept = []
@@ -104,7 +110,7 @@ class BatchIterator(Closing):
         return {_KEY: self.get_state()}
 
     @checked
-    def load_state_dict(self, state: dict[str, bytes], strict: bool = True) -> None:
+    def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
         """Continue where `state_dict` was called.
 
         Raises

@@ -120,9 +120,8 @@ def read_file(
 def _encoded(filename: Any) -> bytes:
     if not isinstance(filename, (str, bytes, os.PathLike)):
         raise TypeError(f"read_file: filename must be a str or a path, got {what_came(filename)}")
-    if is_url(os.fsdecode(filename)):
-        note_url(os.fsdecode(filename))
-    return os.fsencode(filename)
+    name = os.fsdecode(filename)
+    return os.fsencode(note_url(name) if is_url(name) else filename)
 
 
 @checked

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.remote.failures import Failure, NoRanges
 from penstock.remote.obstore_files import Answer, Entry
-from penstock.storage_options import Limits
+from penstock.storage_options import Limits, without_user
 
 T = TypeVar("T")
 Announce = Callable[[int, str], None]  # the size of a file, and the tag of its content
@@ -296,5 +296,5 @@ class _Race(Generic[T]):
 
     def summary(self, seconds: float) -> Failure:
         times = "1 request" if self.count == 1 else f"{self.count} requests in {seconds:.1f} s"
-        text = f"{self._url}: cannot {self._task} after {times}: {self.failure.text}"
+        text = f"{without_user(self._url)}: cannot {self._task} after {times}: {self.failure.text}"
         return Failure(text, self.failure.number)

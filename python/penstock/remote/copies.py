@@ -25,6 +25,7 @@ from penstock.locks import lock, remove_abandoned
 from penstock.printable import printable
 from penstock.remote.attempts import Attempts
 from penstock.remote.obstore_files import Answer
+from penstock.storage_options import without_user
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -77,7 +78,7 @@ class Copies:
         name, _ = self._names.pop(url, ("", ""))
         if name:
             log.warn(
-                f"cache_dir: the copy of {url} in {self._folder} was damaged; the file is read again"
+                f"cache_dir: the copy of {without_user(url)} in {self._folder} was damaged; the file is read again"
             )
             await asyncio.to_thread(_remove, self._folder / name)
 
@@ -100,7 +101,8 @@ class Copies:
             self._warn(url, error)
 
     def _warn(self, url: str, error: OSError) -> None:
-        text = printable(f"cache_dir: {url} cannot be kept in {self._folder}: {error}")
+        shown = without_user(url)
+        text = printable(f"cache_dir: {shown} cannot be kept in {self._folder}: {error}")
         warnings.warn(text, RuntimeWarning, stacklevel=3)
 
     def begin(self, url: str, total: int, tag: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import errno
 import os
 import re
@@ -17,6 +18,7 @@ from weakref import WeakSet
 
 from penstock.printable import printable
 from penstock.remote.failures import Failure, NoRanges, PastEnd, of_status
+from penstock.storage_options import without_user
 
 SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "https"))
 
@@ -53,8 +55,9 @@ def _check_process(url: str) -> None:
     _process = _process or os.getpid()
     if _process != os.getpid():
         raise RuntimeError(
-            f"{printable(url)} cannot be read in a process that was forked after its parent had "
-            'read URLs: the threads of obstore are not there; start it by "spawn" or "forkserver"'
+            f"{printable(without_user(url))} cannot be read in a process that was forked after its "
+            "parent had read URLs: the threads of obstore are not there; start it by "
+            '"spawn" or "forkserver"'
         )
 
 
@@ -112,6 +115,11 @@ class ObstoreFiles:
         # Retries are made by whoever calls: one loop, with one limit.
         common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
         if family == "http":
+            user, _, host = host.rpartition("@")
+            if user:
+                basic = base64.b64encode(unquote(user).encode()).decode()
+                headers = {"Authorization": f"Basic {basic}", **client.get("default_headers", {})}
+                common["client_options"] = {**client, "default_headers": headers}
             exact = f"{path}?{query}" if self.is_exact(url) else ""
             where = f"{scheme}://{host}{exact}"
             self._open: Callable[[], Any] = partial(stores.HTTPStore.from_url, where, **common)

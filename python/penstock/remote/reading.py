@@ -10,6 +10,7 @@ from penstock import _core
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import Answer
 from penstock.remote.service import start
+from penstock.storage_options import without_user
 
 _FIRST = 1 << 16  # bytes that come with the size of the file
 
@@ -48,7 +49,8 @@ class ObjectReader(io.RawIOBase):
             read = self._store.read(self.name, start, size, first, self._tag)
             return self._service.call(read, self.cancel)
         except Failure as failure:
-            raise OSError(failure.number or errno.EIO, failure.text, self.name) from failure
+            name = without_user(self.name)
+            raise OSError(failure.number or errno.EIO, failure.text, name) from failure
 
     def readable(self) -> bool:
         """Return True."""

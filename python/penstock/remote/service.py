@@ -18,6 +18,7 @@ from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import threads_are_through
 from penstock.remote.stores import Stores
+from penstock.storage_options import without_user
 
 T = TypeVar("T")
 
@@ -101,7 +102,7 @@ class Service:
         except Failure as failure:
             request.fail(failure.number, failure.text)
         except asyncio.CancelledError:
-            request.fail(errno.ECANCELED, f"{request.url}: the request was cancelled")
+            request.fail(errno.ECANCELED, f"{without_user(request.url)}: the request was cancelled")
         except BaseException as error:
             request.fail_with(error)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock import _core
 from penstock.arguments.checked import checked
-from penstock.storage_options import Limits, options_of, with_limits
+from penstock.storage_options import Limits, note_url, options_of, with_limits, without_user
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,10 @@ def configure(
 
     Notes
     -----
+    A user and password in the URL of a file (``https://name:password@host/``) hold for the URLs of
+    its folder from then on, too. They are kept in this process and nowhere else: plans, pickles,
+    states and errors have the URL without them.
+
     The call replaces what was said for the same prefix. It holds for files that are opened after
     it. Worker processes that are spawned make their own call. Options that come with a path
     (``storage_options=`` of a source, a writer, ...) are added for the folder of its URL.
@@ -86,6 +90,7 @@ def configure(
             "configure: cache_bytes must be >= 1 and come with a cache_dir, got "
             f"cache_bytes={cache_bytes!r} and cache_dir={cache_dir!r}"
         )
+    prefix = note_url(prefix)
     folder = None if cache_dir is None else str(Path(cache_dir).absolute())
     settings = _with_options(Settings({}, Limits(), folder, cache_bytes), storage_options or {})
     with _lock:
@@ -102,6 +107,7 @@ def _with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
 def settings_of(url: str) -> Settings:
     """Return what holds for a URL."""
     options = options_of(url)
+    url = without_user(url)
     with _lock:
         fitting = [prefix for prefix in _by_prefix if url.startswith(prefix)]
         settings = _by_prefix[max(fitting, key=len)] if fitting else _DEFAULT

@@ -12,6 +12,7 @@ from penstock.remote.copies import Copies
 from penstock.remote.fsspec_files import FsspecFiles
 from penstock.remote.obstore_files import SCHEMES, ObstoreFiles
 from penstock.remote.settings import Settings, settings_of
+from penstock.storage_options import with_user, without_user
 
 _MOST_STORES = 64  # URLs with a signature have one each
 
@@ -34,6 +35,7 @@ class Stores:
             If the library for it is not installed.
         """
         settings = settings_of(url)
+        url = with_user(url)
         key = (*_key_of(url), _Same(settings))
         found = self._open.get(key)
         if found is None:
@@ -87,5 +89,5 @@ def _files_of(url: str, options: dict[str, Any]) -> Files:
         # The libraries of fsspec's file systems are named by what it says itself.
         what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
         raise ImportError(
-            f"{printable(url)} cannot be reached ({error}); pip install {what}".rstrip()
+            f"{printable(without_user(url))} cannot be reached ({error}); pip install {what}".rstrip()
         ) from error

@@ -1,0 +1,105 @@
+"""Users and passwords in URLs: they reach the server, and nothing else of the program."""
+
+import base64
+import copy
+import pickle
+
+import pytest
+
+import penstock as ps
+from penstock import storage_options
+from penstock.storage_options import with_user, without_user
+
+pytest.importorskip("obstore")
+
+USER, PASSWORD = "reader", "s3cret%21"
+BASIC = "Basic " + base64.b64encode(b"reader:s3cret!").decode()
+
+
+def secret(url):
+    return url.replace("http://", f"http://{USER}:{PASSWORD}@")
+
+
+def shows(text):
+    return PASSWORD in text or "s3cret" in text
+
+
+@pytest.fixture(autouse=True)
+def no_users(monkeypatch):
+    monkeypatch.setattr(storage_options, "_users", {})
+
+
+@pytest.fixture
+def lines(server):
+    """Return the URL of a file of two lines."""
+    server.files = {"folder/lines.txt": b"one\ntwo\n"}
+    return server.urls()[0]
+
+
+def test_a_password_in_a_url_reaches_the_server(server, lines):
+    assert list(ps.TextLineDataset(secret(lines))) == [b"one", b"two"]
+    assert {asked.headers["authorization"] for asked in server.asked} == {BASIC}
+    assert ps.io.read_file(secret(lines)) == b"one\ntwo\n"
+
+
+def test_a_plan_a_pickle_and_a_state_have_no_password(lines):
+    ds = ps.TextLineDataset(secret(lines)).batch(1)
+    it = iter(ds)
+    next(it)
+    state = it.get_state()
+    pickled = pickle.dumps(ds)
+    for text in (repr(ds), str(ds), repr(it), repr(it.stats()), ps.describe_state(state)):
+        assert not shows(text)
+    assert not shows(pickled.decode("latin-1"))
+    assert not shows(state.decode("latin-1"))
+    again = pickle.loads(pickled)  # in this process the password is known
+    assert [x.tolist() for x in again] == [x.tolist() for x in copy.deepcopy(ds)]
+
+
+def test_errors_have_no_password(server, lines):
+    server.first = {"folder/lines.txt": "forbidden"}
+    with pytest.raises(OSError, match="folder/lines.txt") as error:
+        list(ps.TextLineDataset(secret(lines)))
+    assert not shows(str(error.value) + repr(error.value) + repr(error.value.filename))
+    assert not shows("".join(getattr(error.value, "__notes__", [])))
+    with pytest.raises(OSError, match="gone"):
+        ps.io.read_file(secret(f"{server.url}/gone"))
+
+
+def test_a_password_holds_for_its_folder_alone(server, lines):
+    list(ps.TextLineDataset(secret(lines)))
+    server.files["other/x"] = b"x\n"
+    server.files["folder/y"] = b"y\n"
+    server.asked.clear()
+    list(ps.TextLineDataset(f"{server.url}/other/x"))
+    assert all("authorization" not in asked.headers for asked in server.asked)
+    server.asked.clear()
+    list(ps.TextLineDataset(f"{server.url}/folder/y"))
+    assert all(asked.headers["authorization"] == BASIC for asked in server.asked)
+
+
+def test_a_password_in_the_prefix_of_configure(server, lines):
+    ps.remote.configure(secret(f"{server.url}/"), storage_options={"max_attempts": 2})
+    assert list(ps.TextLineDataset(lines)) == [b"one", b"two"]
+    assert server.asked[-1].headers["authorization"] == BASIC
+
+
+@pytest.mark.parametrize(
+    ("url", "bare"),
+    [
+        ("https://user:pw@host/x", "https://host/x"),
+        ("https://token@host:80/x", "https://host:80/x"),
+        ("ftp://user:p@ss@host/x", "ftp://host/x"),
+        ("sftp://user:pw@host", "sftp://host"),
+        ("https://host/a@b:c/x", "https://host/a@b:c/x"),
+        ("https://host?mail=a:b@c", "https://host?mail=a:b@c"),
+        ("abfs://container@account.dfs.core.windows.net/x",) * 2,
+        ("github://org:repo@main/x",) * 2,
+        ("hf://datasets/user/name@main/x",) * 2,
+        ("s3://bucket/x",) * 2,
+    ],
+)
+def test_what_of_a_url_is_a_password(url, bare):
+    assert without_user(url) == bare
+    assert storage_options.note_url(url) == bare
+    assert with_user(bare) == url

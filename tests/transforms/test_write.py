@@ -317,7 +317,7 @@ def test_text_without_bytes_is_an_error_of_its_element(tmp_path, case):
 def test_no_name_is_no_name():
     ds = ps.Dataset.range(3)
     for write in (ds.save, ds.snapshot, ps.io.TFRecordWriter, ds.write_tar, ds.write_jsonl):
-        with pytest.raises(ValueError, match="path must (be the name of a file|name a folder)"):
+        with pytest.raises(ValueError, match=r"path must (be the name of a file|name a folder)"):
             write("")
     for stage, write in {"save": ds.save, "write_tar": ds.write_tar}.items():
         with pytest.raises(ValueError, match=rf"^{stage}: path: '\\ud800' has no form in bytes"):

@@ -485,8 +485,7 @@ PyRef NamesOf(const ArrowSchema& schema, int64_t* next, const std::string& stage
     if (!name && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
       PyErr_Clear();
       throw Error(ErrorKind::kInvalidArgument,
-                  "{}: names of columns must be UTF-8, column {} is called {}; rename it", stage, i,
-                  given);
+                  "{}: names of columns must be UTF-8, got {}; rename it", stage, given);
     }
     if (name && PyDict_Contains(names.get(), name.get()) == 1) {
       throw Error(ErrorKind::kInvalidArgument,

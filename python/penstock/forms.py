@@ -90,7 +90,7 @@ class Forms(Shard):
         pad_to_aspect_ratio : bool
             Add zeros instead.
         follow_links : bool
-            Whether folders that are links are entered.
+            Whether to enter folders that are links; each real folder is read once.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         on_error : "raise", "skip", "log" or callable
@@ -121,7 +121,8 @@ class Forms(Shard):
         Names and defaults are those of Keras' `image_dataset_from_directory`, but for `batch_size`,
         the shuffle (of all files here), and int64 for int32. A seed divides files as it does there.
 
-        Folders are listed once, at the call. Files are read and decoded in parallel, in order, and
+        Folders are listed once, at the call, without hidden files and folders: names that begin
+        with a dot, and ``__MACOSX``. Files are read and decoded in parallel, in order, and
         without the GIL where all are JPEG and PNG; the others need Pillow.
 
         Examples

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import contextlib
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from penstock.libraries import library
@@ -24,8 +25,30 @@ def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> A
     of_pyarrow = type(table).__module__.partition(".")[0] == "pyarrow"
     if not of_pyarrow and not null_values:
         return table
+    return PlainTables(stage, True, null_values).of(table_of(stage, table))
+
+
+def table_of(stage: str, table: Any) -> Any:
+    """Return what exports a table as a table of pyarrow."""
     pa = library(stage, "pyarrow", "arrow")
-    return PlainTables(stage, True, null_values).of(pa.table(table))
+    with _readable_names(stage):
+        return pa.table(table)
+
+
+def names_of_columns(stage: str, table: Any) -> list[str]:
+    """Return the names of the columns of a table or schema of pyarrow."""
+    with _readable_names(stage):
+        return list(table.column_names if hasattr(table, "column_names") else table.names)
+
+
+@contextlib.contextmanager
+def _readable_names(stage: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{stage}: names of columns must be UTF-8, got {printable(error.object)}; rename it"
+        ) from None
 
 
 def column_of(name: str, columns: Collection[str]) -> str:
@@ -57,15 +80,16 @@ class PlainTables:
     def of(self, table: Any) -> Any:
         """Return a table of pyarrow in types that the engine takes, wherever it has any."""
         pa = library(self._stage, "pyarrow", "arrow")
+        names = names_of_columns(self._stage, table)
         values: dict[str, dict[str, Any]] = {}  # for what is missing, by column
         for name, value in self._null_values.items():
-            values.setdefault(column_of(name, table.column_names), {})[name] = value
-        unknown = sorted(values.keys() - set(table.column_names))
+            values.setdefault(column_of(name, names), {})[name] = value
+        unknown = sorted(values.keys() - set(names))
         if unknown:
             raise ValueError(
                 f"{self._stage}: null_values must name columns, got "
                 f"{printable(', '.join(unknown))}; there are "
-                f"{printable(', '.join(table.column_names))}"
+                f"{printable(', '.join(names))}"
             )
         for i, field in enumerate(table.schema):
             column = table.column(i)

@@ -55,11 +55,16 @@ def test_sources_read_stores(folder):
         ("d*/**/d.txt", ["deep/er/d.txt"]),
         ("*.none", []),
         ("none.txt", []),
+        (".h*", [".hidden.txt"]),
+        ("[.]*", []),
+        (".x/*", [".x/y.txt"]),
+        ("**/.h*", [".hidden.txt"]),
     ],
 )
 def test_patterns_find_what_they_find_in_folders(folder, pattern, found, tmp_path):
     url, put = folder
-    for name in ("a.txt", "b.txt", "c.csv", "deep/c.txt", "deep/er/d.txt"):
+    hidden = (".hidden.txt", ".x/y.txt", "deep/.x/y.txt")
+    for name in ("a.txt", "b.txt", "c.csv", "deep/c.txt", "deep/er/d.txt", *hidden):
         put(name, b"x\n")
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

@@ -291,3 +291,34 @@ def test_files_that_cannot_be_closed_do_not_hide_the_first_error(tmp_path):
         write_shards("write", elements(), str(tmp_path / "out"), 2, False, FullDisk)
     assert len(abandoned) == 2
     assert names(tmp_path) == []
+
+
+LONE = "\ud800"  # half of a character, which has no bytes
+WRITES = {
+    "write_tfrecords of str": lambda ds, to: ds.map(lambda x: LONE).write_tfrecords(to),
+    "write_tfrecords of dicts": lambda ds, to: ds.map(lambda x: {"a": LONE}).write_tfrecords(to),
+    "write_jsonl": lambda ds, to: ds.map(lambda x: {"a": LONE}).write_jsonl(to),
+    "write_tar": lambda ds, to: ds.map(lambda x: {"txt": LONE}).write_tar(to),
+    "write_tar of keys": lambda ds, to: ds.map(
+        lambda x: {"__key__": f"{LONE}{x}", "txt": "a"}
+    ).write_tar(to),
+    "write_tar of fields": lambda ds, to: ds.map(lambda x: {LONE: "a"}).write_tar(to),
+}
+
+
+@pytest.mark.parametrize("case", WRITES)
+def test_text_without_bytes_is_an_error_of_its_element(tmp_path, case):
+    ds = ps.Dataset.range(3)
+    with pytest.raises((TypeError, ValueError), match=rf"^{case.split()[0]}: element 0\b"):
+        WRITES[case](ds, tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_name_is_no_name():
+    ds = ps.Dataset.range(3)
+    for write in (ds.save, ds.snapshot, ps.io.TFRecordWriter, ds.write_tar, ds.write_jsonl):
+        with pytest.raises(ValueError, match=r"path must (be the name of a file|name a folder)"):
+            write("")
+    for stage, write in {"save": ds.save, "write_tar": ds.write_tar}.items():
+        with pytest.raises(ValueError, match=rf"^{stage}: path: '\\ud800' has no form in bytes"):
+            write(LONE)

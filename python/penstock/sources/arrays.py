@@ -102,7 +102,8 @@ def _found(path: str) -> Any:
         try:
             with zipfile.ZipFile(content) as file:
                 names = [each.removesuffix(".npy") for each in file.namelist()]
-        except zipfile.BadZipFile as error:
+        # A version that is not known, a name that is not UTF-8, a size that is out of range.
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError) as error:
             raise DataError(
                 f"NumpyDataset: the directory of the .npz file cannot be read ({error}); the file "
                 "was not written to its end",

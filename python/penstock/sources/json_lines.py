@@ -80,7 +80,8 @@ class JSONLinesDataset(Source):
     among them. Where ``orjson`` is installed it makes the same objects in less time. A dict is
     passed on as it is, and becomes an element with fields where a function of `map` returns it.
 
-    Order and states are as with `TextLineDataset`, whatever `num_parallel_calls` is.
+    Order, states and byte order marks are as with `TextLineDataset`, whatever
+    `num_parallel_calls` is.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from penstock.errors import DataError
 from penstock.libraries import as_data_error, library
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names, is_url
-from penstock.plain_tables import PlainTables, column_of
+from penstock.plain_tables import PlainTables, column_of, names_of_columns
 from penstock.printable import printable
 from penstock.sources.arrow_ipc import IpcFile
 from penstock.sources.files import names_of
@@ -270,7 +270,7 @@ class _Format:
 
         `paths` are all that may be named, with the fields of structs.
         """
-        names = schema.names
+        names = names_of_columns(self.stage, schema)
         wanted = names if self.columns is None else self.columns
         if not wanted:
             raise ValueError(f"{self.stage}: columns must name at least one, got none")

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.arguments.checked import checked_methods
 from penstock.errors import DataError
 from penstock.libraries import library
-from penstock.plain_tables import HeldTable
+from penstock.plain_tables import HeldTable, table_of
 from penstock.printable import printable
 from penstock.stages.tensors import Tensors
 
@@ -268,8 +268,7 @@ class FromArrow(Tensors):
 def _validated(table: Any) -> Any:
     """Return a table of pyarrow whose offsets lie within its buffers."""
     pa = library("from_arrow", "pyarrow", "arrow")
-    if not isinstance(table, pa.Table):
-        table = pa.table(table)
+    table = table_of("from_arrow", table)
     try:
         table.validate(full=True)
     except pa.ArrowException as error:

@@ -1,0 +1,112 @@
+"""Files of libraries, damaged at every few bytes: each error names the stage and the file."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+STEPS = 200  # of the bytes of a file, one at a time
+KINDS = (ps.DataError, ValueError, TypeError, OSError, MemoryError)
+
+
+def parquet(path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"i": [1, 2, 3], "s": ["a", "bb", "c"], "l": [[1], [], [2, 3]]})
+    pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    return "ParquetDataset", lambda: ps.ParquetDataset(path)
+
+
+def arrow(path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"i": [1, 2, 3], "s": ["a", "bb", "c"], "l": [[1], [], [2, 3]]})
+    table = table.append_column("v", pa.array([[1], [], [2, 3]], pa.list_view(pa.int8())))
+    table = table.append_column("d", table["s"].dictionary_encode())
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    return "ArrowDataset", lambda: ps.ArrowDataset(path)
+
+
+def hdf5(path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.arange(12).reshape(4, 3), chunks=(2, 3), compression=1)
+        file["g/y"] = np.arange(4)
+    return "HDF5Dataset", lambda: ps.HDF5Dataset(path, ["x", "g/y"])
+
+
+def array_record(path):
+    module = pytest.importorskip("array_record.python.array_record_module")
+    writer = module.ArrayRecordWriter(str(path), "group_size:2")
+    for i in range(6):
+        writer.write(b"%d" % i)
+    writer.close()
+    return "ArrayRecordDataset", lambda: ps.ArrayRecordDataset(path)
+
+
+def sqlite(path):
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE t (i INTEGER, s TEXT)")
+        database.executemany("INSERT INTO t VALUES (?, ?)", [(i, "x" * i) for i in range(40)])
+    database.close()
+    types = (np.int64, str)
+    return "SqlDataset", lambda: ps.experimental.SqlDataset(
+        "sqlite", path, "SELECT i, s FROM t", types
+    )
+
+
+def csv(path):
+    path.write_bytes(b'a,b\n1,"x, y"\n2,z\n')
+    return "make_csv_dataset|CsvDataset", lambda: ps.experimental.make_csv_dataset(
+        path, 2, num_epochs=1, shuffle=False
+    )
+
+
+def json_lines(path):
+    path.write_bytes(b'{"a":1,"b":[1.5]}\n{"a":2,"b":[]}\n')
+    return "JSONLinesDataset", lambda: ps.JSONLinesDataset(path)
+
+
+@pytest.mark.parametrize(
+    "form", [parquet, arrow, hdf5, array_record, sqlite, csv, json_lines], ids=lambda f: f.__name__
+)
+def test_errors_name_stage_and_file(tmp_path, form):
+    path = tmp_path / "file"
+    stages, build = form(path)
+    whole = path.read_bytes()
+    step = max(1, len(whole) // STEPS)
+    failed = 0
+    for i, at in enumerate(range(0, len(whole), step)):
+        for damaged in (whole[:at], _flipped(whole, at, 0xFF if i % 2 else 1 << i // 2 % 8)):
+            path.write_bytes(damaged)
+            for error in errors_of(build):
+                failed += 1
+                assert isinstance(error, KINDS), repr(error)
+                told = "\n".join([str(error), *getattr(error, "__notes__", [])])
+                assert any(stage in told for stage in stages.split("|")), told
+                named = str(path) in told or str(path) == getattr(error, "filename", None)
+                assert named, told
+    assert failed > 5
+
+
+def _flipped(content, at, bits):
+    return content[:at] + bytes([content[at] ^ bits]) + content[at + 1 :]
+
+
+def errors_of(build, most=50):
+    """Return the errors of making a dataset, and of going over it."""
+    found = []
+    try:
+        it = iter(build())
+    except Exception as error:
+        return [error]
+    for _ in range(most):
+        try:
+            next(it)
+        except StopIteration:
+            return found
+        except Exception as error:
+            found.append(error)
+    it.close()
+    return found

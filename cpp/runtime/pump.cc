@@ -23,6 +23,7 @@ struct Pump::State {
 namespace {
 constinit thread_local const void* running_pump = nullptr;  // the State of this thread's body
 std::atomic<int> running_bodies{0};                         // relaxed: a count
+std::atomic<uint64_t> counted_in{0};                        // the ForkGeneration of running_bodies
 }  // namespace
 
 void Pump::State::RunBody() {
@@ -45,6 +46,9 @@ void Pump::State::RunBody() {
 Pump::Pump(Lane lane, const char* name, std::function<void()> body)
     : state_(std::make_shared<State>()) {
   state_->body = std::move(body);
+  if (counted_in.exchange(state_->generation, std::memory_order_relaxed) != state_->generation) {
+    running_bodies.store(0, std::memory_order_relaxed);  // the parent's
+  }
   running_bodies.fetch_add(1, std::memory_order_relaxed);
   try {
     ThreadPool::Get().Run(lane, name, [state = state_] { state->RunBody(); });

@@ -83,6 +83,28 @@ def test_sixty_four_iterators_at_once():
     assert all(next(it, None) is None for it in its)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda f: Dataset.range(32).map(f, num_parallel_calls=8),
+        lambda f: Dataset.range(32).map(f, num_parallel_calls=8).prefetch(2),
+        lambda f: Dataset.range(32).filter(lambda x: f(x) >= 0, num_parallel_calls=8),
+        lambda f: Dataset.range(1).flat_map(
+            lambda _: Dataset.range(32).map(f, num_parallel_calls=8)
+        ),
+    ],
+    ids=["map", "prefetch", "filter", "flat_map"],
+)
+def test_functions_that_wait_run_at_their_whole_number(make):
+    together = threading.Barrier(8, timeout=30)
+
+    def meet(x):
+        together.wait()
+        return x
+
+    assert [int(x) for x in make(meet)] == list(range(32))
+
+
 def nested(x):
     inner = Dataset.range(8).interleave(
         lambda y: Dataset.range(4).map(lambda z: 32 * x + 4 * y + z, num_parallel_calls=2),

@@ -222,7 +222,9 @@ BLOCKED = {
     "a function of interleave": """
         ds = Dataset.range(4).interleave(
             lambda x: Dataset.from_tensors(later(x)), cycle_length=2, num_parallel_calls=2)
-        it = iter(ds.prefetch(1)); next(it)
+        it = iter(ds.prefetch(1))
+        threading.Thread(target=next, args=(it,), daemon=True).start()
+        begun.wait()
     """,
     "from_indexable": """
         class Rows:
@@ -230,7 +232,7 @@ BLOCKED = {
                 return 9
             def __getitem__(self, i):
                 return later(i)
-        it = iter(ps.from_indexable(Rows()).prefetch(1)); next(it)
+        it = iter(Dataset.from_indexable(Rows()).prefetch(1)); next(it)
     """,
     "a coroutine": """
         async def never(x):
@@ -242,7 +244,9 @@ BLOCKED = {
     "a coroutine that blocks its loop": """
         async def never(x):
             return later(x)
-        it = iter(Dataset.range(9).map(never, num_parallel_calls=2)); next(it)
+        it = iter(Dataset.range(1, 9).map(never, num_parallel_calls=2))
+        threading.Thread(target=next, args=(it,), daemon=True).start()
+        begun.wait()
     """,
     "a coroutine that cannot be cancelled": """
         async def never(x):

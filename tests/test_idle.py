@@ -86,6 +86,19 @@ print(len(before), sum(after.get(task, count) != count for task, count in before
     assert int(woken) == 0
 
 
+def test_iterators_of_quick_functions_hold_few_threads():
+    (threads,) = run("""
+its = [
+    iter(Dataset.range(10**12).map(plus, num_parallel_calls=15).prefetch(2)) for _ in range(16)
+]
+for _ in range(3):
+    for it in its:
+        next(it)
+print(len(tasks()))
+""")
+    assert int(threads) < 16 * 8  # they may have 17 each
+
+
 @pytest.mark.slow
 def test_threads_of_iterators_that_nobody_asks_end_and_come_back():
     out = run("""

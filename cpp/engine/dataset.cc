@@ -6,11 +6,17 @@
 #include "engine/auto_function.h"
 #include "engine/session.h"
 #include "engine/stack_need.h"
+#include "runtime/pump.h"
 #include "runtime/trace.h"
 
 namespace penstock {
 
 namespace {
+
+// A recursion whose levels have parallel stages is taken to be endless when it is this deep. The
+// stack would end it later, but many threads may be in it.
+constexpr int kMaxInlineDepth = 100;
+
 // What this thread is about to drop, while it drops a plan.
 constinit thread_local std::vector<DatasetPtr>* dropped = nullptr;
 }  // namespace
@@ -34,8 +40,11 @@ Dataset::~Dataset() {
 }
 
 bool RunContext::MayStartThreads(int depth) {
-  constexpr int kMaxDepth = 3;
-  return depth <= kMaxDepth;
+  // Each level multiplies the threads. At the last one there may be many already, because the
+  // levels before it are wide.
+  constexpr int kMaxDepth = 2;
+  constexpr int kManyThreads = 64;
+  return depth < kMaxDepth || (depth == kMaxDepth && Pump::running() < kManyThreads);
 }
 
 RunContext RunContext::Opened() const {
@@ -79,6 +88,12 @@ FunctionPtr RunContext::Executed(const PlannedFunction& planned, const Dataset& 
 IteratorPtr Dataset::Start(const RunContext& context) const {
   Session& session = *context.session;
   const int in_line = context.threads ? depth_in_line_ : depth_;
+  if (context.depth > kMaxInlineDepth && asynchronous()) {
+    throw Error(ErrorKind::kRecursion,
+                "{}: functions have opened datasets with parallel stages {} levels deep in one "
+                "another; a function that makes its own pipeline again needs a condition to end",
+                label_.text(), context.depth);
+  }
   RequireStack(StackUse::kStart, depth_);
   RequireStack(StackUse::kRun, in_line);
   if (context.on_consumer) session.NoteStack(StackFor(StackUse::kRun, in_line));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "data/buffer.h"
 #include "engine/out_of_memory.h"
@@ -24,6 +25,20 @@ namespace {
 // Of a limit that counts everything: what freed buffers may take until they are used again.
 constexpr int64_t kPartLeftIdle = 32;
 constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
+
+// The run that this thread pulls as its consumer, innermost.
+constinit thread_local const Session* pulled = nullptr;
+
+class Pulling final {
+ public:
+  explicit Pulling(const Session& session) : former_(std::exchange(pulled, &session)) {}
+  ~Pulling() { pulled = former_; }
+  Pulling(const Pulling&) = delete;
+  Pulling& operator=(const Pulling&) = delete;
+
+ private:
+  const Session* const former_;
+};
 
 // A quarter of what this process may still take, 1 GiB when that is unknown.
 int64_t DefaultMemoryLimit() {
@@ -47,7 +62,9 @@ Session::Session(DatasetPtr root, RunOptions options, RunIdentity identity,
       budget_(options_.memory_limit > 0 ? options_.memory_limit : DefaultMemoryLimit()),
       identity_(std::move(identity)),
       fills_(*root_),
-      depth_(Serving::current() ? Serving::current()->depth_ + 1 : 0),
+      depth_(pulled               ? pulled->depth_ + 1
+             : Serving::current() ? Serving::current()->depth_ + 1
+                                  : 0),
       calls_left_(options_.cpu_budget > 0 ? options_.cpu_budget : kMostCalls),
       start_ns_(NowNs()),
       slow_(options_.slow_ns) {
@@ -106,6 +123,7 @@ int64_t Session::TakeFirstCalls(int64_t wanted) {
 
 Block Session::NextBlock(int64_t max_rows) {
   if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
+  const Pulling pulling(*this);
   MindStack();
   MakeRoot();
   started_ = true;
@@ -130,6 +148,7 @@ SavedPosition Session::Position() {
 
 std::optional<Error> Session::PassOver(int64_t& steps, bool sound) {
   if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
+  const Pulling pulling(*this);
   MindStack();
   MakeRoot();
   started_ = true;

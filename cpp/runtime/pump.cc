@@ -22,6 +22,8 @@ struct Pump::State {
 
 namespace {
 constinit thread_local const void* running_pump = nullptr;  // the State of this thread's body
+std::atomic<int> running_bodies{0};                         // relaxed: a count
+std::atomic<uint64_t> counted_in{0};                        // the ForkGeneration of running_bodies
 }  // namespace
 
 void Pump::State::RunBody() {
@@ -32,6 +34,7 @@ void Pump::State::RunBody() {
     ~Finish() {
       state->body = nullptr;  // what it holds dies before Join returns
       running_pump = former;
+      running_bodies.fetch_sub(1, std::memory_order_relaxed);
       state->done.store(true, std::memory_order_release);  // pairs with acquire in done()
       state->done_changed.NotifyAll();
     }
@@ -43,8 +46,19 @@ void Pump::State::RunBody() {
 Pump::Pump(Lane lane, const char* name, std::function<void()> body)
     : state_(std::make_shared<State>()) {
   state_->body = std::move(body);
-  ThreadPool::Get().Run(lane, name, [state = state_] { state->RunBody(); });
+  if (counted_in.exchange(state_->generation, std::memory_order_relaxed) != state_->generation) {
+    running_bodies.store(0, std::memory_order_relaxed);  // the parent's
+  }
+  running_bodies.fetch_add(1, std::memory_order_relaxed);
+  try {
+    ThreadPool::Get().Run(lane, name, [state = state_] { state->RunBody(); });
+  } catch (...) {
+    running_bodies.fetch_sub(1, std::memory_order_relaxed);
+    throw;
+  }
 }
+
+int Pump::running() { return running_bodies.load(std::memory_order_relaxed); }
 
 Pump::~Pump() { Join(); }
 

@@ -27,6 +27,9 @@ class Pump final {
   // Whether the body has returned; what it wrote is then visible.
   bool done() const;
 
+  // How many bodies of this process have not returned.
+  static int running();
+
  private:
   struct State;
   // Shared with the thread, which may outlive the pump by a few instructions.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "python/bind.h"
+#include "python/worker_command.h"
 #include "python/gil.h"
 #include "runtime/clock.h"
 #include "runtime/fork.h"
@@ -111,8 +112,8 @@ bool Arrived(ChannelStatus status, Attachment& attachment) {
 // another one asks for meanwhile is refused, because calls wait without the GIL, or there is none.
 class AnsweringWorker {
  public:
-  AnsweringWorker(const std::vector<std::string>& command, int given)
-      : generation_(ForkGeneration()), worker_(Worker::Start(command, given)) {}
+  AnsweringWorker(const WorkerCommand& command, int given)
+      : generation_(ForkGeneration()), worker_(Started(command, given)) {}
   ~AnsweringWorker() {
     // In a fork child it goes on to be the parent's.
     if (generation_ == ForkGeneration())
@@ -203,6 +204,21 @@ class AnsweringWorker {
     std::atomic<bool>& taken_;
   };
 
+  static std::unique_ptr<Worker> Started(const WorkerCommand& command, int given) {
+    Attachment attachment(Attachment::Role::kConsumer);
+    attachment.Detach();
+    try {
+      auto worker = Worker::Start(command, nullptr, given);
+      attachment.Attach();
+      return worker;
+    } catch (const Error& error) {
+      attachment.Attach();
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      attachment.RestoreInterrupt();
+    }
+    throw py::error_already_set();
+  }
+
   // The worker, for the time of a call.
   struct Use {
     Turn turn;
@@ -267,7 +283,10 @@ void BindParcels(py::module_& module) {
                           py::custom_type_setup(MadeWhole))
       .def_buffer(&SharedBytes::Info);
   py::class_<AnsweringWorker>(module, "AnsweringWorker", py::custom_type_setup(MadeWhole))
-      .def(py::init<const std::vector<std::string>&, int>(), py::arg("command"), py::arg("given"))
+      .def(py::init([](const CommandOfPython& command, int given) {
+             return std::make_unique<AnsweringWorker>(ToWorkerCommand(command), given);
+           }),
+           py::arg("command"), py::arg("given"))
       .def_property_readonly("pid", &AnsweringWorker::pid)
       .def_property_readonly("outstanding", &AnsweringWorker::outstanding)
       .def("fileno", &AnsweringWorker::socket)

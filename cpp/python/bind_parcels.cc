@@ -10,6 +10,7 @@
 #include "python/bind.h"
 #include "python/gil.h"
 #include "python/whole.h"
+#include "python/worker_command.h"
 #include "runtime/clock.h"
 #include "runtime/fork.h"
 #include "workers/parcel.h"
@@ -112,8 +113,8 @@ bool Arrived(ChannelStatus status, Attachment& attachment) {
 // another one asks for meanwhile is refused, because calls wait without the GIL, or there is none.
 class AnsweringWorker {
  public:
-  AnsweringWorker(const std::vector<std::string>& command, int given)
-      : generation_(ForkGeneration()), worker_(Worker::Start(command, given)) {}
+  AnsweringWorker(const WorkerCommand& command, int given)
+      : generation_(ForkGeneration()), worker_(Started(command, given)) {}
   ~AnsweringWorker() {
     // In a fork child it goes on to be the parent's.
     if (generation_ == ForkGeneration())
@@ -204,6 +205,21 @@ class AnsweringWorker {
     std::atomic<bool>& taken_;
   };
 
+  static std::unique_ptr<Worker> Started(const WorkerCommand& command, int given) {
+    Attachment attachment(Attachment::Role::kConsumer);
+    attachment.Detach();
+    try {
+      auto worker = Worker::Start(command, nullptr, given);
+      attachment.Attach();
+      return worker;
+    } catch (const Error& error) {
+      attachment.Attach();
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      attachment.RestoreInterrupt();
+    }
+    throw py::error_already_set();
+  }
+
   // The worker, for the time of a call.
   struct Use {
     Turn turn;
@@ -261,9 +277,8 @@ class RequestsOfParent {
   PeerHeap parent_;
 };
 
-std::unique_ptr<AnsweringWorker> StartAnswering(const std::vector<std::string>& command,
-                                                int given) {
-  return std::make_unique<AnsweringWorker>(command, given);
+std::unique_ptr<AnsweringWorker> StartAnswering(const CommandOfPython& command, int given) {
+  return std::make_unique<AnsweringWorker>(ToWorkerCommand(command), given);
 }
 
 }  // namespace

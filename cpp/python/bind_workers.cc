@@ -13,12 +13,22 @@
 #include "python/py_function.h"
 #include "python/specs.h"
 #include "python/whole.h"
+#include "python/worker_command.h"
 #include "runtime/clock.h"
 #include "storage/chunk/chunk_index.h"
 #include "workers/library_threads.h"
 #include "workers/pool.h"
 #include "workers/process_function.h"
 #include "workers/serve.h"
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#endif
 
 namespace py = pybind11;
 
@@ -156,6 +166,39 @@ PickledFunction Pickled(const std::string& stage, const PyRef& function, bool sh
 
 }  // namespace
 
+namespace {
+
+// As os.fork, but the new process is a child of this one's parent. Returns 0 in the new process,
+// its id in this one, and an error number below 0 if there is none: -ENOSYS where the system has no
+// such fork. This process must have no other thread: handlers of pthread_atfork are not called.
+int ForkSibling() {
+#if defined(__linux__)
+  // The C library keeps the id of the thread there: it must have the new one, as after fork().
+  int* thread_id = nullptr;
+  if (prctl(PR_GET_TID_ADDRESS, &thread_id) != 0 || thread_id == nullptr ||
+      *thread_id != static_cast<int>(syscall(SYS_gettid))) {
+    return -ENOSYS;
+  }
+  constexpr unsigned long kFlags =
+      CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | static_cast<unsigned long>(SIGCHLD);
+  PyOS_BeforeFork();
+  // Twice the address: the order of the last two arguments depends on the architecture, and the
+  // other one is not used.
+  const long pid = syscall(SYS_clone, kFlags, nullptr, nullptr, thread_id, thread_id);
+  const int code = errno;
+  if (pid == 0) {
+    PyOS_AfterFork_Child();
+    return 0;
+  }
+  PyOS_AfterFork_Parent();
+  return pid < 0 ? -code : static_cast<int>(pid);
+#else
+  return -1;
+#endif
+}
+
+}  // namespace
+
 FunctionPtr PickledProcessFunction(const std::string& stage, const PyRef& function,
                                    const ProcessForm& form) {
   PickledFunction pickled = Pickled(stage, function, true, nullptr);
@@ -201,7 +244,11 @@ void BindWorkers(py::module_& module) {
                                                 py::custom_type_setup(MadeWhole));
   DefInit(Noted(executed), &ExecutedFunction, py::arg("plain"), py::arg("executor"),
           py::arg("timeout"));
-  module.def("set_worker_command", &SetWorkerCommand, py::arg("command"));
+  module.def(
+      "set_worker_command",
+      [](const CommandOfPython& command) { SetWorkerCommand(ToWorkerCommand(command)); },
+      py::arg("command"));
+  module.def("fork_sibling", &ForkSibling);
   module.def("idle_workers", [] { return ThePool().Idle(); });
   module.def("end_idle_workers", [] {
     const py::gil_scoped_release without_gil;

@@ -71,20 +71,21 @@ int Channel::TakeFile() {
   return file;
 }
 
-ptrdiff_t Channel::SendSome(std::string_view bytes, int file) {
-  if (file < 0) return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+ptrdiff_t Channel::SendSome(std::string_view bytes, std::span<const int> files) {
+  if (files.empty()) return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   iovec data{const_cast<char*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)] = {};
+  constexpr size_t kMostFiles = 8;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostFiles)] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  message.msg_controllen = CMSG_SPACE(files.size_bytes());
   cmsghdr* const header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof file);
-  std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  header->cmsg_len = CMSG_LEN(files.size_bytes());
+  std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
   return sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -108,14 +109,16 @@ ptrdiff_t Channel::ReceiveSome(char* bytes, size_t size) {
   return n;
 }
 
-ChannelStatus Channel::Send(std::string_view message, const CancelToken* cancel, int file) {
+ChannelStatus Channel::Send(std::string_view message, const CancelToken* cancel,
+                            std::span<const int> files) {
   LeaveForeignLock();
   const Length length = message.size();
   std::string bytes(sizeof length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
   bytes += message;
   for (size_t sent = 0; sent < bytes.size();) {
-    const ptrdiff_t n = SendSome(std::string_view(bytes).substr(sent), sent == 0 ? file : -1);
+    const ptrdiff_t n = SendSome(std::string_view(bytes).substr(sent),
+                                  sent == 0 ? files : std::span<const int>());
     if (n >= 0) {
       sent += static_cast<size_t>(n);
       continue;
@@ -205,7 +208,7 @@ Channel::~Channel() = default;
 bool Channel::Closed() const { return true; }
 bool Channel::HasMessage() const { return false; }
 int Channel::TakeFile() { return -1; }
-ChannelStatus Channel::Send(std::string_view, const CancelToken*, int) {
+ChannelStatus Channel::Send(std::string_view, const CancelToken*, std::span<const int>) {
   return ChannelStatus::kClosed;
 }
 ChannelStatus Channel::Receive(std::string&, const CancelToken*, MonoTime) {

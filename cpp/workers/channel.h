@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,8 +45,9 @@ class Channel {
   bool Closed() const;
   // Gives up the foreign lock. After a cancel or an interrupt a part of the message may have been
   // sent, and the channel is of no more use. `cancel` may be null, here and below.
-  // `file`, unless it is -1, is given to the other end too.
-  ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr, int file = -1);
+  // `files`, at most 8, are given to the other end too.
+  ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr,
+                     std::span<const int> files = {});
   // From now on Receive stays awake over gaps that are as short as the last one was.
   void Linger() { lingers_ = true; }
   // Whether a whole message has been read from the socket and waits for Receive.
@@ -60,7 +62,7 @@ class Channel {
 
  private:
   // As send(2) and recv(2), with files.
-  ptrdiff_t SendSome(std::string_view bytes, int file);
+  ptrdiff_t SendSome(std::string_view bytes, std::span<const int> files);
   ptrdiff_t ReceiveSome(char* bytes, size_t size);
   // Until the socket has bytes, or room, as `events` of poll(2) says.
   ChannelStatus Wait(short events, const CancelToken* cancel, MonoTime deadline);

@@ -16,8 +16,8 @@ namespace {
 std::mutex g_pool_mutex;  // a leaf lock
 WorkerPool* g_pool = nullptr;
 // What the pools of this process and its fork children start.
-std::vector<std::string>& Command() {
-  static auto* command = new std::vector<std::string>();
+WorkerCommand& Command() {
+  static auto* command = new WorkerCommand();
   return *command;
 }
 
@@ -50,7 +50,7 @@ WorkerPool& ThePool() {
   return *g_pool;
 }
 
-void SetWorkerCommand(std::vector<std::string> command) {
+void SetWorkerCommand(WorkerCommand command) {
   std::lock_guard lock(g_pool_mutex);
   Command() = std::move(command);
 }
@@ -72,19 +72,20 @@ WorkerPool::Lease WorkerPool::Take(const CancelToken* cancel, bool fresh) {
     ++leases_;
     if (auto worker = fresh ? nullptr : TakeIdle()) return Lease(*this, std::move(worker));
   }
-  std::vector<std::string> command;
+  WorkerCommand command;
   {
     std::lock_guard lock(g_pool_mutex);
     command = Command();
   }
   try {
-    std::unique_ptr<Worker> worker = Worker::Start(command);
+    std::unique_ptr<Worker> worker = Worker::Start(command, cancel);
     std::lock_guard lock(mutex_);
     std::erase_if(accounts_, [](auto& account) { return account.expired(); });
     accounts_.push_back(worker->account());
     return Lease(*this, std::move(worker));
   } catch (...) {
     GiveBack(nullptr);
+    if (cancel && cancel->cancelled()) throw;
     const std::exception_ptr refusal = std::current_exception();
     std::unique_ptr<Worker> other = AwaitIdle(cancel);
     if (!other) GiveBack(nullptr);

@@ -86,7 +86,7 @@ class WorkerPool {
 };
 
 // How a worker is started; before the first Take.
-void SetWorkerCommand(std::vector<std::string> command);
+void SetWorkerCommand(WorkerCommand command);
 // The pool of this process; a fork child has one of its own.
 WorkerPool& ThePool();
 

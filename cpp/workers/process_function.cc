@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -191,8 +192,8 @@ class ProcessFunction final : public Function {
 
   ChannelStatus Ask(const Block& rows, const CallInfo& info, int64_t first, const Target& target,
                     Worker& worker) {
-    auto send = [&](MessageWriter& message, int file = -1) {
-      return worker.channel().Send(message.Finish(OwnHeap(), worker.lent()), info.cancel, file);
+    auto send = [&](MessageWriter& message, std::span<const int> files = {}) {
+      return worker.channel().Send(message.Finish(OwnHeap(), worker.lent()), info.cancel, files);
     };
     for (uint64_t gone : worker.ForgetEnded()) {
       MessageWriter forget(MessageKind::kForget, worker.channel());
@@ -208,7 +209,8 @@ class ProcessFunction final : public Function {
       function.head().Text(payload);
       bool has_file = file_ != nullptr;
       function.head().Bool(has_file);
-      const ChannelStatus sent = send(function, has_file ? *file_ : -1);
+      const ChannelStatus sent =
+          send(function, has_file ? std::span(file_.get(), 1) : std::span<const int>());
       if (sent != ChannelStatus::kDone) return sent;
     }
     worker.account()->AddCalls(rows.rows);

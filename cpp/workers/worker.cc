@@ -14,11 +14,9 @@
 
 #include "data/error.h"
 #include "runtime/fork.h"
-#include "workers/library_threads.h"
+#include "workers/spawn.h"
 #include "workers/wire.h"
 #if defined(__linux__)
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,94 +80,6 @@ void Worker::TellFunctions() {
 #if defined(__linux__)
 namespace {
 
-[[noreturn]] void ThrowRefused(const char* what) {
-  const int code = errno;
-  const std::string_view limit =
-      code == EMFILE   ? ", raise the limit on open files (ulimit -n)"
-      : code == EAGAIN ? ", raise the limit on processes and threads (ulimit -u, or the pids "
-                         "limit of the container)"
-                       : "";
-  throw Error(ErrorKind::kWorker,
-              "worker processes: the system refused {}: {}; use fewer workers{}, or "
-              "executor='thread'",
-              std::string_view(what), std::string_view(std::strerror(code)), limit);
-}
-
-// Files of this process that are closed when they are not given away.
-class Opened {
- public:
-  explicit Opened(int file, const char* what) : file_(file) {
-    if (file < 0) ThrowRefused(what);
-  }
-  ~Opened() {
-    if (file_ >= 0) close(file_);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  int get() const { return file_; }
-  int Release() { return std::exchange(file_, -1); }
-
- private:
-  int file_;
-};
-
-// The same file under a number that is none of those that the worker expects.
-int Elsewhere(int file) {
-  const int copy = fcntl(file, F_DUPFD_CLOEXEC, Worker::kGivenFile + 1);
-  if (copy < 0 && errno == EINVAL) errno = EMFILE;  // the limit is below this number
-  return copy;
-}
-
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    posix_spawn_file_actions_init(&files_);
-    posix_spawnattr_init(&attributes_);
-    // A group of its own, so that Ctrl-C in a terminal reaches this process only.
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&files_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  void Give(int file, int number) { posix_spawn_file_actions_adddup2(&files_, file, number); }
-  pid_t Run(const std::vector<std::string>& command) {
-    std::vector<char*> arguments;
-    for (const std::string& argument : command) {
-      arguments.push_back(const_cast<char*>(argument.c_str()));
-    }
-    arguments.push_back(nullptr);
-    std::vector<std::string> limits;
-    for (auto [name, value] : LibraryThreadLimits()) limits.push_back(Format("{}={}", name, value));
-    std::vector<char*> environment;
-    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
-      environment.push_back(*each);
-    }
-    for (std::string& limit : limits) environment.push_back(limit.data());
-    environment.push_back(nullptr);
-    pid_t pid = -1;
-    const int failed = posix_spawn(&pid, arguments[0], &files_, &attributes_, arguments.data(),
-                                   environment.data());
-    if (failed) {
-      errno = failed;
-      ThrowRefused("a process");
-    }
-    return pid;
-  }
-
- private:
-  posix_spawn_file_actions_t files_;
-  posix_spawnattr_t attributes_;
-};
-
 SharedHeap* g_heap = nullptr;
 std::mutex g_heap_mutex;  // a leaf lock
 
@@ -198,7 +108,7 @@ SharedHeap& OwnHeap() {
   MindForks();
   std::lock_guard lock(g_heap_mutex);
   if (!g_heap) {
-    Opened file(MakeHeapFile(), "shared memory");
+    OpenedFile file(MakeHeapFile(), "shared memory");
     g_heap = new SharedHeap(file.get(), &g_heap_cleanup);
     file.Release();
   }
@@ -211,25 +121,44 @@ void UseOwnHeap(int file) {
   g_heap = new SharedHeap(file, &g_heap_cleanup);
 }
 
-std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>& command, int given) {
+std::unique_ptr<Worker> Worker::Start(const WorkerCommand& command, const CancelToken* cancel,
+                                      int given) {
   SharedHeap& own = OwnHeap();
-  const NoForks no_forks;
-  int sockets[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0) ThrowRefused("a socket");
-  Opened ours(sockets[0], "a socket"), theirs(sockets[1], "a socket");
-  Opened heap(MakeHeapFile(), "shared memory");
-  // Under numbers that no dup2 below overwrites.
-  Opened socket(Elsewhere(theirs.get()), "a file");
-  Opened lent(Elsewhere(own.file()), "a file");
-  Opened made(Elsewhere(heap.get()), "a file");
-  SpawnPlan plan;
-  plan.Give(socket.get(), kSocketFile);
-  plan.Give(lent.get(), kParentHeapFile);
-  plan.Give(made.get(), kOwnHeapFile);
-  std::optional<Opened> more;
-  if (given >= 0) plan.Give(more.emplace(Elsewhere(given), "a file").get(), kGivenFile);
-  const pid_t pid = plan.Run(command);
-  return std::unique_ptr<Worker>(new Worker(ours.Release(), heap.Release(), pid, no_forks));
+  const std::unique_ptr<ForkServer::Turn> server = ForkServer::Get().Take(command, cancel);
+  std::unique_ptr<Worker> worker;
+  bool asked = false;
+  {
+    const NoForks no_forks;
+    auto [end, other] = MakeSockets(SOCK_STREAM);
+    OpenedFile ours(end, "a socket"), theirs(other, "a socket");
+    OpenedFile heap(MakeHeapFile(), "shared memory");
+    const int made = heap.get();
+    worker.reset(new Worker(ours.get(), made, no_forks));
+    ours.Release();
+    heap.Release();
+    if (server) {
+      std::vector<int> files = {STDOUT_FILENO, STDERR_FILENO, theirs.get(), own.file(), made};
+      if (given >= 0) files.push_back(given);
+      asked = server->Ask(command.entry, files);
+    }
+    if (!asked) {
+      std::vector<std::pair<int, int>> files = {
+          {theirs.get(), kSocketFile}, {own.file(), kParentHeapFile}, {made, kOwnHeapFile}};
+      if (given >= 0) files.emplace_back(given, kGivenFile);
+      worker->Begin(SpawnProgram(command.spawn, files));
+    }
+  }
+  if (!asked) return worker;
+  if (const std::optional<int> pid = server->Answer(cancel)) {
+    worker->Begin(*pid);
+    return worker;
+  }
+  return Start({command.spawn, {}, {}}, cancel, given);
+}
+
+void Worker::Begin(int pid) {
+  pid_ = pid;
+  account_ = std::make_shared<WorkerAccount>(pid);
 }
 
 Worker::~Worker() {
@@ -298,11 +227,12 @@ SharedHeap& OwnHeap() {
   throw Error(ErrorKind::kWorker, "worker processes: they need Linux; use executor='thread'");
 }
 void UseOwnHeap(int) {}
-std::unique_ptr<Worker> Worker::Start(const std::vector<std::string>&, int) {
+std::unique_ptr<Worker> Worker::Start(const WorkerCommand&, const CancelToken*, int) {
   OwnHeap();
   return nullptr;
 }
 Worker::~Worker() = default;
+void Worker::Begin(int) {}
 void Worker::Kill() {}
 bool Worker::HasEnded() const { return true; }
 void Worker::End(std::vector<std::unique_ptr<Worker>>) {}

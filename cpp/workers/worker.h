@@ -14,6 +14,7 @@
 #include "data/slab.h"
 #include "runtime/stats.h"
 #include "workers/channel.h"
+#include "workers/fork_server.h"
 #include "workers/shared_heap.h"
 
 namespace penstock {
@@ -37,10 +38,11 @@ class WorkerAccount {
 // Used by one thread at a time.
 class Worker {
  public:
-  // Starts `command`, which is the path of a program and its arguments; it calls Serve (serve.h)
-  // with the numbers of its files that follow; `given`, if it is not -1, is one more of them.
-  // Throws an Error when the system refuses.
-  static std::unique_ptr<Worker> Start(const std::vector<std::string>& command, int given = -1);
+  // Starts a program that calls Serve (serve.h), with the files under the numbers below; `given`, if
+  // it is not -1, is one more. Throws an Error when the system refuses, or when the wait for the
+  // fork server ends early. `cancel` may be null.
+  static std::unique_ptr<Worker> Start(const WorkerCommand& command, const CancelToken* cancel,
+                                       int given = -1);
   static constexpr int kSocketFile = 10, kParentHeapFile = 11, kOwnHeapFile = 12, kGivenFile = 13;
 
   // Ends the process.
@@ -85,18 +87,17 @@ class Worker {
   static void End(std::vector<std::unique_ptr<Worker>> workers);
 
  private:
-  Worker(int socket, int heap_file, int pid, const NoForks& no_forks)
-      : heap_(heap_file),
-        pid_(pid),
-        account_(std::make_shared<WorkerAccount>(pid)),
-        channel_(socket, no_forks) {}
+  Worker(int socket, int heap_file, const NoForks& no_forks)
+      : heap_(heap_file), channel_(socket, no_forks) {}
+  // With the id of its process.
+  void Begin(int pid);
   void TellFunctions();
   // Whether the process has ended; its status is kept for HowItEnded.
   bool HasEnded() const;
 
   PeerHeap heap_;
-  int pid_;
-  const std::shared_ptr<WorkerAccount> account_;
+  int pid_ = -1;
+  std::shared_ptr<WorkerAccount> account_;
   Channel channel_;  // after what may throw
   std::map<uint64_t, std::weak_ptr<const std::string>> known_;
   std::vector<Stretch> lent_;

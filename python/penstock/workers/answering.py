@@ -19,7 +19,8 @@ from penstock import _core
 from penstock.errors import WorkerError
 from penstock.workers.objects import pickled_error, unpickled_error
 from penstock.workers.parcels import packed, unpacked
-from penstock.workers.process_function import begin_to_serve, command, enter, surroundings
+from penstock.workers.process_function import begin_to_serve, enter, surroundings
+from penstock.workers.starting import command
 
 _GIVEN = 13  # the number of the socket for files in a worker
 _UNFINISHED = 1.0  # seconds that one which is taken may go on with what no one waits for
@@ -98,16 +99,21 @@ class ObjectFile:
 class AnsweringProcess:
     """A worker process, as its user sees it. Used by one thread at a time.
 
+    Parameters
+    ----------
+    spawns : bool
+        Start a new interpreter, rather than fork from the server (penstock.workers.starting).
+
     Attributes
     ----------
     answers : list
         Those that have come and were not looked at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, spawns: bool = False) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._worker = _core.AnsweringWorker(command(__name__), theirs.fileno())
+            self._worker = _core.AnsweringWorker(command(__name__, spawns), theirs.fileno())
         self._first = 0  # the number of this user's first request
         self.answers: list[Any] = []
 
@@ -199,15 +205,21 @@ class AnsweringProcess:
         return not waiting.poll(0)  # else it has closed
 
 
-def take() -> tuple[AnsweringProcess, bool]:
-    """Return a process that no one uses, and whether it was used before."""
+def take(spawns: bool = False) -> tuple[AnsweringProcess, bool]:
+    """Return a process that no one uses, and whether it was used before.
+
+    Parameters
+    ----------
+    spawns : bool
+        How a new one is started: see `AnsweringProcess`.
+    """
     with suppress(IndexError):
         while True:
             process = _idle.pop()
             if process.finishes():
                 return process, True
             process.kill()
-    return AnsweringProcess(), False
+    return AnsweringProcess(spawns), False
 
 
 def serve() -> None:

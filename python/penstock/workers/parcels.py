@@ -8,16 +8,18 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from penstock.workers.arrays import of_file
 from penstock.workers.by_value import cloudpickle
+from penstock.workers.starting import note_needs
 
 Parcel = list[Any]  # the pickle, then the memory that it refers to
 
+_NAMED = (type, FunctionType, ModuleType)
 _FEW = 4097  # bytes; the memory of smaller arrays is in the pickle
 
 
@@ -58,12 +60,15 @@ def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
         Bytes of the arrays whose memory is beside the pickle; infinity: none is.
     """
     base: Any = _by_value() or _Pickler
+    named: list[Any] = []
 
     # Without cloudpickle what is of the main module goes as its name.
     lost = main_file() is None and cloudpickle() is None
 
     class Pickler(base):  # type: ignore[misc]
         def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, _NAMED):
+                named.append(obj)
             if lost and isinstance(obj, (type, FunctionType)) and obj.__module__ == "__main__":
                 raise pickle.PicklingError(
                     f"worker processes cannot import {obj.__qualname__}, because the main module "
@@ -73,7 +78,11 @@ def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
                 return made
             return super().reducer_override(obj)
 
-    return _packed_by(Pickler, value, least)
+    parcel = _packed_by(Pickler, value, least)
+    if main_file() is not None and cloudpickle() is None:
+        named.append(sys.modules["__main__"])  # workers import it
+    note_needs(named)
+    return parcel
 
 
 def main_file() -> str | None:

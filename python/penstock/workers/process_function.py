@@ -18,6 +18,7 @@ from penstock.workers.arrays import LARGE, SharedArrays, mapped, shared
 from penstock.workers.by_value import advice, cloudpickle
 from penstock.workers.parcels import main_file, packed_by_value, unpacked
 from penstock.workers.setup import Setup, set_up, setup_of, tear_down
+from penstock.workers.starting import command
 
 _NO_SETUP = Setup()
 
@@ -226,15 +227,6 @@ def begin_to_serve() -> None:
     """Note that this is a worker process."""
     global _serving
     _serving = True
-
-
-def command(module: str) -> list[str]:
-    """Return how a worker process is started that runs `serve` of a module."""
-    import subprocess
-
-    program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve()"
-    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *options, "-c", program]
 
 
 _IN_MAIN = (

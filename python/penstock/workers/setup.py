@@ -1,4 +1,4 @@
-"""Functions that each worker process calls once: before the first call of a stage, and at its end."""
+"""Functions that each worker process calls once, before its first call and at its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from penstock import _core
 from penstock.workers.by_value import advice

@@ -1,0 +1,85 @@
+"""The process that forks workers: it has imported what they need, and starts no thread."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import gc
+import importlib
+import os
+import socket
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from penstock import _core
+
+# As Worker::kSocketFile and the following.
+_OURS = 10
+_GIVEN = range(10, 14)
+
+
+def serve(preload: Sequence[str]) -> None:
+    """Fork a worker for each request of the process that has started this one, until that ends.
+
+    Parameters
+    ----------
+    preload : sequence of str
+        Modules to import first. One that cannot be imported is skipped: a worker that needs it
+        raises the error.
+    """
+    channel = socket.socket(fileno=os.dup(_OURS))
+    for number in _GIVEN:  # nothing else gets these numbers
+        os.dup2(0, number, inheritable=False)
+    for name in preload:
+        with suppress(Exception):
+            importlib.import_module(name)
+    safe = _can_fork()
+    gc.collect()
+    gc.freeze()  # so that workers do not write to the pages of what was imported
+    while True:
+        request, files, *_ = socket.recv_fds(channel, 256, 8)
+        if not request:
+            os._exit(0)
+        entry = request[8:].decode()  # after its length
+        pid = -errno.EMFILE if len(files) < 5 else _forked() if safe else 0
+        if pid == 0 and safe:
+            channel.close()
+            _be_worker(entry, files)
+        for file in files:
+            os.close(file)
+        channel.send(struct.pack("<Qi", 4, 0 if pid == -errno.ENOSYS else pid))
+
+
+def _forked() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    return _core.fork_sibling()
+
+
+def _can_fork() -> bool:
+    """Return whether a fork of this process is whole: it has one thread, and uses no GPU."""
+    torch = sys.modules.get("torch")
+    uses_gpu = torch is not None and torch.cuda.is_initialized()
+    return len(os.listdir("/proc/self/task")) == 1 and not uses_gpu  # noqa: PTH208
+
+
+def _be_worker(entry: str, files: Sequence[int]) -> None:
+    """Run `serve` of a module in a new process that has these files, and end it."""
+    os.setpgid(0, 0)  # Ctrl-C in a terminal reaches the process that has started this one
+    above = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _GIVEN.stop) for file in files]
+    for file in files:
+        os.close(file)
+    for number, file in zip((1, 2, *_GIVEN), above, strict=False):
+        os.dup2(file, number, inheritable=number < _OURS)
+        os.close(file)
+    if len(files) < 6:
+        os.close(_GIVEN[-1])
+    if "numpy.random" in sys.modules:
+        import numpy as np
+
+        np.random.seed()  # else workers would draw the same numbers
+    importlib.import_module(entry).serve()
+    os._exit(0)

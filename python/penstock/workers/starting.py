@@ -1,0 +1,120 @@
+"""How worker processes are started: forked from a server that has imported what they need."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+# What every worker imports, and those of a DataLoader.
+_ALWAYS = (
+    *("penstock.workers.process_function", "penstock.workers.answering", "cloudpickle"),
+    "penstock.data_loader.in_worker",
+)
+# Modules that take long to import, and start no thread when they are imported.
+_SLOW = ("torch",)
+_MOST_MODULES = 300  # that are looked at
+
+
+class Command(NamedTuple):
+    """How a worker process is started.
+
+    Attributes
+    ----------
+    spawn : list of str
+        A program and its arguments.
+    server : list of str
+        The same for a fork server; empty if there is to be none.
+    entry : str
+        The module whose `serve` is called in a worker.
+    """
+
+    spawn: list[str]
+    server: list[str]
+    entry: str
+
+
+def command(entry: str, spawns: bool = False) -> Command:
+    """Return how a worker process is started that runs `serve` of a module.
+
+    Parameters
+    ----------
+    entry : str
+        The module.
+    spawns : bool
+        Start a new interpreter for each worker, and no fork server.
+    """
+    if spawns or sys.platform != "linux":
+        return Command(_program(entry, "serve()"), [], entry)
+    server = _program("penstock.workers.fork_server", f"serve({_preloaded()!r})")
+    return Command(_program(entry, "serve()"), server, entry)
+
+
+def note_needs(objects: Iterable[Any]) -> None:
+    """Let the fork server import the slow modules that these need: what a pickle refers to by name.
+
+    Parameters
+    ----------
+    objects : iterable
+        Functions, classes and modules.
+    """
+    for slow in _SLOW:
+        if slow not in _needed and slow in sys.modules and _need(objects, slow):
+            _needed.append(slow)
+
+
+def _need(objects: Iterable[Any], slow: str) -> bool:
+    modules: list[str] = []
+    for each in objects:
+        if isinstance(each, ModuleType):
+            modules.append(each.__name__)
+            continue
+        modules.append(str(getattr(each, "__module__", "")))
+        functions = vars(each).values() if isinstance(each, type) else (each,)
+        for function in functions:
+            if isinstance(function, FunctionType) and slow in function.__code__.co_names:
+                return True
+    return _import(modules, slow)
+
+
+def _import(modules: list[str], slow: str) -> bool:
+    """Return whether one of these modules, or what it has imported, is `slow` or a part of it."""
+    seen = {*_ASIDE, *sys.stdlib_module_names}
+    while modules and len(seen) < _MOST_MODULES + len(sys.stdlib_module_names):
+        name = modules.pop()
+        if name.partition(".")[0] == slow:
+            return True
+        module = sys.modules.get(name)
+        if name in seen or name.partition(".")[0] in seen or module is None:
+            continue
+        seen.add(name)
+        for value in list(vars(module).values()):
+            if isinstance(value, ModuleType):
+                modules.append(value.__name__)
+            elif isinstance(value, (type, FunctionType)):
+                modules.append(str(value.__module__))
+    return False
+
+
+def _preloaded() -> list[str]:
+    """Return what the fork server imports: what workers need, and what the program asks for."""
+    asked: list[str] = []
+    stdlib = sys.modules.get("multiprocessing.forkserver")
+    if stdlib is not None:  # multiprocessing's set_forkserver_preload keeps its list there
+        server = getattr(stdlib, "_forkserver", None)
+        asked = [str(name) for name in getattr(server, "_preload_modules", ())]
+    names = dict.fromkeys([*_ALWAYS, *_needed, *asked])
+    return [name for name in names if name != "__main__"]
+
+
+def _program(module: str, call: str) -> list[str]:
+    import subprocess
+
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; {call}"
+    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *options, "-c", program]
+
+
+_needed: list[str] = []
+_ASIDE = ("numpy", "penstock", "")

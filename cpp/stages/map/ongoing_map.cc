@@ -156,8 +156,8 @@ class OngoingMapIterator final : public BlockIterator {
     input_.TryReset();
   }
 
-  // Whatever ends it: the calls that have begun before are not cancelled, for the consumer waits for
-  // their numbers.
+  // Whatever ends it: the calls that have begun before are not cancelled, for the consumer waits
+  // for their numbers.
   void BeginAll(OngoingCalls& ongoing) {
     try {
       while (BeginMore(ongoing)) continue;

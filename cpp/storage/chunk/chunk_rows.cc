@@ -27,7 +27,9 @@ size_t CheckedMulAdd(size_t a, size_t b, size_t c) {
   return *sum;
 }
 
-size_t Aligned(size_t at) { return CheckedMulAdd(at, 1, kColumnAlign - 1) / kColumnAlign * kColumnAlign; }
+size_t Aligned(size_t at) {
+  return CheckedMulAdd(at, 1, kColumnAlign - 1) / kColumnAlign * kColumnAlign;
+}
 
 size_t RowItems(const Shape& shape) {
   size_t items = 1;

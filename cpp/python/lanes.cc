@@ -18,6 +18,7 @@
 #include "runtime/clock.h"
 #include "runtime/event_count.h"
 #include "runtime/fork.h"
+#include "runtime/memory.h"
 #include "runtime/native_thread.h"
 #include "runtime/platform.h"
 #include "runtime/trace.h"
@@ -54,6 +55,7 @@ struct Lanes {
   size_t waiting = 0;  // threads without a job
   std::vector<Running> running;
   int alive = 0;    // threads that may use Python
+  int working = 0;  // those of them that have, or wait for, a job
   EventCount wake;  // a job, or the shutdown
   EventCount left;  // a thread has ended
 };
@@ -235,6 +237,7 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
     own = JobOfNewThread(lanes, started_for);
     if (own) lanes.running.push_back({own->name, &thread});  // there is room: see SpawnLaneThread
     ++lanes.alive;
+    ++lanes.working;
   }
   {
     Attachment attachment(Attachment::Role::kLane);
@@ -249,6 +252,12 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
       attachment.Detach();
     }
     RunningCall::SetThread(nullptr);
+    bool last;
+    {
+      std::lock_guard lock(lanes.mutex);
+      last = --lanes.working == 0;
+    }
+    if (last && !ShuttingDown()) TrimFreedMemory();  // what functions have freed, most often arrays
   }
   {
     std::lock_guard lock(lanes.mutex);

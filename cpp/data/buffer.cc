@@ -12,11 +12,9 @@
 #include <thread>
 
 #include "runtime/fork.h"
+#include "runtime/memory.h"
 #include "runtime/platform.h"
 #include "runtime/thread_pool.h"
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 #if defined(PENSTOCK_LINUX)
 #include <sys/mman.h>
 #endif
@@ -104,9 +102,7 @@ void TrimFromTimeToTime(Pool& pool) {
       break;
     }
   }
-#if defined(__GLIBC__)
-  malloc_trim(0);  // smaller buffers are the C library's, which keeps what lies below others
-#endif
+  TrimFreedMemory();  // smaller buffers are the C library's, which keeps what lies below others
 }
 
 // Whoever gives a buffer back may be a destructor: without a thread it is tried again with the

@@ -19,6 +19,7 @@
 #include "runtime/cpu.h"
 #include "runtime/event_count.h"
 #include "runtime/fork.h"
+#include "runtime/memory.h"
 #include "runtime/native_thread.h"
 #include "runtime/platform.h"
 #include "runtime/trace.h"
@@ -50,9 +51,10 @@ struct Lanes {
   std::vector<Job> starting;  // each for a thread of its own, on its way: it may never come
   uint64_t numbers = 0;
   size_t waiting = 0;  // threads without a job
-  int alive = 0;       // threads that may use Python
-  EventCount wake;     // a job, or the shutdown
-  EventCount left;     // a thread has ended
+  int alive = 0;    // threads that may use Python
+  int working = 0;  // those of them that have, or wait for, a job
+  EventCount wake;  // a job, or the shutdown
+  EventCount left;  // a thread has ended
 };
 
 std::atomic<Lanes*> g_lanes{nullptr};
@@ -211,6 +213,7 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
     if (ShuttingDown()) Py_RETURN_NONE;
     own = JobOfNewThread(lanes, started_for);
     ++lanes.alive;
+    ++lanes.working;
   }
   {
     Attachment attachment(Attachment::Role::kLane);
@@ -224,6 +227,12 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
       attachment.Detach();
     }
     RunningCall::SetThread(nullptr);
+    bool last;
+    {
+      std::lock_guard lock(lanes.mutex);
+      last = --lanes.working == 0;
+    }
+    if (last && !ShuttingDown()) TrimFreedMemory();  // what functions have freed, most often arrays
   }
   {
     std::lock_guard lock(lanes.mutex);

@@ -69,6 +69,12 @@ void ReturnFreedMemory() {
 #endif
 }
 
+void TrimFreedMemory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 int64_t CgroupHeadroomFrom(const std::string& membership_file, const std::string& mount) {
   constexpr double kMost = 1LL << 60;
   const double least = LeastInCgroup(membership_file, mount, "memory", HeadroomV2, HeadroomV1);

@@ -15,6 +15,10 @@ int64_t AvailableMemory();
 // system calls more. Does nothing where the allocator has no such setting.
 void ReturnFreedMemory();
 
+// Returns to the system what the allocator keeps of freed memory now. It takes milliseconds: threads
+// call it when they have had nothing to do for long.
+void TrimFreedMemory();
+
 // Bytes left below the limits of the control group; 0 when there are none. The second one is for
 // tests: it reads a copy of /proc/self/cgroup and a directory instead of /sys/fs/cgroup.
 int64_t CgroupHeadroom();

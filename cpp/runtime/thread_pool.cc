@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/fork.h"
+#include "runtime/memory.h"
 #include "runtime/native_thread.h"
 #include "runtime/platform.h"
 #include "runtime/trace.h"
@@ -136,7 +137,9 @@ void ThreadPool::NativeMain(Worker* worker) {
     worker->changed.wait_until(lock, until, [&] { return worker->body != nullptr; });
     if (!worker->body) std::erase(idle_, worker);  // long enough without work
   }
-  --native_threads_;
+  const bool last = --native_threads_ == 0;
+  lock.unlock();
+  if (last) TrimFreedMemory();
 }
 
 void ThreadPool::set_idle_timeout(MonoTime nanoseconds) {

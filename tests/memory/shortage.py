@@ -4,9 +4,8 @@
 named, are tried, evenly spread; WIDTH allocations fail one after the other. What goes wrong is
 printed, and the exit status is then 1. A place that ends the process is the last one printed.
 
-Memory is short from the first ``next`` on. Pipelines and iterators are made while there is enough,
-also those that a function of a pipeline makes (`enough`): making one is pybind11's work, which ends
-the process where it has no memory for its own notes.
+Each pipeline is run twice: memory is short from the first ``next`` on, and already while the pipeline
+and its iterator are made.
 """
 
 import ctypes
@@ -17,6 +16,7 @@ import gzip
 import itertools
 import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,26 +41,13 @@ class Pipeline:
     lost: int = 1  # rows that one failure may take: those of one element of any stage
     ordered: bool = True
     fresh: bool = False  # writes files: each run gets a folder of its own
+    once: bool = False  # cannot be run again: an error may end it
     skips: bool = False  # leaves elements out that failed
 
 
 PIPELINES: dict[str, Pipeline] = {}
 LIBRARY = ctypes.CDLL(sys.argv[1])
 MESSAGES: list[str] = []  # of the MemoryErrors of a run
-
-
-def enough(make):
-    """The same function, with all the memory that it wants."""
-
-    @functools.wraps(make)
-    def made(*args):
-        LIBRARY.memory_spare(ctypes.c_bool(True))
-        try:
-            return make(*args)
-        finally:
-            LIBRARY.memory_spare(ctypes.c_bool(False))
-
-    return made
 
 
 def pipeline(**options):
@@ -183,10 +170,12 @@ def write_records(folder):
     return [str(name) for name in names]
 
 
-@pipeline(ids=lambda x: [example_ids({n: [v] for n, v in x.items()})[0]], lost=1, ordered=False)
+@pipeline(
+    ids=lambda x: [example_ids({n: [v] for n, v in x.items()})[0]], lost=ROWS // 3, ordered=False
+)
 def interleaved_records(folder):
     names = ps.Dataset.from_tensor_slices(write_records(folder))
-    opened = names.interleave(enough(ps.TFRecordDataset), cycle_length=2, num_parallel_calls=2)
+    opened = names.interleave(ps.TFRecordDataset, cycle_length=2, num_parallel_calls=2)
     return opened.map(parse)
 
 
@@ -240,7 +229,7 @@ def cached_file(folder):
 @pipeline(ids=batch_ids, lost=4, ordered=False)
 def grouped(folder):
     return ps.Dataset.range(ROWS).group_by_window(
-        lambda i: i % 3, enough(lambda key, window: window.batch(4)), window_size=4
+        lambda i: i % 3, lambda key, window: window.batch(4), window_size=4
     )
 
 
@@ -256,7 +245,9 @@ def numbers():
         yield {"i": i, "text": f"{i}", "raw": row(i)}
 
 
-@pipeline(ids=lambda x: [check_id(x["i"], x["raw"]) if x["text"] == str(x["i"]) else -1])
+@pipeline(
+    ids=lambda x: [check_id(x["i"], x["raw"]) if x["text"] == str(x["i"]) else -1], once=True
+)
 def generated(folder):
     return ps.Dataset.from_generator(numbers).map(lambda row: dict(row)).prefetch(2)
 
@@ -273,9 +264,8 @@ def snapshot(folder):
 
 
 def save_and_load(folder):
-    data = enough(numbered_rows)()
-    data.save(str(folder / "data"))
-    return enough(ps.Dataset.load)(str(folder / "data"))
+    numbered_rows().save(str(folder / "data"))
+    return ps.Dataset.load(str(folder / "data"))
 
 
 @pipeline(ids=lambda x: [check_id(*x)], lost=ROWS, fresh=True)
@@ -294,7 +284,7 @@ def windows(folder):
     return (
         ps.Dataset.range(ROWS)
         .window(4, drop_remainder=True)
-        .flat_map(enough(lambda w: w.batch(4)))
+        .flat_map(lambda w: w.batch(4))
         .unbatch()
         .unique()
         .batch(3)
@@ -327,6 +317,45 @@ def indexed(folder):
     return ds.enumerate().map(lambda i, x: x).take(ROWS).skip(0).batch(4, num_parallel_calls=2)
 
 
+async def awaited(x):
+    return x
+
+
+@pipeline()
+def coroutines(folder):
+    return ps.Dataset.range(ROWS).map(awaited, num_parallel_calls=4)
+
+
+@pipeline(ids=lambda x: [x.number])
+def opaque(folder):
+    rows = [types.SimpleNamespace(number=i) for i in range(ROWS)]
+    return ps.experimental.from_list(rows).map(lambda row: row)
+
+
+@pipeline(ids=lambda x: batch_ids(next(iter(x.batch(4)))), lost=4)
+def window_elements(folder):
+    return ps.Dataset.range(ROWS).window(4)
+
+
+@pipeline(lost=4)
+def opened(folder):
+    doubled = ps.native(lambda x: x * 1)
+    return ps.Dataset.range(ROWS // 4).flat_map(
+        lambda i: ps.Dataset.range(4 * i, 4 * i + 4).map(doubled)
+    )
+
+
+@pipeline(ids=lambda x: [int(i) for i in x], lost=4)
+def strings(folder):
+    texts = ps.Dataset.from_tensor_slices([str(i) for i in range(ROWS)])
+    return texts.map(ps.native(lambda s: ps.strings.upper(s))).batch(4)
+
+
+@pipeline(ids=lambda x: [int(i) for i, real in zip(*x, strict=True) if real], lost=4)
+def sharded(folder):
+    return ps.Dataset.range(2 * ROWS).shard_evenly(2, 0, "pad").batch(4)
+
+
 class Shortage:
     """The library that lets allocations fail."""
 
@@ -349,12 +378,18 @@ class Wrong(Exception):
     """What a run did that it must not do."""
 
 
-def deliver(pipe, folder, begin=lambda: None):
+def deliver(pipe, folder, begin=lambda: None, early=False):
     """Return the rows in order, None for a MemoryError; raise what else is raised."""
     came, failing = [], 0
-    it = iter(pipe.build(folder))
-    try:
+    if early:
         begin()
+    try:
+        it = iter(pipe.build(folder))
+    except MemoryError:
+        return [None]
+    try:
+        if not early:
+            begin()
         for _ in range(MOST_STEPS):
             try:
                 element = next(it)
@@ -368,7 +403,9 @@ def deliver(pipe, folder, begin=lambda: None):
                 came.append(None)
                 continue
             failing = 0
+            LIBRARY.memory_spare(ctypes.c_bool(True))  # what looks at it may run a pipeline
             came.append(pipe.ids(element))
+            LIBRARY.memory_spare(ctypes.c_bool(False))
             del element
         else:
             raise Wrong("no end")
@@ -408,13 +445,14 @@ def check(pipe, came, expected, failed):
         if place == len(wanted):
             raise Wrong(f"{i} is out of order: {came}")
         place += 1
-    goes_on_raising = came == [None] or came[-IN_A_ROW:] == [None] * IN_A_ROW
-    if not goes_on_raising and len(left) > (failed if pipe.skips else errors) * pipe.lost:
+    # One that was not made has no rows, and one that cannot begin again may end.
+    ended = came == [None] or (pipe.once and came[-IN_A_ROW:] == [None] * IN_A_ROW)
+    if not ended and len(left) > (failed if pipe.skips else errors) * pipe.lost:
         raise Wrong(f"{errors} errors took {left}: {came}")
 
 
-def run_places(name, pipe, shortage, folder, most, width, only):
-    home = folder / name
+def run_places(name, pipe, shortage, folder, most, width, only, early):
+    home = folder / (f"{name} early" if early else name)
     home.mkdir()
     made = iter(range(10**9))
 
@@ -426,14 +464,14 @@ def run_places(name, pipe, shortage, folder, most, width, only):
         return inner
 
     expected = deliver(pipe, fresh())
-    deliver(pipe, fresh(), lambda: shortage.fail(2**62, 2**62, False))
+    deliver(pipe, fresh(), lambda: shortage.fail(2**62, 2**62, False), early)
     count, _ = shortage.end()
     places = range(1, count + 1, max(1, count // most))
     wrong = 0
     for place in places:
         if only is not None and place != only:
             continue
-        print(name, place, end="\r", flush=True)
+        print(home.name, place, end="\r", flush=True)
         MESSAGES.clear()
         faulthandler.dump_traceback_later(HANG, exit=True)
         try:
@@ -441,6 +479,7 @@ def run_places(name, pipe, shortage, folder, most, width, only):
                 pipe,
                 fresh(),
                 functools.partial(shortage.fail, place, place + width - 1, only is not None),
+                early,
             )
             _, failed = shortage.end()
             if only is not None:
@@ -450,15 +489,15 @@ def run_places(name, pipe, shortage, folder, most, width, only):
             shortage.end()
             wrong += 1
             told = "".join(sorted({f"\n   {message}" for message in MESSAGES}))
-            print(f"{name} {place} of {count}: {type(error).__name__}: {error}{told}", flush=True)
+            print(f"{home.name} {place} of {count}: {type(error).__name__}: {error}{told}", flush=True)
         finally:
             shortage.end()
             faulthandler.cancel_dump_traceback_later()
     after = deliver(pipe, fresh())
     if after != expected:
-        print(f"{name}: afterwards {after}")
+        print(f"{home.name}: afterwards {after}")
         wrong += 1
-    print(f"{name}: {len(places)} of {count} places", flush=True)
+    print(f"{home.name}: {len(places)} of {count} places", flush=True)
     return wrong
 
 
@@ -471,9 +510,9 @@ def main(library, folder, most, width, *names):
         only = int(only)
     for name in names or PIPELINES:
         start = time.monotonic()
-        wrong += run_places(
-            name, PIPELINES[name], shortage, Path(folder), int(most), int(width), only
-        )
+        for early in (False, True):
+            limits = (int(most), int(width), only, early)
+            wrong += run_places(name, PIPELINES[name], shortage, Path(folder), *limits)
         print(f"   {time.monotonic() - start:.2f} s")
     return 1 if wrong or not threads_end() else 0
 

@@ -1,8 +1,4 @@
-"""Memory runs out at each allocation of the engine: MemoryError at its place, nothing else.
-
-Pipelines and iterators are made with enough memory, also those that a function of a pipeline makes:
-pybind11 ends the process where it has none for its own notes. It is short from the first ``next``.
-"""
+"""Memory runs out at each allocation of the engine: MemoryError at its place, nothing else."""
 
 import os
 import platform

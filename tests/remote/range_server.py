@@ -44,6 +44,8 @@ class RangeServer:
         Which requests these are.
     first : dict of str to str
         Faults of the next requests, by path, in this order: "reset reset" fails two.
+    elsewhere : str
+        The address of another server, for the fault of that name.
     expired : str
         The key that has expired, as a store of S3 finds it in what is signed.
     """
@@ -56,6 +58,7 @@ class RangeServer:
     ignores_ranges: bool = False
     tagged: bool = True
     expired: str = ""
+    elsewhere: str = ""
     modified: str = "Mon, 01 Jan 2024 00:00:00 GMT"
 
     def __enter__(self) -> RangeServer:
@@ -316,6 +319,12 @@ class RangeServer:
     async def _fault_redirect(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         """Redirect to a signed URL of a file with another name."""
         return await self._redirect(f"{asked.path}.moved?signature=1", writer)
+
+    async def _fault_elsewhere(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Redirect to the same path of another server."""
+        self._write_head(writer, 302, {"Location": f"{self.elsewhere}/{asked.path}"}, 0)
+        await writer.drain()
+        return True
 
     async def _redirect(self, target: str, writer: asyncio.StreamWriter) -> bool:
         self._write_head(writer, 302, {"Location": f"{self.url}/{target}"}, 0)

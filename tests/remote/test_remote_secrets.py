@@ -6,6 +6,8 @@ import pickle
 
 import pytest
 
+from range_server import RangeServer
+
 import penstock as ps
 from penstock import storage_options
 from penstock.storage_options import with_user, without_user
@@ -103,3 +105,45 @@ def test_what_of_a_url_is_a_password(url, bare):
     assert without_user(url) == bare
     assert storage_options.note_url(url) == bare
     assert with_user(bare) == url
+
+
+KEY = {"X-Api-Key": "s3cret", "Authorization": "Bearer s3cret"}
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_headers_do_not_follow_a_redirect_to_another_host(server, tmp_path, copies):
+    many = bytes(range(256)) * (9 << 12)
+    with RangeServer(files={"many": many}) as other:
+        server.elsewhere = other.url
+        server.files = {"many": b""}
+        server.faults = {"elsewhere": 1.0}
+        folder = {"cache_dir": tmp_path / "copies"} if copies else {}
+        ps.remote.configure(f"{server.url}/", storage_options={"headers": KEY}, **folder)
+        assert b"".join(ps.FixedLengthRecordDataset(f"{server.url}/many", 1 << 16)) == many
+        assert ps.io.read_file(f"{server.url}/many") == many
+        assert server.asked
+        assert other.asked
+        for asked in server.asked:
+            assert (asked.headers["x-api-key"], asked.headers["authorization"]) == (
+                "s3cret",
+                "Bearer s3cret",
+            )
+        for asked in other.asked:
+            assert not shows(str(asked.headers))
+
+
+def test_headers_follow_a_redirect_on_the_same_host(server):
+    server.files = {"ab": b"", "ab.moved": b"line\n"}
+    server.first = {"ab": "redirect " * 9}
+    ps.remote.configure(f"{server.url}/", storage_options={"headers": KEY})
+    assert list(ps.TextLineDataset(f"{server.url}/ab")) == [b"line"]
+    assert {asked.headers["x-api-key"] for asked in server.asked} == {"s3cret"}
+
+
+def test_a_file_without_redirects_has_its_headers(server):
+    server.files = {"folder/x y": b"line\n"}
+    ps.remote.configure(f"{server.url}/", storage_options={"headers": KEY})
+    assert list(ps.TextLineDataset(f"{server.url}/folder/x y")) == [b"line"]
+    assert {asked.headers["x-api-key"] for asked in server.asked} == {"s3cret"}
+    with pytest.raises(FileNotFoundError, match="gone"):
+        ps.io.read_file(f"{server.url}/gone")

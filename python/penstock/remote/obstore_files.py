@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 from weakref import WeakSet
 
 from penstock.printable import printable
@@ -44,6 +44,8 @@ _RENAMED = {
 }
 _IGNORED = {"project", "use_ssl", "config_kwargs", "s3_additional_kwargs", "asynchronous", "loop"}
 _FAMILY = {"s3a": "s3", "azure": "az", "abfs": "az", "abfss": "az", "adl": "az", "https": "http"}
+# Headers that the library itself does not send to another host.
+_KEPT_BACK = frozenset(("authorization", "cookie"))
 
 
 _process: int | None = None  # in which obstore has its threads
@@ -114,6 +116,8 @@ class ObstoreFiles:
         config, client = _configuration(family, options)
         # Retries are made by whoever calls: one loop, with one limit.
         common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
+        self._base = ""  # of URLs, where headers must not follow a redirect to another host
+        self._moved: dict[str, Any] = {}  # stores of files that are on another host, by their paths
         if family == "http":
             user, _, host = host.rpartition("@")
             if user:
@@ -122,6 +126,15 @@ class ObstoreFiles:
                 common["client_options"] = {**client, "default_headers": headers}
             exact = f"{path}?{query}" if self.is_exact(url) else ""
             where = f"{scheme}://{host}{exact}"
+            self._client = common["client_options"]
+            names = {str(name).lower() for name in self._client.get("default_headers", ())}
+            if names - _KEPT_BACK:
+                self._base = where if exact else f"{where}/"
+            self._elsewhere = partial(
+                stores.HTTPStore.from_url,
+                client_options={**client, "default_headers": {}},
+                retry_config=common["retry_config"],
+            )
             self._open: Callable[[], Any] = partial(stores.HTTPStore.from_url, where, **common)
         else:
             if "credential_provider" in config:
@@ -130,8 +143,23 @@ class ObstoreFiles:
             self._open = partial(stores.from_url, where, config=config, **common)
         self._store = self._open()
 
-    async def _ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        store = self._store
+    async def _find(self, path: str) -> None:
+        """Find out whether a file is on another host, before it is read."""
+        if not self._base:
+            return
+        from penstock.remote.redirects import moved_to  # which imports http and ssl
+
+        url = self._base + quote(path)
+        moved = await asyncio.to_thread(moved_to, url, self._client)
+        if moved is None:
+            self._moved.pop(path, None)
+        else:
+            self._moved[path] = self._elsewhere(moved)
+
+    async def _ask(self, name: str, path: str, *args: Any, **kwargs: Any) -> Any:
+        moved = self._moved.get(path) if name in ("get_async", "head_async") else None
+        store = moved or self._store
+        args = ("" if moved else path, *args)
         try:
             return await _sent(getattr(self._obstore, name)(store, *args, **kwargs))
         except Exception as error:
@@ -159,6 +187,8 @@ class ObstoreFiles:
         self, path: str, start: int, size: int, first: bool, announce: Callable[[int, str], None]
     ) -> Answer:
         """Return `size` bytes from `start`, fewer at the end of the file."""
+        if first:
+            await self._find(path)
         try:
             got = await self._ask("get_async", path, options={"range": (start, start + size)})
         except PastEnd:
@@ -193,6 +223,7 @@ class ObstoreFiles:
 
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file, and the tag of its content."""
+        await self._find(path)
         meta = await self._ask("head_async", path)
         return meta["size"], _tag(meta)
 

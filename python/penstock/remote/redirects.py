@@ -1,0 +1,90 @@
+"""Where a web server sends a reader to, found without sending the reader's headers there.
+
+The library that reads follows redirects by itself, to other hosts too, with all headers but
+Authorization and Cookie. Headers of the user may be as secret: a key in ``X-Api-Key``, say.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+from penstock.remote.failures import Failure
+
+_MOST = 10  # redirects
+_PORTS = {"http": 80, "https": 443}
+_TIMEOUT = 10.0  # seconds
+_NOT_QUOTED = "!#$%&'()*+,/:;=?@[]~"  # what a URL may have, and what is quoted already
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it is an HTTPError."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Return None, for no other request."""
+
+
+def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
+    """Return the URL on another host that a URL redirects to; None if it stays on its host.
+
+    Parameters
+    ----------
+    url : str
+        What is to be read.
+    client : mapping
+        Options of obstore's client: the headers, and how the host is reached.
+    """
+    opener = urllib.request.build_opener(_Stay, *_handlers(client))
+    for _ in range(_MOST):
+        request = urllib.request.Request(url, headers=_headers(client))
+        try:
+            with opener.open(request, timeout=_TIMEOUT):
+                return None
+        except urllib.error.HTTPError as error:
+            where = error.headers.get("Location") if 300 <= error.code < 400 else None
+            if where is None:
+                return None  # the reader will find the same
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise Failure(f"{getattr(error, 'reason', error)}"[:300], again=True) from error
+        before, url = urlsplit(url), urljoin(url, quote(where, safe=_NOT_QUOTED))
+        if not _is_same_host(before, urlsplit(url)):
+            return url
+    raise Failure("too many redirects")
+
+
+def _headers(client: Mapping[str, Any]) -> dict[str, str]:
+    given = client.get("default_headers", {})
+    headers = {
+        str(name): value.decode("latin-1") if isinstance(value, bytes) else str(value)
+        for name, value in given.items()
+    }
+    if "user_agent" in client:
+        headers["User-Agent"] = str(client["user_agent"])
+    return headers | {"Range": "bytes=0-0"}
+
+
+def _handlers(client: Mapping[str, Any]) -> list[urllib.request.BaseHandler]:
+    certificate = client.get("root_certificate")
+    if isinstance(certificate, bytes):
+        certificate = certificate.decode()
+    context = ssl.create_default_context(cadata=certificate)
+    if client.get("allow_invalid_certificates"):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    handlers: list[urllib.request.BaseHandler] = [urllib.request.HTTPSHandler(context=context)]
+    if proxy := client.get("proxy_url"):
+        handlers.append(urllib.request.ProxyHandler({"http": str(proxy), "https": str(proxy)}))
+    return handlers
+
+
+def _is_same_host(before: SplitResult, after: SplitResult) -> bool:
+    if before.hostname != after.hostname:
+        return False
+    ports = [each.port or _PORTS.get(each.scheme) for each in (before, after)]
+    upgraded = (before.scheme, after.scheme) == ("http", "https") and ports == [80, 443]
+    return upgraded or (before.scheme == after.scheme and ports[0] == ports[1])

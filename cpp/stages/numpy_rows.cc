@@ -108,7 +108,8 @@ class NumpyRows final : public Dataset, public Indexed {
   }
   Block Gather(const int64_t* indices, int64_t count) const override {
     LeaveForeignLock();
-    return RowsOrError(count > 0 ? indices[0] : 0, count, [&](int64_t most) { return ReadAny(indices, most); });
+    return RowsOrError(count > 0 ? indices[0] : 0, count,
+                       [&](int64_t most) { return ReadAny(indices, most); });
   }
 
  protected:

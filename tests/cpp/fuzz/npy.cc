@@ -98,8 +98,8 @@ BufferRef Exactly(const std::string& input) {
 
 // Whatever the header says, the items lie within the bytes of the array's file.
 void Touch(const NpyArray& array, uint64_t whole) {
-  const auto size = static_cast<uint64_t>(array.shape.elements()) *
-                    static_cast<uint64_t>(array.dtype.itemsize);
+  const auto size =
+      static_cast<uint64_t>(array.shape.elements()) * static_cast<uint64_t>(array.dtype.itemsize);
   Require(LiesWithin(array.begin, size, whole), "an array lies within its file");
   Require(array.shape.rank() > 0 && !array.dtype.is_reference(), "an array has rows of numbers");
 }

@@ -162,7 +162,7 @@ class TarHeaders {
       const uint8_t* header = window_.data + at_;
       if (IsZero(header)) {
         return extensions_.any() ? Damaged("the archive ends after the header of a name")
-                                 : TarStep{};
+                                 : TarStep{.kind = TarStep::kEnd, .end = at_};
       }
       const std::optional<uint64_t> size = TarNumber(Field(header, kTarSize));
       if (!HasSum(header) || !size || *size > kMostContents) return NoHeader();
@@ -190,6 +190,7 @@ class TarHeaders {
     if (window_.size == at_ && !extensions_.any()) {
       // Some writers leave out the zeros, and all readers take such archives.
       return {.kind = TarStep::kEnd,
+              .end = at_,
               .problem =
                   "it ends without the zeros that complete a tar archive, so samples may be "
                   "missing: it was cut off between two members, or its writer was not "
@@ -351,10 +352,11 @@ Found TarSampleReader::Find(const ByteWindow& window) {
       return {.kind = Found::kLost, .problem = Within(key, step.problem)};
     }
     if (step.kind == TarStep::kEnd) {
-      const bool zeros = at < window.size;
+      const bool zeros = step.end < window.size;
       if (!zeros && at > 0) doubt_ = std::move(step.problem);
       if (begun) return Sample(begin, at);
-      if (zeros) return FindNext(window, at).value();
+      // Headers without a member may come before the zeros.
+      if (zeros) return FindNext(window, step.end).value();
       return {.kind = Found::kEnd};
     }
     const TarMember& member = step.member;

@@ -32,6 +32,7 @@ struct TarStep {
   Kind kind = kEnd;
   TarMember member{};
   size_t need = 0;
+  size_t end = 0;  // of kEnd: where the zeros are, or the file ends
   std::string problem{};
 };
 

@@ -7,11 +7,13 @@ import fcntl
 import gc
 import importlib
 import os
+import select
+import signal
 import socket
 import struct
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from penstock import _core
 
@@ -32,9 +34,10 @@ def serve(preload: Sequence[str]) -> None:
     channel = socket.socket(fileno=os.dup(_OURS))
     for number in _GIVEN:  # nothing else gets these numbers
         os.dup2(0, number, inheritable=False)
-    for name in preload:
-        with suppress(Exception):
-            importlib.import_module(name)
+    with _ending_with(channel):
+        for name in preload:
+            with suppress(Exception):
+                importlib.import_module(name)
     safe = _can_fork()
     gc.collect()
     gc.freeze()  # so that workers do not write to the pages of what was imported
@@ -50,6 +53,26 @@ def serve(preload: Sequence[str]) -> None:
         for file in files:
             os.close(file)
         channel.send(struct.pack("<Qi", 4, 0 if pid == -errno.ENOSYS else pid))
+
+
+@contextmanager
+def _ending_with(channel: socket.socket) -> Iterator[None]:
+    """End this process when the other end of a socket closes, without a thread that watches it."""
+
+    def look(*_: object) -> None:
+        waiting = select.poll()
+        waiting.register(channel, select.POLLRDHUP)
+        if waiting.poll(0):
+            os._exit(0)
+
+    flags = fcntl.fcntl(channel, fcntl.F_GETFL)
+    former = signal.signal(signal.SIGIO, look)  # comes with each request too
+    fcntl.fcntl(channel, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(channel, fcntl.F_SETFL, flags | fcntl.FASYNC)
+    look()
+    yield
+    fcntl.fcntl(channel, fcntl.F_SETFL, flags)
+    signal.signal(signal.SIGIO, former)
 
 
 def _forked() -> int:

@@ -19,6 +19,7 @@ __all__ = ["key", "normal", "set_seed", "shuffle", "uniform"]
 
 _64_BITS = 0xFFFFFFFFFFFFFFFF
 _seeded = False  # by the user
+_seedings = 0  # calls of set_seed
 
 
 @checked
@@ -53,17 +54,18 @@ def set_seed(seed: int | None) -> None:
     other program does not build.
 
     Random operations inside functions and generators of a pipeline draw from the seed of its run.
-    One outside of pipelines takes a seed at the call, and a `DataLoader` with
-    ``shuffle=True`` or with worker processes at the begin of each pass, both from a second count:
-    they do not shift the seeds of iterators.
+    One outside of pipelines takes a seed at the call. A `DataLoader` takes one with
+    ``shuffle=True`` when its first pass begins, and with worker processes when each pass begins.
+    These seeds have a second count: they do not shift the seeds of iterators.
 
     Nothing else takes one: not what has a seed of its own, not `Dataset.element_spec`, a length,
     a state or a fingerprint. The random generators of Python and NumPy are not touched.
     """
-    global _seeded
+    global _seeded, _seedings
     if seed is None:
         _core.clear_seed()
         _seeded = False
+        _seedings += 1
         return
     try:
         if isinstance(seed, (bool, np.bool_)):
@@ -73,11 +75,17 @@ def set_seed(seed: int | None) -> None:
         raise TypeError(f"set_seed: seed must be an int or None, got {shown(seed)}") from None
     _core.set_seed(number & _64_BITS)
     _seeded = True
+    _seedings += 1
 
 
 def is_seeded() -> bool:
     """Return whether `set_seed` holds for what is built now."""
     return _seeded
+
+
+def seedings() -> int:
+    """Return the number of calls of `set_seed`."""
+    return _seedings
 
 
 @contextmanager

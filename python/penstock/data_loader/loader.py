@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from penstock import debugging
 from penstock.account import account_of_values, differences
 from penstock.arguments.checked import checked
-from penstock.data_loader import collate, torch_rules
+from penstock.data_loader import collate, state_sum, torch_rules
 from penstock.data_loader.arguments import (
     check,
     check_method,
@@ -18,8 +19,9 @@ from penstock.data_loader.arguments import (
     choose_samplers,
     is_iterable,
 )
+from penstock.data_loader.draws import Draws
 from penstock.data_loader.orders import rank_in, restore_epochs, samplers_state, shared_order
-from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
+from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass, kept_now
 from penstock.data_loader.position import Position
 from penstock.data_loader.process_pass import ProcessPass
 from penstock.data_loader.processes import check_accelerate
@@ -28,7 +30,7 @@ from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
 from penstock.errors import StateError
 
-_VERSION = 1
+_VERSION = 2
 _FIXED = (
     *("batch_size", "batch_sampler", "sampler", "drop_last", "dataset"),
     *("persistent_workers", "worker_method"),
@@ -188,9 +190,10 @@ class DataLoader(Settings):
             rules = torch_rules.data() if of_torch else collate
             collate_fn = rules.default_collate if batched else rules.default_convert
         self.collate_fn: Callable[[Any], Any] = collate_fn
-        self._account: bytes | None = None  # of what decides the data, once it was asked for
+        self._account: str | None = None  # of what decides the data, once it was asked for
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
+        self._draws = Draws(generator, self._follows_torch)
         self._complete = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -242,13 +245,22 @@ class DataLoader(Settings):
         state["account"] = self._own_account()
         if (shared := shared_order(self)) is not None:
             state |= {"shared": shared, "process": rank_in(self)}
-        position = self._position
+        state["draws"] = self._draws.state()
+        state |= self._progress()
+        return {**state, state_sum.NAME: state_sum.sum_of(state)}
+
+    def _progress(self) -> dict[str, Any]:
+        workers, position = self.num_workers, self._position
         if self._saved is not None:
-            return state | dict(self._saved)
-        if position is None or position.finished:
-            samplers = [] if self._iterable else samplers_state(self)
-            return state | {"batches": 0, "ahead": [], "order": {"samplers": samplers}}
-        return state | position.state()
+            return dict(self._saved)
+        if position is None:
+            position = Position()
+            position.finished = True
+            position.final = lambda: None if self._in_processes else kept_now(self)
+        state = position.state(workers)
+        if position.finished and not self._iterable:
+            state["order"] = {"samplers": samplers_state(self)}
+        return state
 
     @checked
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
@@ -277,6 +289,11 @@ class DataLoader(Settings):
             raise ValueError(
                 f"load_state_dict: state must be what state_dict() has returned, got {state!r:.200}"
             )
+        if state.get(state_sum.NAME) != state_sum.sum_of(state):
+            raise StateError(
+                "load_state_dict: the state is damaged: its checksum differs; use what "
+                "state_dict() has returned unchanged"
+            )
         shared = shared_order(self)
         theirs = state.get("shared")
         divided = shared is not None and theirs is not None and shared["rows"] == theirs["rows"]
@@ -290,15 +307,16 @@ class DataLoader(Settings):
                     f"one with {name}={state.get(name)}",
                     [f"DataLoader: {name} {value}, the state has {state.get(name)}"],
                 )
-        # Earlier states have none.
-        found = differences(state.get("account", self._own_account()), self._own_account())
+        found = differences(
+            base64.b85decode(state["account"]), base64.b85decode(self._own_account())
+        )
         if found:
             text = f"load_state_dict: the state is of other data: {'; '.join(found)}"
             if strict:
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
-        own = ("penstock", "account", "shared", "process", *self._shape())
+        own = ("penstock", "account", "shared", "process", "draws", state_sum.NAME, *self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
             saved |= {
@@ -306,14 +324,15 @@ class DataLoader(Settings):
                 "order": {**(saved.get("order") or {}), "begin": position_of(state)},
             }
         self._saved = saved
+        self._draws.restore(state["draws"])
         restore_epochs(self, self._saved)
 
-    def _own_account(self) -> bytes:
+    def _own_account(self) -> str:
         if self._account is None:
             parts = {name: getattr(self, name) for name in ("dataset", "collate_fn")}
             for name in ("sampler", "batch_sampler"):
                 parts[name] = type(getattr(self, name)).__name__
-            self._account = account_of_values("DataLoader", parts)
+            self._account = base64.b85encode(account_of_values("DataLoader", parts)).decode()
         return self._account
 
     def _shape(self) -> dict[str, Any]:

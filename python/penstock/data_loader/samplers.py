@@ -13,6 +13,11 @@ import numpy.typing as npt
 from penstock import random
 
 
+def items_of(iterator: Iterator[Any]) -> Iterator[Any]:
+    """Return the items of an iterator without calling `iter` on it, which resets some."""
+    return itertools.starmap(iterator.__next__, itertools.repeat(()))
+
+
 class SequentialSampler:
     """The indices of a dataset from the first to the last."""
 
@@ -58,6 +63,11 @@ class RandomSampler:
         self.data_source = data_source
         self.generator = generator
         self._passes = 0
+        # Without a generator: the seed from which those of all passes follow, the number of calls
+        # of `penstock.set_seed` before it, and the pass for which it was drawn.
+        self._seed: int | None = None
+        self._seedings = 0
+        self._first = 1
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.permutation(self.draw()).tolist())
@@ -69,10 +79,10 @@ class RandomSampler:
         """Return the seed of one more pass."""
         self._passes += 1
         if self.generator is None:
-            return int(random.uniform((), 0, 2**63 - 1, np.int64))
+            seed = self._seed_of_all(self._passes)
+            return seed if self._passes == self._first else _seed_of(seed, self._passes)
         if isinstance(self.generator, int):
-            pair = np.random.SeedSequence((self.generator, self._passes))
-            return int(pair.generate_state(1, np.uint64)[0])
+            return _seed_of(self.generator, self._passes)
         return int(self.generator.integers(2**63 - 1))
 
     def permutation(self, seed: int) -> npt.NDArray[np.int64]:
@@ -83,14 +93,26 @@ class RandomSampler:
         """Return what the passes that are still to come depend on."""
         state: dict[str, Any] = {"passes": self._passes}
         if isinstance(self.generator, np.random.Generator):
-            state["bit_generator"] = self.generator.bit_generator.state
+            state["bit_generator"] = _plain(self.generator.bit_generator.state)
+        if self.generator is None:
+            state |= {"seed": self._seed_of_all(self._passes + 1), "first": self._first}
         return state
+
+    def _seed_of_all(self, number: int) -> int:
+        """Return the seed from which those of passes follow; drawn for pass `number` if need be."""
+        if self._seed is None or self._seedings != random.seedings():
+            self._seed = int(random.uniform((), 0, 2**63 - 1, np.int64))
+            self._seedings, self._first = random.seedings(), number
+        return self._seed
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on after the pass that was the last one when `state_dict` was called."""
         self._passes = state["passes"]
         if isinstance(self.generator, np.random.Generator) and "bit_generator" in state:
             self.generator.bit_generator.state = state["bit_generator"]
+        if self.generator is None:
+            self._seed, self._first = state.get("seed"), state.get("first", 1)
+            self._seedings = random.seedings()
 
 
 class BatchSampler:
@@ -116,12 +138,28 @@ class BatchSampler:
         self.drop_last = drop_last
 
     def __iter__(self) -> Iterator[list[Any]]:
-        indices = iter(self.sampler)
+        indices = items_of(iter(self.sampler))
         while batch := list(itertools.islice(indices, self.batch_size)):
-            if len(batch) < self.batch_size and self.drop_last:
-                return
-            yield batch
+            if len(batch) == self.batch_size:
+                yield batch
+                continue
+            # It has ended, and is not asked again: some iterators begin from the start.
+            if not self.drop_last:
+                yield batch
+            return
 
     def __len__(self) -> int:
         samples = len(self.sampler)  # type: ignore[arg-type]
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+
+def _seed_of(seed: int, number: int) -> int:
+    pair = np.random.SeedSequence((seed, number))
+    return int(pair.generate_state(1, np.uint64)[0])
+
+
+def _plain(state: Any) -> Any:
+    """Return the state of a bit generator with lists for arrays, so that JSON takes it."""
+    if isinstance(state, dict):
+        return {name: _plain(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from penstock import debugging
 from penstock.account import account_of_values, differences
 from penstock.arguments.checked import checked
-from penstock.data_loader import collate, state_sum, torch_rules
+from penstock.data_loader import collate, torch_rules
 from penstock.data_loader.arguments import (
     check,
     check_method,
@@ -29,6 +29,7 @@ from penstock.data_loader.replicas import position_of
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
 from penstock.errors import StateError
+from penstock.loader_states import CHECKSUM, is_whole, signed
 
 _VERSION = 2
 _FIXED = (
@@ -247,7 +248,7 @@ class DataLoader(Settings):
             state |= {"shared": shared, "process": rank_in(self)}
         state["draws"] = self._draws.state()
         state |= self._progress()
-        return {**state, state_sum.NAME: state_sum.sum_of(state)}
+        return signed(state)
 
     def _progress(self) -> dict[str, Any]:
         workers, position = self.num_workers, self._position
@@ -256,7 +257,7 @@ class DataLoader(Settings):
         if position is None:
             position = Position()
             position.finished = True
-            position.final = lambda: None if self._in_processes else kept_now(self)
+            position.final = lambda: None if self._in_processes else kept_now(self.dataset)
         state = position.state(workers)
         if position.finished and not self._iterable:
             state["order"] = {"samplers": samplers_state(self)}
@@ -289,7 +290,7 @@ class DataLoader(Settings):
             raise ValueError(
                 f"load_state_dict: state must be what state_dict() has returned, got {state!r:.200}"
             )
-        if state.get(state_sum.NAME) != state_sum.sum_of(state):
+        if not is_whole(state):
             raise StateError(
                 "load_state_dict: the state is damaged: its checksum differs; use what "
                 "state_dict() has returned unchanged"
@@ -316,7 +317,7 @@ class DataLoader(Settings):
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
-        own = ("penstock", "account", "shared", "process", "draws", state_sum.NAME, *self._shape())
+        own = ("penstock", "account", "shared", "process", "draws", CHECKSUM, *self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
             saved |= {

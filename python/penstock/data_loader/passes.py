@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ from penstock.data_loader.orders import (
     begin,
     begin_reading,
 )
-from penstock.data_loader.position import Position, Reached, kept
+from penstock.data_loader.position import Kept, Position, Reached, kept
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.workers import PREPARE, Progress, Threads, Worker
 from penstock.dataset import Dataset
@@ -231,14 +232,14 @@ def numbers_of(position: Position) -> Iterator[int]:
 
 def _reading(loader: Settings, position: Position) -> Reading:
     low, ahead, dataset_state, failed = position.reached
-    position.final = lambda: kept_now(loader)
+    position.final = functools.partial(kept_now, loader.dataset)
     goes_on = position.goes_on
     return Reading(loader, low, frozenset(ahead), frozenset(failed), dataset_state, goes_on)
 
 
-def kept_now(loader: Settings) -> dict[str, Any] | None:
-    """Return the state that a loader's dataset has between passes."""
-    state = state_of(loader.dataset)
+def kept_now(dataset: Any) -> Kept | None:
+    """Return the state that a dataset has now."""
+    state = state_of(dataset)
     return None if state is None else kept(state)
 
 
@@ -251,9 +252,9 @@ def _restored(loader: Settings, position: Position) -> Callable[[], Any] | None:
         return None
     if saved is not None and saved["dataset_state"] is not None:
         restore(loader.dataset, saved["dataset_state"])
-    position.opened(kept_now(loader))
-    position.final = lambda: kept_now(loader)
-    return lambda: kept_now(loader)
+    position.opened(kept_now(loader.dataset))
+    position.final = functools.partial(kept_now, loader.dataset)
+    return position.final
 
 
 def _pipeline(

@@ -100,10 +100,7 @@ class LoaderInWorker(Settings):
 
     def begin(self, what: Preparation) -> None:
         """Be one of the workers."""
-        worker_info.be(what.number, what.workers, what.base_seed, self.dataset)
-        default = (default_collate, getattr(torch_rules.data(), "default_collate", None))
-        # No one but this module has the batches that these make.
-        batch_memory.share(self.collate_fn in default)
+        self._enter(what)
         if self.worker_init_fn is not None:
             self.worker_init_fn(what.number)
         self._fetch = fetch_of(self)
@@ -111,23 +108,32 @@ class LoaderInWorker(Settings):
         self._inputs: Inputs = iter(())
         self._unopened: BaseException | None = None
 
+    def _enter(self, what: Preparation) -> None:
+        worker_info.be(what.number, what.workers, what.base_seed, self.dataset)
+        default = (default_collate, getattr(torch_rules.data(), "default_collate", None))
+        # No one but this module has the batches that these make.
+        batch_memory.share(self.collate_fn in default)
+
+    def _failure(self, error: BaseException) -> Any:
+        return pickled_error(error)
+
     def answer(self, what: Any) -> Made:
         """Open the dataset, or return the batch of some indices, or the next one."""
         if type(what) is Opening:
             return self._open(what)
         if self._unopened is not None:
-            return Made(failure=pickled_error(self._unopened), last=self._iterable)
+            return Made(failure=self._failure(self._unopened), last=self._iterable)
         if not self._iterable:
             return self._made(what, None)
         try:
             number, samples, state = next(self._inputs, END)
         except (Exception, SystemExit) as error:
-            return Made(failure=pickled_error(error), last=True)
+            return Made(failure=self._failure(error), last=True)
         if number < 0:
             assert self._reading is not None
             return Made(last=True, dataset_state=self._reading.state())
         if type(samples) is Failed:
-            return Made(failure=pickled_error(samples.error), dataset_state=state, unread=True)
+            return Made(failure=self._failure(samples.error), dataset_state=state, unread=True)
         return self._made(samples, state)
 
     def _open(self, what: Opening) -> Made:
@@ -160,5 +166,5 @@ class LoaderInWorker(Settings):
         try:
             made["batch"] = self._fetch(what)
         except (Exception, SystemExit) as error:
-            made["failure"] = pickled_error(error)
+            made["failure"] = self._failure(error)
         return Made(**made, dataset_state=state if self._iterable else self._state())

@@ -28,6 +28,7 @@ from penstock.data_loader.processes import check_accelerate
 from penstock.data_loader.replicas import position_of
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
+from penstock.data_loader.thread_team import ThreadTeam, divides_itself
 from penstock.errors import StateError
 from penstock.loader_states import CHECKSUM, is_whole, signed
 
@@ -206,16 +207,32 @@ class DataLoader(Settings):
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
         made: Pass
-        if self._in_processes and not debugging.enabled():
-            team = self._team
-            if team is None or not team.take(self.num_workers):
-                team = Team(self)
+        team = None if debugging.enabled() else self._team_of_copies()
+        if team is not None:
             self._team = team if self.persistent_workers else None
             made = ProcessPass(self, position, team)
         else:
             made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
         self._position, self._saved = position, None
         return made
+
+    def _team_of_copies(self) -> Team | None:
+        """Return the workers of a pass if each has its own copy of the dataset."""
+        if not self._in_processes and not self._divided:
+            return None
+        if self._team is not None and self._team.take(self.num_workers):
+            return self._team
+        if self._in_processes:
+            return Team(self)
+        try:
+            return ThreadTeam(self)
+        except Exception:  # it cannot be copied: one thread reads all of it
+            return None
+
+    @property
+    def _divided(self) -> bool:
+        """Whether worker threads read copies of an iterable dataset, which asks for its share."""
+        return self.num_workers > 1 and self._iterable and divides_itself(self.dataset)
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the latest pass is, for `load_state_dict`.
@@ -257,7 +274,7 @@ class DataLoader(Settings):
         if position is None:
             position = Position()
             position.finished = True
-            position.final = lambda: None if self._in_processes else kept_now(self.dataset)
+            position.final = lambda: None if self._in_processes or self._divided else kept_now(self.dataset)
         state = position.state(workers)
         if position.finished and not self._iterable:
             state["order"] = {"samplers": samplers_state(self)}

@@ -6,6 +6,7 @@ import base64
 import copy
 import sys
 import warnings
+import zlib
 from collections import UserDict, UserList
 from collections.abc import Mapping
 from typing import Any
@@ -115,13 +116,14 @@ def random_state() -> str | None:
 
 def state_of(generator: Any) -> str:
     """Return the state of a ``torch.Generator``, as text so that it can be saved as JSON."""
-    return base64.b85encode(generator.get_state().numpy().tobytes()).decode()
+    return base64.b85encode(zlib.compress(generator.get_state().numpy().tobytes(), 1)).decode()
 
 
 def set_state_of(generator: Any, state: str) -> None:
     """Give a ``torch.Generator`` the state that `state_of` returned."""
     module = torch()
-    generator.set_state(module.frombuffer(bytearray(base64.b85decode(state)), dtype=module.uint8))
+    data = bytearray(zlib.decompress(base64.b85decode(state)))
+    generator.set_state(module.frombuffer(data, dtype=module.uint8))
 
 
 def random_integer(generator: Any = None) -> int:

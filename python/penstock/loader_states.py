@@ -1,13 +1,31 @@
-"""The state dicts of DataLoaders in several processes, as one."""
+"""The state dicts of DataLoaders: their checksum, and those of several processes as one."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Mapping, Sequence
+import base64
+import struct
+import sys
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from penstock.account import differences
 from penstock.errors import StateError
+
+
+CHECKSUM = "checksum"
+
+
+def signed(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state with its checksum, which saving it as JSON or as a pickle does not change."""
+    return {**state, CHECKSUM: _sum_of(state)}
+
+
+def is_whole(state: Mapping[str, Any]) -> bool:
+    """Return whether a state has its checksum."""
+    return state.get(CHECKSUM) == _sum_of(state)
 
 
 def merged_loaders(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -50,7 +68,7 @@ def merged_loaders(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     behind = dict(by_process[count - 1])
     order = dict(behind.get("order") or {})
     position = order.get("begin", 0) + low * count + len(ahead)
-    return behind | {"batches": 0, "order": order | {"begin": min(position, shared["rows"])}}
+    return signed(behind | {"batches": 0, "order": order | {"begin": min(position, shared["rows"])}})
 
 
 def _had(state: Mapping[str, Any]) -> int:
@@ -68,7 +86,7 @@ def _check(number: int, state: Mapping[str, Any], first: Mapping[str, Any]) -> N
             "merge_states: dicts must be of DataLoader.state_dict with a DistributedSampler, whose "
             f"order does not depend on the number of processes; state {number} is not"
         )
-    if not _is_whole(state):
+    if not is_whole(state):
         raise StateError(
             f"merge_states: state {number} is damaged; use what state_dict returned unchanged"
         )
@@ -77,7 +95,7 @@ def _check(number: int, state: Mapping[str, Any], first: Mapping[str, Any]) -> N
         for what in ("penstock", "shared", "drop_last")
         if state.get(what) != first.get(what)
     ]
-    found += differences(state["account"], first["account"])
+    found += differences(*(base64.b85decode(each["account"]) for each in (state, first)))
     begins = [_of_pass(each) for each in (state, first)]
     if begins[0] != begins[1]:
         found.append(f"another pass ({begins[0]}, not {begins[1]})")
@@ -86,24 +104,53 @@ def _check(number: int, state: Mapping[str, Any], first: Mapping[str, Any]) -> N
         raise StateError(f"{text}: {'; '.join(found)}", found)
 
 
-def _is_whole(state: Mapping[str, Any]) -> bool:
-    """Return whether a state has what is read here; it may come from a file that anyone wrote."""
-    shared, order = state["shared"], state.get("order") or {}
-    if not isinstance(shared, Mapping) or not isinstance(order, Mapping):
-        return False
-    found = [shared.get(name) for name in ("processes", "batch_size", "rows")]
-    found += [state["process"], state.get("batches"), order.get("begin", 0)]
-    samplers = order.get("samplers", ())
-    return (
-        isinstance(state.get("account"), bytes)
-        and all(isinstance(number, numbers.Integral) for number in found)
-        and isinstance(samplers, Sequence)
-        and all(isinstance(each, Mapping) for each in samplers)
-    )
-
-
 def _of_pass(state: Mapping[str, Any]) -> str:
     """Return which pass a loader is in, and from where on, in words."""
     order = state.get("order") or {}
     epochs = [each["epoch"] for each in order.get("samplers", ()) if "epoch" in each]
     return f"epochs {epochs} of the samplers, from element {order.get('begin', 0)} on"
+
+
+def _sum_of(state: Mapping[str, Any]) -> int:
+    found = 0
+    for part in _parts({name: value for name, value in state.items() if name != CHECKSUM}):
+        found = zlib.crc32(part, found)
+    return found
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """Yield a value as bytes. Objects other than numbers, text and arrays count by their type."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        plain = value.layout == torch.strided and not value.is_quantized
+        value = value.detach().cpu().tolist() if plain else value.shape
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        # JSON makes all keys strings.
+        items = sorted(((str(key), part) for key, part in value.items()), key=lambda item: item[0])
+        yield b"{%d" % len(items)
+        for key, part in items:
+            yield from _text(key)
+            yield from _parts(part)
+    elif isinstance(value, (list, tuple)):
+        yield b"[%d" % len(value)
+        for part in value:
+            yield from _parts(part)
+    elif isinstance(value, str):
+        yield from _text(value)
+    elif isinstance(value, (bytes, bytearray)):
+        yield b"b%d:" % len(value)
+        yield bytes(value)
+    elif isinstance(value, float):
+        yield b"f" + struct.pack("<d", value)
+    elif value is None or isinstance(value, int):
+        yield f"{int(value) if value is not None else 'n'};".encode()
+    else:
+        yield from _text(type(value).__qualname__)
+
+
+def _text(text: str) -> Iterator[bytes]:
+    data = text.encode("utf-8", "surrogatepass")
+    yield b"s%d:" % len(data)
+    yield data

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 import penstock as ps
+from penstock.loader_states import signed
 
 torch = pytest.importorskip("torch")
 data = torch.utils.data
@@ -75,7 +76,7 @@ def test_the_beginning_and_other_data():
     with pytest.raises(ps.StateError, match="batch_size=8 was expected"):
         other.load_state_dict(state)
     with pytest.raises(ps.StateError, match="batches were given out of order"):
-        loader(3, 0, 8).load_state_dict(state | {"ahead": [3]})
+        loader(3, 0, 8).load_state_dict(signed(state | {"ahead": [3]}))
     assert len(list(itertools.chain(*rest(loader(4, 0, 6), state)))) == 20
 
 

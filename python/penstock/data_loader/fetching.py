@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from penstock.data_loader import torch_collate, torch_rules
 from penstock.data_loader.collate import default_collate
 from penstock.data_loader.in_memory import gather_of
 from penstock.data_loader.orders import END, Failed, Inputs
+from penstock.data_loader.position import kept
+from penstock.data_loader.samplers import items_of
 from penstock.data_loader.settings import Settings
 from penstock.errors import StateError
 
@@ -121,108 +123,146 @@ class _Samples:
             raise
 
 
-def samples_of(
-    loader: Settings, start: int, without: Collection[int], failed: Collection[int], state: Any
-) -> Inputs:
-    """Yield the samples of each batch of an iterable dataset.
+class Reading:
+    """One reading of an iterable dataset, on which `iter` is called once: by `open`.
 
     Parameters
     ----------
     loader : Settings
         Over an iterable dataset.
     start : int
-        The number of the first batch that is wanted.
+        The number of the first batch to read.
     without : collection of int
-        Numbers of batches after it that are not.
+        Numbers of later batches to skip.
     failed : collection of int
-        Numbers of those not wanted that were errors.
-    state : dict
-        What was yielded with batch ``start - 1``, or None.
-
-    Yields
-    ------
-    tuple
-        The batch's number, its samples or the error of reading them, and the dataset's state
-        after them (None if it has none); END after the last batch.
+        Numbers of skipped batches that were errors.
+    state : mapping, optional
+        What `state` returned after batch ``start - 1``, or after the end of the pass before.
+    goes_on : bool
+        Whether the state is from the middle of a pass.
     """
-    size = loader.batch_size
-    samples, restored = _opened(loader.dataset, state)
-    # An iterator that is at its end after an error has been ended by it.
-    last: Exception | None = None
-    for number in () if restored else range(start):
-        last = None
-        try:
-            for _ in itertools.islice(samples, size or 1):
-                pass
-        except Exception as error:
-            if number not in failed:
-                raise
-            last = error
-    for number in itertools.count(start):
-        what: Any
-        try:
-            what = list(itertools.islice(samples, size or 1))
-        except Exception as error:
-            what = Failed(error)
-        else:
-            if not what and last is not None:
-                raise last
-            if not what or (size is not None and loader.drop_last and len(what) < size):
-                yield END
-                return
-            what = what if size is not None else what[0]
-        last = None
-        if number not in without:
-            yield number, what, _kept(loader.dataset, samples)
+
+    def __init__(
+        self,
+        loader: Settings,
+        start: int = 0,
+        without: Collection[int] = (),
+        failed: Collection[int] = (),
+        state: Mapping[str, Any] | None = None,
+        goes_on: bool = True,
+    ) -> None:
+        if "workers" in (state or {}):
+            raise of_processes(len(state["workers"]))  # type: ignore[index]
+        self._dataset = loader.dataset
+        self._size = loader.batch_size
+        self._drop_last = loader.drop_last
+        self._start = start
+        self._without = without
+        self._failed = failed
+        self._saved = state or {}
+        self._goes_on = goes_on
+        self._restored = False
+        self._iterator: Any = None
+        self._ended = False
+
+    def open(self) -> Reading:
+        """Restore the states, in torchdata's order: the dataset, `iter`, the iterator."""
+        dataset = self._dataset
+        own = self._saved.get("dataset_state")
+        of_iterator = (self._saved.get("fetcher_state") or {}).get("dataset_iter_state")
+        if not self._goes_on:
+            # An iterator that was the dataset itself has its state after the end.
+            own, of_iterator = (of_iterator if own is None else own), None
+        if own is not None and restore(dataset, own):
+            self._restored = True
+        self._iterator = iter(dataset)
+        if keeps_state(self._iterator):
+            self._restored = of_iterator is not None and restore(self._iterator, of_iterator)
+        return self
+
+    def state(self) -> dict[str, Any]:
+        """Return the states of the dataset and of its iterator, where they have one."""
+        iterator = self._iterator
+        own = None if iterator is self._dataset else state_of(self._dataset)
+        found = kept(own, state_of(iterator), iterates=True)
+        found["fetcher_state"]["fetcher_ended"] = self._ended
+        return found
+
+    def inputs(self) -> Inputs:
+        """Yield the samples of each batch.
+
+        Yields
+        ------
+        tuple
+            The batch's number, its samples or the error of reading them, and the state after them;
+            END after the last batch.
+        """
+        size = self._size
+        samples = items_of(self._iterator)
+        # An iterator that is at its end after an error has been ended by it.
+        last: Exception | None = None
+        for number in () if self._restored else range(self._start):
+            last = None
+            try:
+                if not self._ended:
+                    self._note(sum(1 for _ in itertools.islice(samples, size or 1)))
+            except Exception as error:
+                if number not in self._failed:
+                    raise
+                last = error
+        for number in itertools.count(self._start):
+            what: Any
+            try:
+                # An iterator that has ended is not asked again: some begin from the start.
+                what = [] if self._ended else list(itertools.islice(samples, size or 1))
+            except Exception as error:
+                what = Failed(error)
+            else:
+                self._note(len(what))
+                if not what and last is not None:
+                    raise last
+                if not what or (size is not None and self._drop_last and len(what) < size):
+                    yield END
+                    return
+                what = what if size is not None else what[0]
+            last = None
+            if number not in self._without:
+                yield number, what, self.state()
+
+    def _note(self, count: int) -> None:
+        self._ended = self._ended or count < (self._size or 1)
+        # A Hugging Face stream keeps the state that it was given, and would begin every later pass
+        # there. It has read that state once the first sample arrives.
+        if self._restored and getattr(self._dataset, "_starting_state_dict", None) is not None:
+            self._dataset._starting_state_dict = None
 
 
-def _opened(dataset: Any, state: Any) -> tuple[Iterator[Any], bool]:
-    """Return the iterator of a dataset, and whether it stands where `_kept` gave the state."""
-    if "workers" in (state or {}):
-        count = len(state["workers"])
-        raise StateError(
-            "DataLoader: a state of one reader of the dataset was expected, got one of "
-            f"{count} worker processes; give worker_method='process' and num_workers={count}",
-            [f"DataLoader: threads, the state has {count} worker processes"],
-        )
-    keeper = (state or {}).get("of")
-    if keeper == "dataset" and _keeps_state(dataset):
-        return _resumed(dataset, copy.deepcopy(state["state"])), True
-    samples = iter(dataset)
-    if keeper == "iterator" and _keeps_state(samples):
-        samples.load_state_dict(copy.deepcopy(state["state"]))
-        return samples, True
-    return samples, False
-
-
-def _resumed(dataset: Any, state: Any) -> Iterator[Any]:
-    """Yield the samples after a state; the passes after this one are whole again.
-
-    A stream of Hugging Face keeps the state that it was given, and begins every pass of the same
-    epoch there. It reads that state when the first sample is asked for.
-    """
-    dataset.load_state_dict(state)
-    samples = iter(dataset)
-    while True:
-        sample = next(samples, END)
-        if getattr(dataset, "_starting_state_dict", None) is state:
-            dataset._starting_state_dict = None
-        if sample is END:
-            return
-        yield sample
-
-
-def _kept(dataset: Any, samples: Iterator[Any]) -> dict[str, Any] | None:
-    # A copy: some give what they go on changing.
-    if _keeps_state(samples):
-        return {"of": "iterator", "state": copy.deepcopy(samples.state_dict())}  # type: ignore[attr-defined]
-    if _keeps_state(dataset):
-        return {"of": "dataset", "state": copy.deepcopy(dataset.state_dict())}
-    return None
-
-
-def _keeps_state(thing: Any) -> bool:
+def keeps_state(thing: Any) -> bool:
+    """Return whether an object has a state that can be saved and restored."""
     return hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
+
+
+def state_of(thing: Any) -> Any:
+    """Return a copy of an object's state; None if it keeps none."""
+    # Some return a dict that they keep changing.
+    return copy.deepcopy(thing.state_dict()) if keeps_state(thing) else None
+
+
+def restore(thing: Any, state: Any) -> bool:
+    """Restore what `state_of` returned; false if the object keeps no state."""
+    if keeps_state(thing):
+        thing.load_state_dict(copy.deepcopy(state))
+        return True
+    return False
+
+
+def of_processes(count: int) -> StateError:
+    """Return the error of a state of worker processes where one reader continues."""
+    return StateError(
+        "DataLoader: a state of one copy of the dataset was expected, got one of "
+        f"{count} worker processes; give worker_method='process' and num_workers={count}",
+        [f"DataLoader: threads, the state has {count} worker processes"],
+    )
 
 
 def shown(indices: Any) -> str:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from penstock.data_loader import batch_memory, torch_rules, worker_info
 from penstock.data_loader.collate import default_collate
-from penstock.data_loader.fetching import fetch_of, samples_of
+from penstock.data_loader.fetching import Reading, fetch_of, restore, state_of
 from penstock.data_loader.orders import END, Failed, Inputs
+from penstock.data_loader.position import Kept, kept
 from penstock.data_loader.settings import Settings
 from penstock.workers.objects import pickled_error
 
@@ -31,21 +32,24 @@ class Preparation(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """Where a worker begins to read its copy of an iterable dataset.
+    """Where a worker begins to read its copy of a dataset.
 
     Attributes
     ----------
     batches : int
-        How many of its batches are not wanted.
+        The number of batches of an iterable dataset to skip.
     failed : tuple of int
         The numbers of those that were errors.
-    dataset_state : object
-        The dataset's state after them, or None.
+    state : mapping or None
+        The dataset's state after them.
+    goes_on : bool
+        Whether the state is from the middle of a pass.
     """
 
     batches: int = 0
     failed: tuple[int, ...] = ()
-    dataset_state: Any = None
+    state: Kept | None = None
+    goes_on: bool = False
 
 
 class Made(NamedTuple):
@@ -63,6 +67,8 @@ class Made(NamedTuple):
         Whether reading the dataset has failed.
     last : bool
         Whether nothing comes after it: without a failure, the end itself.
+    opened : bool
+        Whether it answers an Opening.
     """
 
     batch: Any = None
@@ -70,6 +76,7 @@ class Made(NamedTuple):
     dataset_state: Any = None
     unread: bool = False
     last: bool = False
+    opened: bool = False
 
 
 class LoaderInWorker(Settings):
@@ -93,31 +100,61 @@ class LoaderInWorker(Settings):
 
     def begin(self, what: Preparation) -> None:
         """Be one of the workers."""
+        self._enter(what)
+        if self.worker_init_fn is not None:
+            self.worker_init_fn(what.number)
+        self._fetch = fetch_of(self)
+        self._reading: Reading | None = None
+        self._inputs: Inputs = iter(())
+        self._unopened: BaseException | None = None
+
+    def _enter(self, what: Preparation) -> None:
         worker_info.be(what.number, what.workers, what.base_seed, self.dataset)
         default = (default_collate, getattr(torch_rules.data(), "default_collate", None))
         # No one but this module has the batches that these make.
         batch_memory.share(self.collate_fn in default)
-        if self.worker_init_fn is not None:
-            self.worker_init_fn(what.number)
-        self._fetch = fetch_of(self)
-        self._inputs: Inputs = iter(())
 
-    def answer(self, what: Any) -> Made | None:
-        """Return the batch of some indices, or the next one; None for an Opening."""
+    def _failure(self, error: BaseException) -> Any:
+        return pickled_error(error)
+
+    def answer(self, what: Any) -> Made:
+        """Open the dataset, or return the batch of some indices, or the next one."""
         if type(what) is Opening:
-            self._inputs = samples_of(self, what.batches, (), what.failed, what.dataset_state)
-            return None
+            return self._open(what)
+        if self._unopened is not None:
+            return Made(failure=self._failure(self._unopened), last=self._iterable)
         if not self._iterable:
             return self._made(what, None)
         try:
             number, samples, state = next(self._inputs, END)
         except (Exception, SystemExit) as error:
-            return Made(failure=pickled_error(error), last=True)
+            return Made(failure=self._failure(error), last=True)
         if number < 0:
-            return Made(last=True)
+            assert self._reading is not None
+            return Made(last=True, dataset_state=self._reading.state())
         if type(samples) is Failed:
-            return Made(failure=pickled_error(samples.error), dataset_state=state, unread=True)
+            return Made(failure=self._failure(samples.error), dataset_state=state, unread=True)
         return self._made(samples, state)
+
+    def _open(self, what: Opening) -> Made:
+        self._unopened = None
+        try:
+            if not self._iterable:
+                if what.state is not None and what.state["dataset_state"] is not None:
+                    restore(self.dataset, what.state["dataset_state"])
+                return Made(dataset_state=self._state(), opened=True)
+            self._reading = Reading(
+                self, what.batches, (), what.failed, what.state, what.goes_on
+            ).open()
+            self._inputs = self._reading.inputs()
+            return Made(dataset_state=self._reading.state(), opened=True)
+        except (Exception, SystemExit) as error:  # is due where the first batch is
+            self._unopened = error
+            return Made(opened=True)
+
+    def _state(self) -> Kept | None:
+        state = state_of(self.dataset)
+        return None if state is None else kept(state)
 
     def end(self) -> None:
         """Let go of the dataset."""
@@ -125,7 +162,9 @@ class LoaderInWorker(Settings):
         batch_memory.share(False)
 
     def _made(self, what: Any, state: Any) -> Made:
+        made: dict[str, Any] = {}
         try:
-            return Made(self._fetch(what), dataset_state=state)
+            made["batch"] = self._fetch(what)
         except (Exception, SystemExit) as error:
-            return Made(failure=pickled_error(error), dataset_state=state)
+            made["failure"] = self._failure(error)
+        return Made(**made, dataset_state=state if self._iterable else self._state())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
@@ -18,17 +19,20 @@ from penstock.data_loader.arguments import (
     choose_samplers,
     is_iterable,
 )
+from penstock.data_loader.draws import Draws
 from penstock.data_loader.orders import rank_in, restore_epochs, samplers_state, shared_order
-from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass
+from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass, kept_now
 from penstock.data_loader.position import Position
 from penstock.data_loader.process_pass import ProcessPass
 from penstock.data_loader.processes import check_accelerate
 from penstock.data_loader.replicas import position_of
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
+from penstock.data_loader.thread_team import ThreadTeam, divides_itself
 from penstock.errors import StateError
+from penstock.loader_states import CHECKSUM, is_whole, signed
 
-_VERSION = 1
+_VERSION = 2
 _FIXED = (
     *("batch_size", "batch_sampler", "sampler", "drop_last", "dataset"),
     *("persistent_workers", "worker_method"),
@@ -188,10 +192,11 @@ class DataLoader(Settings):
             rules = torch_rules.data() if of_torch else collate
             collate_fn = rules.default_collate if batched else rules.default_convert
         self.collate_fn: Callable[[Any], Any] = collate_fn
-        # Now: the dataset may change when it is used.
+        # Digested now: the dataset may change when it is used.
         self._account = self._own_account()
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
+        self._draws = Draws(generator, self._follows_torch)
         self._complete = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -203,16 +208,32 @@ class DataLoader(Settings):
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
         made: Pass
-        if self._in_processes and not debugging.enabled():
-            team = self._team
-            if team is None or not team.take(self.num_workers):
-                team = Team(self)
+        team = None if debugging.enabled() else self._team_of_copies()
+        if team is not None:
             self._team = team if self.persistent_workers else None
             made = ProcessPass(self, position, team)
         else:
             made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
         self._position, self._saved = position, None
         return made
+
+    def _team_of_copies(self) -> Team | None:
+        """Return the workers of a pass if each has its own copy of the dataset."""
+        if not self._in_processes and not self._divided:
+            return None
+        if self._team is not None and self._team.take(self.num_workers):
+            return self._team
+        if self._in_processes:
+            return Team(self)
+        try:
+            return ThreadTeam(self)
+        except Exception:  # it cannot be copied: one thread reads all of it
+            return None
+
+    @property
+    def _divided(self) -> bool:
+        """Whether worker threads read copies of an iterable dataset, which asks for its share."""
+        return self.num_workers > 1 and self._iterable and divides_itself(self.dataset)
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the latest pass is, for `load_state_dict`.
@@ -243,16 +264,25 @@ class DataLoader(Settings):
         """
         state: dict[str, Any] = {"penstock": _VERSION, **self._shape()}
         state["account"] = self._account
-        state["seeds"] = _core.seeds_now()
+        state["seeds"] = base64.b85encode(_core.seeds_now()).decode()
         if (shared := shared_order(self)) is not None:
             state |= {"shared": shared, "process": rank_in(self)}
-        position = self._position
+        state["draws"] = self._draws.state()
+        state |= self._progress()
+        return signed(state)
+
+    def _progress(self) -> dict[str, Any]:
+        workers, position = self.num_workers, self._position
         if self._saved is not None:
-            return state | dict(self._saved)
-        if position is None or position.finished:
-            samplers = [] if self._iterable else samplers_state(self)
-            return state | {"batches": 0, "ahead": [], "order": {"samplers": samplers}}
-        return state | position.state()
+            return dict(self._saved)
+        if position is None:
+            position = Position()
+            position.finished = True
+            position.final = lambda: None if self._in_processes or self._divided else kept_now(self.dataset)
+        state = position.state(workers)
+        if position.finished and not self._iterable:
+            state["order"] = {"samplers": samplers_state(self)}
+        return state
 
     @checked
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
@@ -281,6 +311,11 @@ class DataLoader(Settings):
             raise ValueError(
                 f"load_state_dict: state must be what state_dict() has returned, got {state!r:.200}"
             )
+        if not is_whole(state):
+            raise StateError(
+                "load_state_dict: the state is damaged: its checksum differs; use what "
+                "state_dict() has returned unchanged"
+            )
         shared = shared_order(self)
         theirs = state.get("shared")
         divided = shared is not None and theirs is not None and shared["rows"] == theirs["rows"]
@@ -294,33 +329,31 @@ class DataLoader(Settings):
                     f"one with {name}={state.get(name)}",
                     [f"DataLoader: {name} {value}, the state has {state.get(name)}"],
                 )
-        # Earlier states have none.
-        found = differences(state.get("account", self._account), self._account)
+        found = differences(base64.b85decode(state["account"]), base64.b85decode(self._account))
         if found:
             text = f"load_state_dict: the state is of other data: {'; '.join(found)}"
             if strict:
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
-        own = ("penstock", "account", "shared", "process", *self._shape())
+        own = ("penstock", "account", "seeds", "shared", "process", "draws", CHECKSUM)
+        own += tuple(self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
             saved |= {
                 "batches": 0,
                 "order": {**(saved.get("order") or {}), "begin": position_of(state)},
             }
-        seeds = state.get("seeds", b"")  # a loader in another process may have none
-        if not isinstance(seeds, bytes):
-            raise ValueError(f"load_state_dict: seeds must be bytes, got {seeds!r:.200}")
-        _core.continue_seeds(seeds)
+        _core.continue_seeds(base64.b85decode(state["seeds"]))
         self._saved = saved
+        self._draws.restore(state["draws"])
         restore_epochs(self, self._saved)
 
-    def _own_account(self) -> bytes:
+    def _own_account(self) -> str:
         parts = {name: getattr(self, name) for name in ("dataset", "collate_fn")}
         for name in ("sampler", "batch_sampler"):
             parts[name] = type(getattr(self, name)).__name__
-        return account_of_values("DataLoader", parts)
+        return base64.b85encode(account_of_values("DataLoader", parts)).decode()
 
     def _shape(self) -> dict[str, Any]:
         """Return what must be equal for a number of batches to mean the same position."""

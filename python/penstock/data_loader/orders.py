@@ -13,7 +13,12 @@ import numpy.typing as npt
 from penstock import random
 from penstock.data_loader import torch_rules
 from penstock.data_loader.replicas import indices_from, shared_by
-from penstock.data_loader.samplers import BatchSampler, RandomSampler, SequentialSampler
+from penstock.data_loader.samplers import (
+    BatchSampler,
+    RandomSampler,
+    SequentialSampler,
+    items_of,
+)
 from penstock.data_loader.settings import Settings
 
 # Of each batch: its number, what is fetched for it, the dataset's state after it.
@@ -134,15 +139,22 @@ def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on
         What the samplers say; a DrawnOrder stands after the first `start` items.
     """
     samplers = _chain(loader)
-    for sampler, state in zip(samplers, (saved or {}).get("samplers", ()), strict=False):
-        _restore(sampler, state)
-    state = {"samplers": samplers_state(loader)}
-    batching = _batching(loader)
-    if batching is not None:
-        known = _known(loader, batching, saved or {}, state, goes_on)
-        if known is not None:
-            return known
-    return _drawn(loader, saved or {}, state, start, goes_on)
+    with loader._draws.used():
+        for sampler, state in zip(samplers, (saved or {}).get("samplers", ()), strict=False):
+            _restore(sampler, state)
+        state = {"samplers": samplers_state(loader)}
+        batching = _batching(loader)
+        if batching is not None:
+            known = _known(loader, batching, saved or {}, state, goes_on)
+            if known is not None:
+                return known
+        return _drawn(loader, saved or {}, state, start, goes_on)
+
+
+def begin_reading(loader: Settings, goes_on: bool) -> int | None:
+    """Draw what a pass over an iterable dataset draws when it begins: see `draw_base_seed`."""
+    with loader._draws.used():
+        return draw_base_seed(loader, goes_on)
 
 
 def samplers_state(loader: Settings) -> list[dict[str, Any]]:
@@ -245,8 +257,7 @@ def _known(
         indices = indices_from(sampler, saved["begin"])
     else:
         return None
-    if loader._in_processes:
-        state["base_seed"] = base_seed_of(base_seed, saved, state)
+    _note_base_seed(loader, base_seed, saved, state)
     return KnownOrder(indices, batch_size, drop_last, state, last)
 
 
@@ -264,17 +275,30 @@ def _drawn(
     if repeats:
         torch_rules.set_state_of(torch_rules.torch().default_generator, state["random"])
     try:
-        items = iter(loader._index_sampler)
+        batching = _batching(loader)
+        batches = loader._index_sampler
+        if batching is not None and batching.batch_size is not None:
+            # PyTorch's own calls iter() on the sampler's iterator again.
+            batches = BatchSampler(*batching)
+        items = items_of(iter(batches))
         # The global generator is where it was, so from it the seed is drawn again.
         base_seed = draw_base_seed(loader, goes_on and torch_rules.is_generator(loader.generator))
         # The first one is drawn here: by this thread, before anything else draws.
         ready = list(itertools.islice(items, start, start + 1))
     finally:
         if repeats:
-            torch_rules.set_state_of(torch_rules.torch().default_generator, present or b"")
-    if loader._in_processes:
-        state["base_seed"] = base_seed_of(base_seed, saved)
+            torch_rules.set_state_of(torch_rules.torch().default_generator, present or "")
+    _note_base_seed(loader, base_seed, saved, state)
     return DrawnOrder(itertools.chain(ready, items), state)
+
+
+def _note_base_seed(
+    loader: Settings, drawn: int | None, saved: Mapping[str, Any], state: dict[str, Any]
+) -> None:
+    if loader._in_processes:
+        state["base_seed"] = base_seed_of(drawn, saved, state)
+    elif loader.num_workers and (drawn is not None or "base_seed" in saved):
+        state["base_seed"] = saved.get("base_seed", drawn)
 
 
 def _batching(loader: Settings) -> _Batching | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,19 +14,28 @@ from penstock import debugging
 from penstock.adapters.batches import Held
 from penstock.closing import Closing
 from penstock.data_loader import torch_rules
-from penstock.data_loader.fetching import Fetch, fetch_of, samples_of
+from penstock.data_loader.fetching import (
+    Fetch,
+    Reading,
+    fetch_of,
+    keeps_state,
+    of_processes,
+    restore,
+    state_of,
+)
 from penstock.data_loader.orders import (
     END,
     Failed,
     Input,
     Inputs,
     KnownOrder,
+    base_seed_of,
     begin,
-    draw_base_seed,
+    begin_reading,
 )
-from penstock.data_loader.position import Position
+from penstock.data_loader.position import Kept, Position, Reached, kept
 from penstock.data_loader.settings import Settings
-from penstock.data_loader.workers import Progress, Worker
+from penstock.data_loader.workers import PREPARE, Progress, Threads, Worker
 from penstock.dataset import Dataset
 from penstock.options import Options
 
@@ -79,7 +90,15 @@ class InlinePass(Pass):
     def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
         self._fetch = _fetching(loader)
-        inputs = inputs_of(loader, position)
+        self._state = _restored(loader, position)
+        inputs: Inputs
+        if loader._iterable:
+            begin_reading(loader, position.goes_on)
+            reading = _reading(loader, position).open()
+            position.opened(reading.state())
+            inputs = reading.inputs()
+        else:
+            inputs = inputs_of(loader, position)
         self._order = position.order if isinstance(position.order, KnownOrder) else None
         self._source: Iterator[Any] = inputs if self._order is None else numbers_of(position)
 
@@ -100,13 +119,20 @@ class InlinePass(Pass):
                 raise what.error
             batch = self._fetch(what)
         except Exception:
-            self._pulled, position.reached = [], reached
+            self._pulled, position.reached = [], self._with_state(reached)
             raise
         finally:
             del what  # an error refers to this frame
+        if self._state is not None:
+            reached = self._with_state(reached)
         # No look for signals until the caller has it.
         self._pulled, position.reached = [], reached
         return batch
+
+    def _with_state(self, reached: Reached) -> Reached:
+        if self._state is None:
+            return reached
+        return reached._replace(dataset_state=self._state())
 
     def _known(self) -> Input:
         (number,) = self._pulled
@@ -140,6 +166,8 @@ class ThreadedPass(Pass):
         options = Options()
         options.warm_start = True  # as PyTorch's workers, which do not wait for the first next()
         self._iterator = iter(dataset.with_options(options))
+        if debugging.enabled() or self._iterator._short_of_threads():
+            position.settle = None  # the dataset is opened in next()
 
     def __next__(self) -> Any:
         position = self._position
@@ -149,6 +177,9 @@ class ThreadedPass(Pass):
             if self._progress is not None and not self._cut and not alone:
                 self._progress.wait(position, self._in_order)
             self._pull(self._iterator)
+            while self._pulled and self._pulled[0].value is None:  # a thread is prepared
+                self._pulled = []
+                self._pull(self._iterator)
             if not self._pulled:
                 if not self._cut:
                     position.finish()
@@ -175,19 +206,22 @@ class ThreadedPass(Pass):
         """End the pass: no more batches come, and its threads have ended."""
         self._cut = True
         self._pulled = []
+        self._position.settle = None
         self._iterator.close()
 
 
 def inputs_of(loader: Settings, position: Position) -> Inputs:
-    """Begin a pass at its position; returns what is still to be fetched, if not all is known."""
-    low, ahead, dataset_state, failed = position.reached
-    without = frozenset(ahead)
-    if loader._iterable:
-        draw_base_seed(loader, position.goes_on)
-        return samples_of(loader, low, without, frozenset(failed), dataset_state)
+    """Begin a pass over a map-style dataset at its position.
+
+    Returns
+    -------
+    iterator
+        What is still to be fetched; empty if the order is known.
+    """
+    low, ahead, *_ = position.reached
     order = begin(loader, position.saved_order, low, position.goes_on)
     position.begun(order)
-    return iter(()) if isinstance(order, KnownOrder) else order.inputs(low, without)
+    return iter(()) if isinstance(order, KnownOrder) else order.inputs(low, frozenset(ahead))
 
 
 def numbers_of(position: Position) -> Iterator[int]:
@@ -196,26 +230,107 @@ def numbers_of(position: Position) -> Iterator[int]:
     return itertools.filterfalse(frozenset(ahead).__contains__, range(low, len(position.order)))
 
 
+def _reading(loader: Settings, position: Position) -> Reading:
+    low, ahead, dataset_state, failed = position.reached
+    position.final = functools.partial(kept_now, loader.dataset)
+    goes_on = position.goes_on
+    return Reading(loader, low, frozenset(ahead), frozenset(failed), dataset_state, goes_on)
+
+
+def kept_now(dataset: Any) -> Kept | None:
+    """Return the state that a dataset has now."""
+    state = state_of(dataset)
+    return None if state is None else kept(state)
+
+
+def _restored(loader: Settings, position: Position) -> Callable[[], Any] | None:
+    """Restore the state of a map-style dataset; return what reads it, None if it keeps none."""
+    saved = position.reached.dataset_state
+    if "workers" in (saved or {}):
+        raise of_processes(len(saved["workers"]))
+    if loader._iterable or not keeps_state(loader.dataset):
+        return None
+    if saved is not None and saved["dataset_state"] is not None:
+        restore(loader.dataset, saved["dataset_state"])
+    position.opened(kept_now(loader.dataset))
+    position.final = functools.partial(kept_now, loader.dataset)
+    return position.final
+
+
 def _pipeline(
     loader: Settings, position: Position, fetch: Fetch, progress: Progress | None
 ) -> Dataset:
     workers = loader.num_workers
-    inputs = inputs_of(loader, position)
-    source, wanted = _source(loader, position, inputs, progress)
-    work = Worker(fetch, wanted, loader.worker_init_fn, workers, progress)
+    state = _restored(loader, position)
+    drawn = None
+    inputs: Inputs = iter(())
+    reading = None
+    if loader._iterable:
+        drawn = begin_reading(loader, position.goes_on)
+        reading = _reading(loader, position)
+    else:
+        inputs = inputs_of(loader, position)
+    threads = Threads(loader, _seed_of_threads(position, drawn))
+    if reading is not None:
+        inputs = _read(reading, position, threads)
+    calls = workers - 1 if loader._iterable else workers
+    prepared = loader.worker_init_fn is not None and workers > 1 and state is None
+    source, wanted = _source(position, inputs, progress, calls if prepared else 0)
+    work = Worker(fetch, wanted, threads, state, progress)
     factor = loader.prefetch_factor or 1
     if workers == 1:
         return source.map(work).prefetch(factor)
+    if state is not None:
+        # The state after a batch is that of a dataset which has made all before it, and no other.
+        return source.map(work).prefetch(factor * workers)
     # Beside a source that is read by Python one thread of them is busy reading.
-    calls = workers - 1 if loader._iterable else workers
     made = source.map(work, num_parallel_calls=calls, deterministic=loader.in_order)
     return made.prefetch((factor - 2) * workers) if factor > 2 else made
 
 
+def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
+    """Read an iterable dataset in worker threads, each of which is prepared before it reads."""
+    opened = threading.Event()
+    position.settle = lambda: None if opened.wait() else None
+
+    def inputs() -> Inputs:
+        try:
+            before = threads.enter(reads=True)
+            try:
+                reading.open()
+                position.opened(reading.state())
+            finally:
+                threads.leave(before)
+        finally:
+            opened.set()
+        given: Any = None
+        batches = reading.inputs()
+        while given is not END:
+            before = threads.enter(reads=True)
+            try:
+                given = next(batches, END)
+            finally:
+                threads.leave(before)
+            yield given
+
+    return inputs()
+
+
+def _seed_of_threads(position: Position, drawn: int | None) -> int:
+    """Return what the seeds in the WorkerInfo of threads follow from; nothing is drawn for it."""
+    state = {} if position.order is None else position.order.state
+    if drawn is None and "base_seed" not in state and "seed" not in state:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+    return base_seed_of(drawn, state, state)
+
+
 def _source(
-    loader: Settings, position: Position, inputs: Inputs, progress: Progress | None
+    position: Position, inputs: Inputs, progress: Progress | None, preparations: int
 ) -> tuple[Dataset, Any]:
-    """Return a dataset of what workers are given, and what turns that to a number and an input."""
+    """Return a dataset of what workers are given, and what turns that to a number and an input.
+
+    It begins with as many elements as there are threads to prepare.
+    """
     order = position.order
     if isinstance(order, KnownOrder):
         # Numbers alone: the engine counts them without Python.
@@ -225,7 +340,15 @@ def _source(
         if position.reached.ahead:
             numbers = Dataset.from_tensor_slices(np.fromiter(numbers_of(position), np.int64))
         known = order
-        return numbers, lambda number: (int(number), known[int(number)], None)
+
+        def wanted(number: Any) -> Input:
+            number = int(number)
+            return (number, None if number == PREPARE else known[number], None)
+
+        if preparations:
+            first = Dataset.from_tensor_slices(np.full(preparations, PREPARE, np.int64))
+            numbers = first.concatenate(numbers)
+        return numbers, wanted
 
     number = position.reached.low - 1
 
@@ -233,6 +356,8 @@ def _source(
         nonlocal number
         failure = None
         try:
+            for _ in range(preparations):
+                yield Held((PREPARE, None, None))
             for given in itertools.takewhile(lambda given: given is not END, inputs):
                 number = given[0]
                 yield Held(given)

@@ -1,9 +1,11 @@
-"""How far a pass has come: what a state_dict holds."""
+"""The progress of a pass, and its form in a state_dict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+Kept = dict[str, Any]  # the state of one reader of the dataset, see `Reading.state`
 
 
 class Reached(NamedTuple):
@@ -28,21 +30,25 @@ class Reached(NamedTuple):
 
 
 class Position:
-    """How far a pass has come.
+    """The progress of a pass.
 
     Attributes
     ----------
     reached : Reached
-        What was delivered. Set at once, as the batch is handed over: an interruption leaves either
-        what was before, or the batch with who has asked for it.
+        The delivered batches. Replaced as a whole when a batch is handed over: after an
+        interruption either the batch was delivered, or it is still to come.
     saved_order : mapping or None
         The order that the pass has to follow.
     order : object
         The order that it follows; None before it begins, and over iterable datasets.
     goes_on : bool
-        Whether the pass began before, and was left.
+        Whether the pass continues one that began before.
     finished : bool
         Whether the end was reached.
+    settle : callable or None
+        Waits until the dataset's state before the first batch is known.
+    final : callable or None
+        Returns the dataset's state after the end.
     """
 
     def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
@@ -50,17 +56,23 @@ class Position:
         self.reached = Reached(
             saved.get("batches", 0),
             dict.fromkeys(saved.get("ahead", ())),
-            saved.get("dataset"),
+            kept_in(saved),
             tuple(saved.get("failed", ())),
         )
         self.saved_order: Mapping[str, Any] | None = saved.get("order")
         self.goes_on: bool = saved.get("goes_on", False)
         self.order: Any = None
         self.finished = False
+        self.settle: Callable[[], None] | None = None
+        self.final: Callable[[], Any] | None = None
 
     def begun(self, order: Any) -> None:
         """Note the order that the pass follows."""
         self.order = order
+
+    def opened(self, dataset_state: Any) -> None:
+        """Note the dataset's state before the first batch of this pass."""
+        self.reached = self.reached._replace(dataset_state=dataset_state)
 
     def after(self, number: int, dataset_state: Any, failed: bool = False) -> Reached:
         """Return what is reached with one more batch, or the error that replaces it."""
@@ -78,23 +90,76 @@ class Position:
         return Reached(low, ahead, state, failures)
 
     def finish(self) -> None:
-        """Note that the end was reached; the end after a failure to read is none."""
+        """Note that the end was reached; the end after a failure to read does not count."""
         if self.reached.low - 1 in self.reached.failed:
             return
         if not self.finished and self.order is not None:
             self.order.finish()
         self.finished = True
 
-    def state(self) -> dict[str, Any]:
-        """Return what a new Position is made of, to go on from here."""
+    def state(self, workers: int) -> dict[str, Any]:
+        """Return the part of a state_dict from which another Position continues.
+
+        Parameters
+        ----------
+        workers : int
+            Workers of the loader.
+        """
+        if self.finished:
+            kept = None if self.final is None else self.final()
+            return {"goes_on": False, "batches": 0, "ahead": [], **layout(kept, workers, True)}
+        if self.settle is not None:
+            self.settle()
         low, ahead, dataset_state, failed = self.reached
         state: dict[str, Any] = {"goes_on": True, "batches": low, "ahead": sorted(ahead)}
         if failed:
             state["failed"] = sorted(failed)
-        if dataset_state is not None:
-            state["dataset"] = dataset_state
         if self.order is not None:
             state["order"] = self.order.state
         elif self.saved_order is not None:
             state["order"] = self.saved_order
-        return state
+        return state | layout(dataset_state, workers, False)
+
+
+def kept(dataset_state: Any = None, iterator_state: Any = None, iterates: bool = False) -> Kept:
+    """Return the state of one reader of a dataset, in the layout of torchdata."""
+    fetcher = {"dataset_iter_state": iterator_state, "fetcher_ended": False} if iterates else None
+    return {"dataset_state": dataset_state, "fetcher_state": fetcher}
+
+
+def layout(dataset_state: Any, workers: int, finished: bool) -> dict[str, Any]:
+    """Return the dataset's part of a state_dict, under the names that torchdata has for it.
+
+    Parameters
+    ----------
+    dataset_state : mapping or None
+        Of one reader, as `kept` returns it, or ``{"workers": [...], ...}`` of worker processes.
+    workers : int
+        Workers of the loader.
+    finished : bool
+        Whether the pass has ended.
+    """
+    state = {"_iterator_finished": finished}
+    given: dict[str, Any] = dataset_state or {}
+    if not workers:
+        return state | kept() | given
+    each = [dict(one) for one in given.get("workers", ())] or [{**kept(), **given}]
+    each += [kept() for _ in range(workers - len(each))]
+    snapshots = {f"worker_{i}": {"worker_id": i, **one} for i, one in enumerate(each)}
+    rest = {name: given[name] for name in ("turn", "base_seed") if name in given}
+    return state | {"_snapshot": {"_worker_snapshots": snapshots, **rest}}
+
+
+def kept_in(state: Mapping[str, Any]) -> Any:
+    """Return the dataset_state from which `layout` made this part of a state_dict."""
+    snapshot = state.get("_snapshot")
+    if snapshot is None:
+        found = {name: state.get(name) for name in kept()}
+    elif "turn" in snapshot:
+        names = sorted(snapshot["_worker_snapshots"], key=lambda name: int(name.split("_")[1]))
+        each = [dict(snapshot["_worker_snapshots"][name]) for name in names]
+        return {**{k: v for k, v in snapshot.items() if k[0] != "_"}, "workers": each}
+    else:
+        first = snapshot["_worker_snapshots"]["worker_0"]
+        found = {name: first[name] for name in kept()}
+    return found if any(value is not None for value in found.values()) else None

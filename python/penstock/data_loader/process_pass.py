@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import select
 import time
@@ -10,17 +11,17 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from penstock.data_loader import torch_rules
-from penstock.data_loader.fetching import shown
+from penstock.data_loader.fetching import keeps_state, shown
 from penstock.data_loader.in_worker import Made, Opening
 from penstock.data_loader.orders import (
     END,
     Failed,
     KnownOrder,
     base_seed_of,
-    draw_base_seed,
+    begin_reading,
 )
 from penstock.data_loader.passes import Pass, inputs_of, numbers_of
-from penstock.data_loader.position import Position, Reached
+from penstock.data_loader.position import Kept, Position, Reached, kept
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
 from penstock.data_loader.workers import too_late
@@ -59,17 +60,29 @@ class ProcessPass(Pass):
         self._upcoming: list[Any] = []  # at most one: what was drawn and not asked for
         self._all_drawn = False
         self._ended: set[int] = set()  # workers that have read all
-        self._reading = _Reading(loader, position) if loader._iterable else None
+        self._iterable = loader._iterable
+        self._opened: set[int] = set()  # workers that have answered their Opening
         self._order = None
-        if self._reading is not None:
-            base_seed = self._reading.base_seed
+        if self._iterable:
+            drawn = begin_reading(loader, position.goes_on)
+            base_seed = base_seed_of(drawn, position.reached.dataset_state or {})
             self._source: Iterator[Any] = itertools.count()
-            self._turn = self._reading.turn
         else:
             inputs = inputs_of(loader, position)
             base_seed = position.order.state["base_seed"]
             self._order = position.order if isinstance(position.order, KnownOrder) else None
             self._source = inputs if self._order is None else numbers_of(position)
+        # Of the copies of the dataset, where they have to be told where to begin.
+        self._copies = None
+        self._turn = 0
+        if self._iterable or keeps_state(loader.dataset):
+            self._copies = _Copies(loader, position, base_seed)
+            self._turn = self._copies.turn
+            self._ended = self._copies.ended()
+            position.opened(self._copies.state())
+            position.settle = self._settle
+            if loader.persistent_workers:
+                position.final = lambda: None if self._copies is None else self._copies.final()
         team.begin(base_seed)
         self._ask_ahead(self._ahead)
 
@@ -88,10 +101,10 @@ class ProcessPass(Pass):
             self.close()
             raise StopIteration
         position = self._position
-        batch, error, reached, reading = self._result(due)
+        batch, error, reached, copies = self._result(due)
         # No look for signals until the caller has it.
         position.reached = reached
-        self._reading = reading
+        self._copies = copies
         del self._asked[due], self._answers[due]
         if error is None:
             return batch
@@ -114,9 +127,9 @@ class ProcessPass(Pass):
             with suppress(Exception):  # when the interpreter ends there is no more to do
                 self.close()
 
-    def _result(self, number: int) -> tuple[Any, BaseException | None, Reached, _Reading | None]:
+    def _result(self, number: int) -> tuple[Any, BaseException | None, Reached, _Copies | None]:
         """Return a batch that is there, or the error in place of it, and what is reached then."""
-        position, reading, made = self._position, self._reading, self._answers[number]
+        position, copies, made = self._position, self._copies, self._answers[number]
         error = None if made.failure is None else _error_of(made.failure)
         if made.last and error is not None:
             self.close()
@@ -124,11 +137,15 @@ class ProcessPass(Pass):
         batch = made.batch
         if error is None and self._pins:
             batch = torch_rules.pinned(batch)
-        if reading is None:
-            return batch, error, position.after(number, None, failed=made.unread), None
-        reading = reading.after(self._asked[number].worker, made)
-        low = position.reached.low
-        return batch, error, position.after(low, reading.state(), failed=made.unread), reading
+        if self._iterable:
+            number, asked = position.reached.low, number
+        else:
+            asked = number
+        reached = position.after(number, None, failed=made.unread)
+        if copies is not None:
+            copies = copies.after(self._asked[asked].worker, made)
+            reached = reached._replace(dataset_state=copies.state())
+        return batch, error, reached, copies
 
     def _due(self) -> int | None:
         """Return the number of the next batch when it is there, None at the end."""
@@ -141,7 +158,9 @@ class ProcessPass(Pass):
             if number is None or number not in self._answers:
                 self._wait(None if number is None else self._asked[number].worker, deadline)
             elif (made := self._answers[number]).last and made.failure is None:
-                self._ended.add(self._asked[number].worker)
+                worker = self._asked[number].worker
+                self._ended.add(worker)
+                self._note(worker, made.dataset_state)
                 del self._asked[number], self._answers[number]
             else:
                 # The one that is due is no longer ahead.
@@ -174,7 +193,7 @@ class ProcessPass(Pass):
         upcoming = self._upcoming[0]
         if upcoming is END:
             self._all_drawn = True
-        elif self._reading is not None:
+        elif self._iterable:
             worker = self._worker_in_turn(upcoming)
             if worker is None:
                 return False
@@ -215,10 +234,25 @@ class ProcessPass(Pass):
         return next((worker for worker in turns if worker not in self._ended), None)
 
     def _prepare(self, worker: int) -> None:
-        """Open a worker's copy of an iterable dataset, before its first request."""
+        """Open a worker's copy of the dataset, before its first request."""
         member = self._members[worker]
-        if self._reading is not None and member.posted < 0:
-            member.process.ask(0, self._reading.shares[worker])
+        if self._copies is not None and member.posted < 0:
+            member.process.ask(0, self._copies.opening(worker))
+
+    def _settle(self) -> None:
+        """Wait until all workers have opened their copies, so that their states are known."""
+        deadline = time.monotonic() + self._timeout
+        for worker, member in enumerate(self._members):
+            # One that ends instead, and is replaced, has no state yet.
+            while worker not in self._opened and self._members[worker] is member:
+                self._prepare(worker)
+                self._wait(worker, deadline)
+
+    def _note(self, worker: int, state: Kept | None) -> None:
+        """Note the state of a worker's copy where no batch came with it."""
+        if self._copies is not None:
+            self._copies = self._copies.noted(worker, state)
+            self._position.opened(self._copies.state())
 
     def _wait(self, worker: int | None, deadline: float) -> None:
         """Wait for a worker, or for any of them, and take its answer."""
@@ -250,8 +284,13 @@ class ProcessPass(Pass):
             member.fit = member.fit and not answer.unprepared
             answer = Made(failure=answer.pickled)
         member.used = member.used and number < -2  # which is from before
-        if number in self._asked:
+        if type(answer) is Made and answer.opened and number == -1:
+            if worker not in self._opened:
+                self._note(worker, answer.dataset_state)
+        elif number in self._asked:
             self._answers[number] = answer
+        if number >= -1:
+            self._opened.add(worker)
         member.process.received()
 
     def _has_ended(self, worker: int) -> None:
@@ -263,22 +302,22 @@ class ProcessPass(Pass):
         )
         if not member.used and had is not None and had <= member.posted:
             what = self._asked[had].what
-            batch = f"batch {had}" if self._reading is None else "its next batch"
+            batch = "its next batch" if self._iterable else f"batch {had}"
             of = "" if what is None else f", of dataset[i] for i in {_indices(what)}"
             error = WorkerError(
                 f"DataLoader: worker {worker} (process {member.process.pid}) "
                 f"{member.process.how_it_ended()} while it made {batch}{of}"
             )
             # Where it was in an iterable dataset is lost with it.
-            self._answers[had] = Made(failure=error, last=self._reading is not None)
+            self._answers[had] = Made(failure=error, last=self._iterable)
         self._team.replace(worker)
 
     def _is_open(self, number: int) -> bool:
         return number not in self._answers
 
 
-class _Reading:
-    """How far each worker has read its copy of an iterable dataset.
+class _Copies:
+    """The progress of each worker in its copy of the dataset, and the copies' states.
 
     Parameters
     ----------
@@ -286,47 +325,76 @@ class _Reading:
         The loader.
     position : Position
         Where its pass begins.
+    base_seed : int
+        The seeds of all workers follow from it.
 
     Attributes
     ----------
-    shares : list of Opening
-        Of each worker.
     turn : int
-        The worker whose turn it is.
-    base_seed : int
-        What the seeds of all of them follow from.
+        The worker whose turn it is, over an iterable dataset.
     """
 
-    def __init__(self, loader: Settings, position: Position) -> None:
-        saved = position.reached.dataset_state or {}
+    def __init__(self, loader: Settings, position: Position, base_seed: int) -> None:
+        low, _, saved, _ = position.reached
         count = loader.num_workers
-        if position.reached.low and len(saved.get("workers", ())) != count:
-            what = f"{len(saved['workers'])} of them" if "workers" in saved else "threads"
+        given = (saved or {}).get("workers")
+        apart = loader._iterable or (saved or {}).get("dataset_state") is not None
+        if (given is not None and len(given) != count) or (given is None and low and apart):
+            what = "threads" if given is None else f"{len(given)} of them"
             raise StateError(
                 f"DataLoader: a state of {count} worker processes was expected, got one of {what}: "
-                "each reads the dataset for itself; give the same num_workers and worker_method",
+                "each has its own copy of the dataset; give the same num_workers and worker_method",
                 [f"DataLoader: {count} worker processes, the state is of {what}"],
             )
-        self.shares = [Opening(*each) for each in saved.get("workers", [()] * count)]
-        self.turn: int = saved.get("turn", 0)
-        self.base_seed = base_seed_of(draw_base_seed(loader, position.goes_on), saved)
+        begun = {"batches": 0, "failed": [], **kept((saved or {}).get("dataset_state"))}
+        self._each: list[dict[str, Any]] = [{**begun, **one} for one in given or [{}] * count]
+        self._goes_on = position.goes_on
+        self._base_seed = base_seed
+        self.turn: int = (saved or {}).get("turn", 0)
 
-    def after(self, worker: int, made: Made) -> _Reading:
+    def opening(self, worker: int) -> Opening:
+        """Return where a worker begins."""
+        one = self._each[worker]
+        state = {name: one[name] for name in kept()}
+        return Opening(one["batches"], tuple(one["failed"]), state, self._goes_on)
+
+    def ended(self) -> set[int]:
+        """Return the workers that had read all when the state was saved."""
+        states = enumerate(one["fetcher_state"] or {} for one in self._each)
+        return {i for i, state in states if self._goes_on and state.get("fetcher_ended")}
+
+    def after(self, worker: int, made: Made) -> _Copies:
         """Return the same with one more batch of a worker, or the error that replaces it."""
-        batches, failed, _ = self.shares[worker]
-        share = Opening(
-            batches + 1, (*failed, batches) if made.unread else failed, made.dataset_state
+        one = self._each[worker]
+        number = one["batches"]
+        failed = [*one["failed"], number] if made.unread else one["failed"]
+        turn = (worker + 1) % len(self._each)
+        return self._with(
+            worker, {"batches": number + 1, "failed": failed, **(made.dataset_state or {})}, turn
         )
-        later = object.__new__(_Reading)
-        later.shares = [*self.shares[:worker], share, *self.shares[worker + 1 :]]
-        later.turn = (worker + 1) % len(self.shares)
-        later.base_seed = self.base_seed
-        return later
 
-    def state(self) -> dict[str, Any]:
+    def noted(self, worker: int, state: Kept | None) -> _Copies:
+        """Return the same with a state of a worker's copy."""
+        return self._with(worker, state or {}, self.turn)
+
+    def state(self) -> dict[str, Any] | None:
         """Return what a later pass begins with."""
-        shares = [tuple(share) for share in self.shares]
-        return {"workers": shares, "turn": self.turn, "base_seed": self.base_seed}
+        return {"workers": self._each, "turn": self.turn, "base_seed": self._base_seed}
+
+    def final(self) -> dict[str, Any] | None:
+        """Return what the next pass begins with, if the workers stay; None if there is nothing."""
+        each = [{name: one[name] for name in kept()} for one in self._each]
+        fetched = [(one["fetcher_state"] or {}).get("dataset_iter_state") for one in each]
+        if all(one["dataset_state"] is None for one in each) and fetched == [None] * len(each):
+            return None
+        return {"workers": [{"batches": 0, "failed": [], **one} for one in each], "turn": 0}
+
+    def _with(self, worker: int, changes: dict[str, Any], turn: int) -> _Copies:
+        later = copy.copy(self)
+        later._each = list(self._each)
+        later._each[worker] = {**self._each[worker], **changes}
+        later.turn = turn
+        return later
 
 
 def _error_of(failure: Any) -> BaseException:

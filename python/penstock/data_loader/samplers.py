@@ -13,6 +13,11 @@ import numpy.typing as npt
 from penstock import random
 
 
+def items_of(iterator: Iterator[Any]) -> Iterator[Any]:
+    """Return the items of an iterator without calling `iter` on it, which resets some."""
+    return itertools.starmap(iterator.__next__, itertools.repeat(()))
+
+
 class SequentialSampler:
     """The indices of a dataset from the first to the last."""
 
@@ -82,8 +87,7 @@ class RandomSampler:
         elif self.generator is None:
             drawn = int(random.uniform((), 0, 2**63 - 1, np.int64))
         else:
-            pair = np.random.SeedSequence((self.generator, self._passes))
-            drawn = int(pair.generate_state(1, np.uint64)[0])
+            drawn = _seed_of(self.generator, self._passes)
         return drawn if saved is None else saved
 
     def permutation(self, seed: int) -> npt.NDArray[np.int64]:
@@ -94,7 +98,7 @@ class RandomSampler:
         """Return what the passes that are still to come depend on."""
         state: dict[str, Any] = {"passes": self._passes}
         if isinstance(self.generator, np.random.Generator):
-            state["bit_generator"] = self.generator.bit_generator.state
+            state["bit_generator"] = _plain(self.generator.bit_generator.state)
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -127,12 +131,28 @@ class BatchSampler:
         self.drop_last = drop_last
 
     def __iter__(self) -> Iterator[list[Any]]:
-        indices = iter(self.sampler)
+        indices = items_of(iter(self.sampler))
         while batch := list(itertools.islice(indices, self.batch_size)):
-            if len(batch) < self.batch_size and self.drop_last:
-                return
-            yield batch
+            if len(batch) == self.batch_size:
+                yield batch
+                continue
+            # It has ended, and is not asked again: some iterators begin from the start.
+            if not self.drop_last:
+                yield batch
+            return
 
     def __len__(self) -> int:
         samples = len(self.sampler)  # type: ignore[arg-type]
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+
+def _seed_of(seed: int, number: int) -> int:
+    pair = np.random.SeedSequence((seed, number))
+    return int(pair.generate_state(1, np.uint64)[0])
+
+
+def _plain(state: Any) -> Any:
+    """Return the state of a bit generator with lists for arrays, so that JSON takes it."""
+    if isinstance(state, dict):
+        return {name: _plain(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.data_loader.draws import Draws
+
 
 class Settings:
     """Base of the DataLoader: its arguments, most of which a program may change between passes."""
@@ -27,6 +29,7 @@ class Settings:
 
     _iterable: bool  # whether the dataset is read from begin to end
     _follows_torch: bool  # whether it draws as PyTorch's loader does
+    _draws: Draws
 
     def __len__(self) -> int:
         if not self._iterable:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import sys
 import warnings
+import zlib
 from collections import UserDict, UserList
 from collections.abc import Mapping
 from typing import Any
@@ -106,22 +108,22 @@ def pinned(batch: Any) -> Any:
     return map_parts(lambda _, part: pinned(part), batch) if is_nested(batch) else batch
 
 
-def random_state() -> bytes | None:
+def random_state() -> str | None:
     """Return the state of PyTorch's global generator; None without PyTorch."""
     module = torch()
     return None if module is None else state_of(module.default_generator)
 
 
-def state_of(generator: Any) -> bytes:
-    """Return the state of a ``torch.Generator``."""
-    state: bytes = generator.get_state().numpy().tobytes()
-    return state
+def state_of(generator: Any) -> str:
+    """Return the state of a ``torch.Generator``, as text so that it can be saved as JSON."""
+    return base64.b85encode(zlib.compress(generator.get_state().numpy().tobytes(), 1)).decode()
 
 
-def set_state_of(generator: Any, state: bytes) -> None:
+def set_state_of(generator: Any, state: str) -> None:
     """Give a ``torch.Generator`` the state that `state_of` returned."""
     module = torch()
-    generator.set_state(module.frombuffer(bytearray(state), dtype=module.uint8))
+    data = bytearray(zlib.decompress(base64.b85decode(state)))
+    generator.set_state(module.frombuffer(data, dtype=module.uint8))
 
 
 def random_integer(generator: Any = None) -> int:

@@ -6,6 +6,7 @@ import dataclasses
 import importlib.machinery
 import random
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ from penstock.random import set_seed
 
 @dataclasses.dataclass(frozen=True)
 class WorkerInfo:
-    """A worker process of a `DataLoader`, as the code that it runs sees it.
+    """A worker of a `DataLoader`, as the code that it runs sees it.
 
     Attributes
     ----------
@@ -26,9 +27,10 @@ class WorkerInfo:
     num_workers : int
         How many there are.
     seed : int
-        What its generators of random numbers were seeded with: another one in each worker and pass.
+        Another one in each worker and pass. The random number generators of a worker process were
+        seeded with it; threads share the generators of the program.
     dataset : object
-        Its copy of the dataset.
+        The dataset; in a worker process, its copy.
     """
 
     id: int
@@ -38,16 +40,20 @@ class WorkerInfo:
 
 
 _info: WorkerInfo | None = None
+_thread = threading.local()  # its `info`: that of a worker thread
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Return which worker process of a `DataLoader` this is.
+    """Return which worker of a `DataLoader` calls this.
 
     Returns
     -------
     WorkerInfo or None
-        None in the main process, and in threads. With PyTorch in the worker,
-        ``torch.utils.data.get_worker_info()`` says the same.
+        None outside of workers. ``torch.utils.data.get_worker_info()`` returns the same.
+
+    Notes
+    -----
+    The thread that reads an iterable dataset is worker 0 of 1 while it does: it reads everything.
 
     Examples
     --------
@@ -59,7 +65,43 @@ def get_worker_info() -> WorkerInfo | None:
     >>> [int(x) for x in ps.DataLoader(Numbers(), batch_size=None)]
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
-    return _info
+    return _info if _info is not None else getattr(_thread, "info", None)
+
+
+def enter(info: WorkerInfo) -> WorkerInfo | None:
+    """Let the calling thread be a worker, for PyTorch's function too; return what it was before."""
+    before: WorkerInfo | None = getattr(_thread, "info", None)
+    worker = sys.modules.get("torch.utils.data._utils.worker")
+    if worker is not None and not hasattr(worker, _NAME):
+        _ask_threads(worker)
+    _thread.info = info
+    return before
+
+
+def leave(before: WorkerInfo | None) -> None:
+    """Let the calling thread be what `enter` returned."""
+    _thread.info = before
+
+
+def _ask_threads(worker: Any) -> None:
+    """Let PyTorch's function look for worker threads of this module, too.
+
+    Programs have imported the function by name, so it stays the same object. It reads a global
+    variable of PyTorch, which is one for all threads.
+    """
+
+    def of_thread() -> Any:
+        info = getattr(_thread, "info", None)
+        return None if info is None else worker.WorkerInfo(**vars(info))
+
+    setattr(worker, _NAME, of_thread)
+    source = f"def get_worker_info():\n    return _worker_info or {_NAME}()\n"
+    made: dict[str, Any] = {}
+    exec(source, made)
+    worker.get_worker_info.__code__ = made["get_worker_info"].__code__
+
+
+_NAME = "_penstock_thread_info"
 
 
 def be(number: int, workers: int, base_seed: int, dataset: Any) -> None:

@@ -7,14 +7,21 @@ import random
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from penstock.adapters.batches import Held
-from penstock.data_loader import torch_rules
+from penstock.data_loader import torch_rules, worker_info
 from penstock.data_loader.orders import Failed
 from penstock.data_loader.position import Position
+from penstock.data_loader.settings import Settings
+from penstock.data_loader.worker_info import WorkerInfo
+
+
+PREPARE = -1  # instead of the number of a batch
+_PATIENCE = 0.5  # seconds
 
 
 class Progress:
@@ -73,6 +80,92 @@ def too_late(timeout: float, number: int) -> RuntimeError:
     )
 
 
+class Threads:
+    """The worker threads of one pass: each has a number, and calls worker_init_fn before all else.
+
+    Parameters
+    ----------
+    loader : Settings
+        The loader.
+    base_seed : int
+        The seeds of all of them follow from it.
+    """
+
+    def __init__(self, loader: Settings, base_seed: int) -> None:
+        self._prepare = loader.worker_init_fn
+        self._dataset = loader.dataset
+        self._workers = loader.num_workers
+        self._base_seed = base_seed
+        self._before = {} if self._prepare is None else _generators()
+        # Now and then the engine puts one more thread to work: it replaces another.
+        self._numbers = itertools.cycle(range(loader.num_workers))
+        calls = loader.num_workers - bool(loader._iterable)  # one reads
+        self.together = threading.Barrier(max(calls, 1))
+        self._thread = threading.local()
+
+    def enter(self, reads: bool = False) -> WorkerInfo | None:
+        """Let the calling thread be a worker, until `leave` is called.
+
+        Parameters
+        ----------
+        reads : bool
+            Whether it reads an iterable dataset: as the only one.
+
+        Returns
+        -------
+        WorkerInfo or None
+            For `leave`.
+        """
+        own = self._thread
+        if not hasattr(own, "info"):
+            number = next(self._numbers)
+            own.info = self._info(number, self._workers)
+            own.reader = self._info(0, 1)
+            own.failure = self._prepared(own.info, number)
+        if own.failure is not None:
+            raise own.failure
+        return worker_info.enter(own.reader if reads else own.info)
+
+    def prepare(self) -> None:
+        """Call worker_init_fn for the next number, in a thread that has none if there is one.
+
+        Each worker of the pass calls this once: those that come first wait for the others, so that
+        no thread comes twice. They wait in vain where there are fewer threads than workers.
+        """
+        own = self._thread
+        if not hasattr(own, "info"):
+            with suppress(threading.BrokenBarrierError):
+                self.together.wait(_PATIENCE)
+            with suppress(Exception):  # it is raised where a batch is due
+                self.leave(self.enter())
+        else:
+            number = next(self._numbers)
+            own.failure = own.failure or self._prepared(self._info(number, self._workers), number)
+
+    def leave(self, before: WorkerInfo | None) -> None:
+        """Let the calling thread be what it was before."""
+        worker_info.leave(before)
+
+    def _info(self, number: int, workers: int) -> WorkerInfo:
+        seed = (self._base_seed + number) % 2**64
+        return WorkerInfo(number, workers, seed, self._dataset)
+
+    def _prepared(self, info: WorkerInfo, number: int) -> Exception | None:
+        if self._prepare is None:
+            return None
+        before = worker_info.enter(info)
+        try:
+            self._prepare(number)
+        except Exception as error:
+            return error
+        finally:
+            worker_info.leave(before)
+        # The first one says enough. Others may have seeded at the same time.
+        if number == 0:
+            _warn_of_seeds(self._before)
+        return None
+
+
 class Worker:
     """The function that the engine's threads call: from an input to a batch, or to its error.
 
@@ -83,10 +176,10 @@ class Worker:
     wanted : callable
         From an element of the pipeline to the batch's number, what is to be fetched, and the
         dataset's state.
-    prepare : callable or None
-        Called once in each thread, with the number of the worker.
-    workers : int
-        How many numbers there are.
+    threads : Threads
+        The threads that call it.
+    state : callable or None
+        Returns the dataset's state after a batch, if it is not known before.
     progress : Progress or None
         What is reported of each batch.
     """
@@ -95,18 +188,15 @@ class Worker:
         self,
         fetch: Callable[[Any], Any],
         wanted: Callable[[Any], tuple[int | None, Any, Any]],
-        prepare: Callable[[int], object] | None,
-        workers: int,
+        threads: Threads,
+        state: Callable[[], Any] | None,
         progress: Progress | None,
     ) -> None:
         self._fetch = fetch
         self._wanted = wanted
-        self._prepare = prepare
-        self._before = {} if prepare is None else _generators()
+        self._threads = threads
+        self._state = state
         self._progress = progress
-        # Now and then the engine puts one more thread to work: it replaces another.
-        self._numbers = itertools.cycle(range(workers))
-        self._thread = threading.local()
 
     def __call__(self, item: Any) -> Held:
         """Return the batch's number, the batch or the error, and the dataset's state after it.
@@ -114,24 +204,26 @@ class Worker:
         The error of reading what should be fetched comes with the Failed instead of the batch.
         """
         number, what, state = self._wanted(item)
+        if number == PREPARE:
+            self._threads.prepare()
+            return Held(None)
         batch = failure = None
         try:
             if type(what) is Failed:
                 batch = what
                 raise what.error
-            if self._prepare is not None and not hasattr(self._thread, "ready"):
-                number_of_worker = next(self._numbers)
-                self._prepare(number_of_worker)
-                # The first one says enough. Others may have seeded at the same time.
-                if number_of_worker == 0:
-                    _warn_of_seeds(self._before)
-                self._thread.ready = True
-            batch = self._fetch(what)
+            before = self._threads.enter()
+            try:
+                batch = self._fetch(what)
+            finally:
+                self._threads.leave(before)
         except Exception as error:
             failure = error
         finally:
             if self._progress is not None and number is not None:
                 self._progress.made(number)
+        if self._state is not None:
+            state = self._state()
         try:
             return Held((number, batch, failure, state))
         finally:

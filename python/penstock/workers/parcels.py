@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.workers import shared_tensors
 from penstock.workers.arrays import of_file
 from penstock.workers.by_value import cloudpickle
 from penstock.workers.starting import note_needs
@@ -50,7 +51,7 @@ def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
     """Return the same for a new process, which has another main module.
 
     What is of the main module goes by value where cloudpickle is installed. Arrays of memory-mapped
-    files go as the files' names.
+    files go as the files' names, and PyTorch tensors in shared memory share it with the process.
 
     Parameters
     ----------
@@ -75,6 +76,8 @@ def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
                     "is no file"
                 )
             if type(obj) in (np.ndarray, np.memmap) and (made := of_file(obj)) is not None:
+                return made
+            if (made := shared_tensors.reduced(obj)) is not NotImplemented:
                 return made
             return super().reducer_override(obj)
 

@@ -1,0 +1,82 @@
+"""The PyTorch generator from which passes draw, and its state in a resumed program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock.data_loader import torch_rules
+
+
+class Draws:
+    """What the passes of a loader draw from, as it has to be after `Draws.restore`.
+
+    Parameters
+    ----------
+    generator : object
+        That of the loader.
+    follows_torch : bool
+        Whether the loader draws from a generator of PyTorch's.
+
+    Notes
+    -----
+    The loader's own generator gets the saved state back. The global one belongs to the program:
+    passes draw from the saved state of it, and leave the generator unchanged, until the program
+    seeds it or restores it itself.
+    """
+
+    def __init__(self, generator: Any, follows_torch: bool) -> None:
+        self._own = generator if torch_rules.is_generator(generator) else None
+        self._follows_torch = follows_torch
+        self._saved: str | None = None
+        self._seed = 0
+        self._fresh = False
+
+    def state(self) -> str | None:
+        """Return the state of the generator; None if the loader draws from none of PyTorch's."""
+        if not self._follows_torch:
+            return None
+        return self._saved or torch_rules.state_of(self._own or torch_rules.torch().default_generator)
+
+    def restore(self, state: str | None) -> None:
+        """Let the next pass draw from a state that `state` returned."""
+        self._saved = state if self._follows_torch else None
+        if self._saved is not None:
+            self._seed, self._fresh = _seeding()
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Have the generator in its restored state while a pass draws what it begins with."""
+        saved = self._saved
+        if saved is None:
+            yield
+            return
+        if self._own is not None:
+            torch_rules.set_state_of(self._own, saved)
+            self._saved = None
+            yield
+            return
+        generator = torch_rules.torch().default_generator
+        present = torch_rules.state_of(generator)
+        seed, fresh = _seeding()
+        if present == saved or seed != self._seed or (fresh and not self._fresh):
+            self._saved = None
+            yield
+            return
+        self._fresh = fresh
+        torch_rules.set_state_of(generator, saved)
+        try:
+            yield
+        finally:
+            self._saved = torch_rules.state_of(generator)
+            torch_rules.set_state_of(generator, present)
+
+
+def _seeding() -> tuple[int, bool]:
+    """Return the seed of the global generator, and whether nothing was drawn since."""
+    torch = torch_rules.torch()
+    seed = torch.initial_seed()
+    fresh = torch.Generator().manual_seed(seed)
+    same = torch_rules.state_of(fresh) == torch_rules.state_of(torch.default_generator)
+    return seed, same

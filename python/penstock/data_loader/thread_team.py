@@ -1,0 +1,226 @@
+"""Worker threads that each read a copy of an iterable dataset, which divides itself among them."""
+
+from __future__ import annotations
+
+import copy
+import os
+import queue
+import select
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from types import CodeType
+from typing import Any
+
+from penstock.data_loader import worker_info
+from penstock.data_loader.in_worker import LoaderInWorker, Made, Preparation
+from penstock.data_loader.settings import Settings
+from penstock.data_loader.team import Member, Team
+from penstock.data_loader.worker_info import WorkerInfo
+from penstock.stage import Stage
+
+_ASKS = "get_worker_info"
+
+
+def divides_itself(dataset: Any) -> bool:
+    """Return whether the code of an iterable dataset asks which worker it is in."""
+    return not isinstance(dataset, Stage) and _asks(dataset, set())
+
+
+def _asks(thing: Any, seen: set[int]) -> bool:
+    if id(thing) in seen or not hasattr(type(thing), "__iter__"):
+        return False
+    seen.add(id(thing))
+    own = (cls for cls in type(thing).__mro__ if cls is not object)
+    members = (getattr(member, "__func__", member) for cls in own for member in vars(cls).values())
+    codes = (getattr(member, "__code__", None) for member in members)
+    if any(_ASKS in code.co_names for each in codes if each is not None for code in _nested(each)):
+        return True
+    # Datasets of datasets: those in attributes, and in lists there.
+    inner = list(getattr(thing, "__dict__", {}).values())
+    inner += [each for value in inner if type(value) in (list, tuple) for each in value[:64]]
+    return any(_asks(value, seen) for value in inner if hasattr(type(value), "__dict__"))
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _nested(value)
+
+
+class ThreadTeam(Team):
+    """The same workers as those of a `Team`, as threads: copies are made in memory.
+
+    Raises
+    ------
+    Exception
+        If the dataset cannot be copied.
+    """
+
+    def __init__(self, loader: Settings) -> None:
+        self._loader = loader
+        self._workers = loader.num_workers
+        self._keeps = loader.persistent_workers
+        self._free = False
+        self.members: list[Member] = []
+        self._base_seed = 0
+        self._copies = [copy.deepcopy(loader.dataset) for _ in range(self._workers)]
+
+    def replace(self, number: int) -> None:
+        """Threads do not end before they are told to."""
+
+    def disband(self) -> None:
+        """End the threads."""
+        members, self.members, self._free = self.members, [], False
+        for member in members:
+            member.process.kill()
+
+    def begin(self, base_seed: int) -> None:
+        """Begin a pass: workers that are kept stay as they are."""
+        self._base_seed = base_seed
+        if not self.members:
+            # In place: the pass has the list.
+            self.members += (
+                Member(self._thread(number), used=False) for number in range(self._workers)
+            )
+            return
+        for member in self.members:
+            member.process.renew()
+            member.posted = -1
+
+    def _thread(self, number: int) -> Any:
+        respondent = _LoaderInThread(self._loader, self._copies[number])
+        return AnsweringThread(respondent, Preparation(number, self._workers, self._base_seed))
+
+
+class _LoaderInThread(LoaderInWorker):
+    """What a worker thread holds: its copy of the dataset."""
+
+    def __init__(self, loader: Settings, dataset: Any) -> None:
+        super().__init__(loader)
+        self.dataset = dataset
+
+    def _enter(self, what: Preparation) -> None:
+        seed = (what.base_seed + what.number) % 2**64
+        worker_info.enter(WorkerInfo(what.number, what.workers, seed, self.dataset))
+
+    def _failure(self, error: BaseException) -> Any:
+        return error
+
+
+class AnsweringThread:
+    """A worker thread with the methods of an `AnsweringProcess` that a pass uses.
+
+    Parameters
+    ----------
+    respondent : LoaderInWorker
+        What answers.
+    what : Preparation
+        What it begins with.
+    """
+
+    pid = os.getpid()
+
+    def __init__(self, respondent: LoaderInWorker, what: Preparation) -> None:
+        self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._round = 0
+        self._last = -1
+        self.answers: deque[Any] = deque()
+        # Readable while there are answers, so that a pass can wait for several threads.
+        self._ready = _Bell()
+        shared = (self._requests, self.answers, self._ready, respondent, what)
+        threading.Thread(target=_serve, args=shared, name="penstock", daemon=True).start()
+
+    def fileno(self) -> int:
+        """Return what can be waited for: it is ready when an answer is there."""
+        return self._ready.reader
+
+    def ask(self, number: int, what: Any) -> bool:
+        """Send a request, unless one of that number, or a later one, was sent."""
+        if number > self._last:
+            self._last = number
+            self._requests.put((self._round, number, what))
+        return True
+
+    def receive(self) -> tuple[int, Any]:
+        """Return the number of a request and its answer, which stays until `received`."""
+        while True:
+            while not self.answers:
+                self._ready.wait()
+            (about, number), answer = self.answers[0]
+            if about == self._round:
+                return number, answer
+            self.received()
+
+    def received(self) -> None:
+        """Note that what `receive` returned is kept elsewhere."""
+        self.answers.popleft()
+        if not self.answers:
+            self._ready.clear()
+            if self.answers:
+                self._ready.ring()
+
+    def renew(self) -> None:
+        """Begin another series of requests."""
+        self._round += 1
+        self._last = -1
+
+    def kill(self) -> None:
+        """Let the thread end after what it does now."""
+        self._requests.put(None)
+
+    def how_it_ended(self) -> str:
+        """Threads do not end."""
+        return "ended"
+
+
+class _Bell:
+    """A pipe that is readable after `ring`, until `clear`."""
+
+    def __init__(self) -> None:
+        self.reader, self._writer = os.pipe()
+        os.set_blocking(self.reader, False)
+        os.set_blocking(self._writer, False)
+
+    def ring(self) -> None:
+        with suppress(BlockingIOError):  # it is full, and so readable
+            os.write(self._writer, b"!")
+
+    def clear(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self.reader, 4096):
+                pass
+
+    def wait(self) -> None:
+        select.select([self.reader], [], [])
+        self.clear()
+
+    def __del__(self) -> None:
+        os.close(self.reader)
+        os.close(self._writer)
+
+
+def _serve(
+    requests: queue.SimpleQueue[Any],
+    answers: deque[Any],
+    ready: _Bell,
+    respondent: LoaderInWorker,
+    what: Preparation,
+) -> None:
+    failure = None
+    try:
+        respondent.begin(what)
+    except (Exception, SystemExit) as error:
+        failure = error
+    while (request := requests.get()) is not None:
+        about, number, asked = request
+        if failure is not None:
+            answer = Made(failure=failure, last=number > 0, opened=number == 0)
+        else:
+            answer = respondent.answer(asked)
+        answers.append(((about, number), answer))
+        del answer, request, asked
+        ready.ring()
+    worker_info.leave(None)

@@ -30,7 +30,8 @@ def test_buffers_are_given_back_when_nobody_uses_them():
 @pytest.mark.slow
 @reads_memory
 def test_what_functions_have_freed_is_given_back():
-    done = run_script("""
+    done = run_script(
+        """
         sys.path.insert(0, "tests")
         from process import resident
         from scripts import wait_until
@@ -50,5 +51,7 @@ def test_what_functions_have_freed_is_given_back():
         assert resident() > before + 150 * MB, "the test holds nothing"
         del kept, it
         wait_until(lambda: resident() < before + 60 * MB, 30)
-        """, timeout=60)
+        """,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr

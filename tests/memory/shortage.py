@@ -245,9 +245,7 @@ def numbers():
         yield {"i": i, "text": f"{i}", "raw": row(i)}
 
 
-@pipeline(
-    ids=lambda x: [check_id(x["i"], x["raw"]) if x["text"] == str(x["i"]) else -1], once=True
-)
+@pipeline(ids=lambda x: [check_id(x["i"], x["raw"]) if x["text"] == str(x["i"]) else -1], once=True)
 def generated(folder):
     return ps.Dataset.from_generator(numbers).map(lambda row: dict(row)).prefetch(2)
 
@@ -489,7 +487,9 @@ def run_places(name, pipe, shortage, folder, most, width, only, early):
             shortage.end()
             wrong += 1
             told = "".join(sorted({f"\n   {message}" for message in MESSAGES}))
-            print(f"{home.name} {place} of {count}: {type(error).__name__}: {error}{told}", flush=True)
+            print(
+                f"{home.name} {place} of {count}: {type(error).__name__}: {error}{told}", flush=True
+            )
         finally:
             shortage.end()
             faulthandler.cancel_dump_traceback_later()

@@ -278,7 +278,9 @@ class DataLoader(Settings):
         if position is None:
             position = Position()
             position.finished = True
-            position.final = lambda: None if self._in_processes or self._divided else kept_now(self.dataset)
+            position.final = lambda: (
+                None if self._in_processes or self._divided else kept_now(self.dataset)
+            )
         state = position.state(workers)
         if position.finished and not self._iterable:
             state["order"] = {"samplers": samplers_state(self)}

@@ -14,7 +14,6 @@ import numpy as np
 from penstock.account import differences
 from penstock.errors import StateError
 
-
 CHECKSUM = "checksum"
 
 

@@ -5,7 +5,6 @@ import copy
 import pickle
 
 import pytest
-
 from range_server import RangeServer
 
 import penstock as ps

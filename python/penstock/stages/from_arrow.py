@@ -237,7 +237,8 @@ class FromArrow(Tensors):
                     "transform or a format with arguments; replace missing values there, or use "
                     "ds.with_format(None)"
                 )
-            return cls._of_rows(ds, name, part_of="from_huggingface")
+            made: Self = cls._facade._of_rows(ds, name, part_of="from_huggingface")
+            return made
         rows = None
         if ds._indices is not None:
             rows = ds._indices.column(0).to_numpy().astype(np.int64)

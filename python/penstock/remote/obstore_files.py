@@ -56,7 +56,8 @@ def _check_process(url: str) -> None:
     _process = _process or os.getpid()
     if _process != os.getpid():
         raise RuntimeError(
-            f"{without_user(url)} cannot be read in a process that was forked after its parent had read URLs: "
+            f"{without_user(url)} cannot be read in a process that was forked after its parent had "
+            "read URLs: "
             'the threads of obstore are not there; start it by "spawn" or "forkserver"'
         )
 

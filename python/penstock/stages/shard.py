@@ -228,9 +228,7 @@ def is_divided(dataset: Any) -> bool:
     """Return whether a stage of a dataset divides its elements among processes."""
     return _has_stage(
         dataset,
-        lambda stage: (
-            stage._kind in ("shard", "shard_evenly") and stage._args["num_shards"] > 1
-        ),
+        lambda stage: stage._kind in ("shard", "shard_evenly") and stage._args["num_shards"] > 1,
     )
 
 

@@ -45,6 +45,8 @@ def test_what_functions_have_freed_is_given_back():
                 return np.full(30_000, i, np.float32)  # by NumPy, with the C library's malloc
 
         loader = ps.DataLoader(Rows(), batch_size=256, num_workers=4)
+        next(iter(loader))  # what the first pass leaves behind
+        wait_until(lambda: threading.active_count() == 1, 30)
         before = resident()
         it = iter(loader)
         kept = [next(it) for _ in range(8)]

@@ -226,7 +226,7 @@ def test_states_as_text_are_merged():
 
 @pytest.mark.parametrize("text", ["", "word", "UFNUS", "é", "UFNUSw==", "a b", b"UFNUS*"])
 def test_a_text_that_is_no_state_is_refused(text):
-    with pytest.raises(ValueError, match="set_state: .*state"):
+    with pytest.raises(ValueError, match=r"set_state: .*state"):
         iter(BASE).set_state(text)
 
 

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -131,7 +132,7 @@ def cut(path, size):
 
 
 def sums_of(path):
-    return path.with_name(os.path.basename(_core.sums_of_copy(str(path))))
+    return Path(_core.sums_of_copy(str(path)))
 
 
 DAMAGES = {

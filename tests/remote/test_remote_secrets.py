@@ -59,7 +59,7 @@ def test_a_plan_a_pickle_and_a_state_have_no_password(lines):
 
 def test_errors_have_no_password(server, lines):
     server.first = {"folder/lines.txt": "forbidden"}
-    with pytest.raises(OSError, match="folder/lines.txt") as error:
+    with pytest.raises(OSError, match=r"folder/lines\.txt") as error:
         list(ps.TextLineDataset(secret(lines)))
     assert not shows(str(error.value) + repr(error.value) + repr(error.value.filename))
     assert not shows("".join(getattr(error.value, "__notes__", [])))

@@ -78,7 +78,8 @@ class Copies:
         name, _ = self._names.pop(url, ("", ""))
         if name:
             log.warn(
-                f"cache_dir: the copy of {without_user(url)} in {self._folder} was damaged; the file is read again"
+                f"cache_dir: the copy of {without_user(url)} in {self._folder} was damaged; the "
+                "file is read again"
             )
             await asyncio.to_thread(_remove, self._folder / name)
 

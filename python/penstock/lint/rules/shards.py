@@ -10,9 +10,11 @@ from penstock.lint.view import StageView
 _SHARDS = ("shard", "shard_evenly")
 # The number of their elements depends on the contents of those that they take.
 _BY_CONTENT = frozenset(
-    ("bucket_by_sequence_length", "filter", "flat_map", "group_by_reducer", "group_by_window")
-    + ("ignore_errors", "interleave", "pack", "rejection_resample", "take_while", "unbatch")
-    + ("unique",)
+    (
+        *("bucket_by_sequence_length", "filter", "flat_map", "group_by_reducer"),
+        *("group_by_window", "ignore_errors", "interleave", "pack", "rejection_resample"),
+        *("take_while", "unbatch", "unique"),
+    )
 )
 
 

@@ -206,6 +206,20 @@ uint32_t MaskedCrcOf(const py::buffer& buffer) {
   return MaskedCrc(Crc32c(bytes.ptr, static_cast<size_t>(bytes.size * bytes.itemsize)));
 }
 
+// Whether so many digits follow one another in a text.
+bool HasDigits(const py::bytes& text, size_t count) {
+  const std::string_view bytes(text);
+  auto digit = [&](size_t i) { return bytes[i] >= '0' && bytes[i] <= '9'; };
+  // Where they would end; what cannot be among them is not looked at.
+  for (size_t end = count; end <= bytes.size();) {
+    size_t begin = end;
+    while (begin > end - count && digit(begin - 1)) --begin;
+    if (end - begin == count) return true;
+    end = begin + count;
+  }
+  return false;
+}
+
 }  // namespace
 
 void BindOp(py::module_& module) {
@@ -260,6 +274,7 @@ void BindOp(py::module_& module) {
     return StructureOf(a) == StructureOf(b);
   });
   module.def("masked_crc32c", &MaskedCrcOf);
+  module.def("has_digits", &HasDigits);
 }
 
 }  // namespace penstock

@@ -211,6 +211,20 @@ SharedOp OpNamed(const std::string& name, const py::dict& attributes) {
   return {MakeOp(name, ArgsOfDict(name, attributes)), py::make_tuple(name, attributes)};
 }
 
+// Whether so many digits follow one another in a text.
+bool HasDigits(const py::bytes& text, size_t count) {
+  const std::string_view bytes(text);
+  auto digit = [&](size_t i) { return bytes[i] >= '0' && bytes[i] <= '9'; };
+  // Where they would end; what cannot be among them is not looked at.
+  for (size_t end = count; end <= bytes.size();) {
+    size_t begin = end;
+    while (begin > end - count && digit(begin - 1)) --begin;
+    if (end - begin == count) return true;
+    end = begin + count;
+  }
+  return false;
+}
+
 }  // namespace
 
 void BindOp(py::module_& module) {
@@ -261,6 +275,7 @@ void BindOp(py::module_& module) {
     return StructureOf(a) == StructureOf(b);
   });
   module.def("masked_crc32c", &MaskedCrcOf);
+  module.def("has_digits", &HasDigits);
 }
 
 }  // namespace penstock

@@ -79,8 +79,12 @@ class CsvColumns:
                 yield split
 
     def _split(self, text: str) -> list[str]:
-        quotes = csv.QUOTE_MINIMAL if self.args["use_quote_delim"] else csv.QUOTE_NONE
-        return next(csv.reader([text], delimiter=self.args["field_delim"], quoting=quotes), [])
+        split = csv.reader(
+            [text],
+            delimiter=self.args["field_delim"],
+            quoting=csv.QUOTE_MINIMAL if self.args["use_quote_delim"] else csv.QUOTE_NONE,
+        )
+        return next(split, [])
 
 
 def _widened(number: int, text: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.encode import JsonFields
@@ -23,8 +24,7 @@ from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 _STAGE = "JSONLinesDataset"
-_DIGITS = bytes(48 if 48 <= byte < 58 else byte for byte in range(256))  # all become 0
-_LONG = b"0" * 19  # digits of the shortest integer that 64 bits may not hold
+_LONG = 19  # digits of the shortest integer that 64 bits may not hold
 _COMPRESSIONS = {".gz": "GZIP", ".zst": "ZSTD"}
 
 
@@ -162,7 +162,7 @@ def _loads() -> Callable[[bytes], Any]:
         return json.loads
 
     def loads(line: bytes) -> Any:
-        if _LONG not in line.translate(_DIGITS):  # orjson makes floats of longer integers
+        if not _core.has_digits(line, _LONG):  # orjson makes floats of longer integers
             try:
                 return quick(line)
             except ValueError:  # json accepts more: NaN, 1e400, lone surrogates

@@ -62,6 +62,10 @@ def zero(x):
     return np.int64(0)
 
 
+def nothing():
+    return None
+
+
 def yes(x):
     return True
 
@@ -166,10 +170,12 @@ def dataset_calls(folder):
         "counter": {"start": 1, "step": 1, "dtype": np.int64},
         "enumerate": {"start": 1},
         "filter": {"predicate": yes, "num_parallel_calls": 1, **errors, "max_retries": 1}
-        | {"deterministic": True, "executor": "process", "worker_timeout": 60.0},
+        | {"deterministic": True, "executor": "process", "worker_timeout": 60.0}
+        | {"worker_init": nothing, "worker_teardown": nothing},
         "flat_map": {"map_func": single, "output_signature": ps.TensorSpec((), np.int64), **errors},
         "from_generator": {"generator": values_up_to, "args": (3,), **errors}
-        | {"output_types": np.int64, "output_shapes": (), "executor": "process"},
+        | {"output_types": np.int64, "output_shapes": (), "executor": "process"}
+        | {"worker_init": nothing, "worker_teardown": nothing},
         "from_generator (signature)": {"generator": values}
         | {"output_signature": ps.TensorSpec((), np.int64)},
         "from_indexable": {"obj": Rows(), "num_parallel_calls": 1, "deterministic": True}
@@ -197,6 +203,7 @@ def dataset_calls(folder):
         | {"structures": [Point], "max_record_bytes": 1000},
         "map": {"map_func": same, "num_parallel_calls": 1, "deterministic": True, **errors}
         | {"executor": "process", "worker_timeout": 60.0, "max_retries": 1}
+        | {"worker_init": nothing, "worker_teardown": nothing}
         | {"synchronous": None, "use_unbounded_threadpool": False}
         | {"output_signature": ps.TensorSpec((), np.int64)},
         "pack": {**rows, "length": 3, "strategy": "first_fit", "open_packs": 1, "too_long": "error"}
@@ -557,7 +564,8 @@ def other_calls(folder):
         "native": {"function": same, "check": 2},
         "numpy_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64}
         | {"stateful": True},
-        "prefetch": {"iterable": values, "buffer_size": 2, "executor": "process"},
+        "prefetch": {"iterable": values, "buffer_size": 2, "executor": "process"}
+        | {"worker_init": nothing, "worker_teardown": nothing},
         "progress": {"iterable": [1, 2], "description": "a"},
         "py_function": {"func": np.negative, "inp": [NUMBERS], "Tout": np.float64},
         "set_seed": {"seed": None},

@@ -41,18 +41,30 @@ def serve(preload: Sequence[str]) -> None:
     safe = _can_fork()
     gc.collect()
     gc.freeze()  # so that workers do not write to the pages of what was imported
-    while True:
-        request, files, *_ = socket.recv_fds(channel, 256, 8)
-        if not request:
-            os._exit(0)
-        entry = request[8:].decode()  # after its length
-        pid = -errno.EMFILE if len(files) < 5 else _forked() if safe else 0
-        if pid == 0 and safe:
+    try:
+        while _answer(channel, safe):
+            pass
+    except OSError:  # the other end has closed meanwhile
+        pass
+    os._exit(0)
+
+
+def _answer(channel: socket.socket, safe: bool) -> bool:
+    """Fork for the next request, and return the id of the worker; false if there is none."""
+    request, files, *_ = socket.recv_fds(channel, 256, 8)
+    if not request:
+        return False
+    pid = 0
+    if safe:
+        pid = -errno.EMFILE if len(files) < 5 else _forked()
+        if pid == 0:
             channel.close()
-            _be_worker(entry, files)
-        for file in files:
-            os.close(file)
-        channel.send(struct.pack("<Qi", 4, 0 if pid == -errno.ENOSYS else pid))
+            _be_worker(request[8:].decode(), files)  # the name is after its length
+    for file in files:
+        os.close(file)
+    # Without a process, the other end spawns one.
+    channel.send(struct.pack("<Qi", 4, max(pid, 0)))
+    return True
 
 
 @contextmanager

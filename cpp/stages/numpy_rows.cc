@@ -1,10 +1,12 @@
 // numpy_rows: the rows of arrays in NumPy's files, which are read as they are asked for, with
 // random access.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,7 +122,8 @@ class NumpyRows final : public Dataset, public Indexed {
  private:
   // Returns the bytes of a file of this machine.
   int64_t Add(const std::shared_ptr<const std::string>& path, const std::vector<Tensor>& names) {
-    NumpyFile file{path};
+    NumpyFile file;
+    file.path = path;
     const std::string owner = file.owner();
     FilePtr opened;
     if (IsRemote(*path)) {
@@ -307,7 +310,7 @@ class NumpyRows final : public Dataset, public Indexed {
           column = Tensor::Make(leaves_[leaf].dtype, shape);
           to = column.mutable_data();
         }
-        RequireRead(ReadFully(*opened, offset, to, size), file, leaf, *opened);
+        RequireRead(ReadStretch(*opened, offset, to, size), file, leaf, *opened);
         return false;
       });
       if (done) break;
@@ -317,6 +320,34 @@ class NumpyRows final : public Dataset, public Indexed {
     }
     return column;
   }
+  // False at an earlier end of the file. In pieces that ReadReady copies from memory, if the file
+  // is likely to be there.
+  bool ReadStretch(InputFile& file, int64_t offset, uint8_t* to, size_t size) const {
+    constexpr size_t kPiece = size_t{64} << 10;
+    constexpr size_t kTogether = 16;
+    while (fits_ && size > 0) {
+      std::array<ByteRange, kTogether> pieces;
+      size_t count = 0;
+      for (; count < kTogether && size > 0; ++count) {
+        const size_t piece = std::min(size, kPiece);
+        pieces[count] = {offset, to, piece};
+        offset += static_cast<int64_t>(piece);
+        to += piece;
+        size -= piece;
+      }
+      if (!ReadAll(file, std::span(pieces.data(), count))) return false;
+    }
+    return ReadFully(file, offset, to, size);
+  }
+  // All ranges are asked for before any is waited for.
+  static bool ReadAll(InputFile& file, std::span<ByteRange> ranges) {
+    file.ReadReady(ranges);
+    return std::ranges::all_of(ranges, [&](const ByteRange& range) {
+      return ReadFully(file, range.offset + static_cast<int64_t>(range.ready),
+                       range.to + range.ready, range.size - range.ready);
+    });
+  }
+
   // Whether numbers lie where the CPU wants them: np.savez puts them anywhere.
   bool IsAligned(const LentBytes& bytes, size_t leaf) const {
     constexpr size_t kAlign = 16;
@@ -361,15 +392,7 @@ class NumpyRows final : public Dataset, public Indexed {
   void ReadRanges(const NumpyFile& file, size_t leaf, std::vector<ByteRange>& ranges) const {
     const FilePtr opened = FileWith(file, leaf);
     const ScopedBlockingHook none(nullptr);  // threads share the file
-    opened->ReadReady(ranges);
-    bool whole = true;
-    for (const ByteRange& range : ranges) {
-      const size_t left = range.size - range.ready;
-      if (left == 0) continue;
-      const int64_t offset = range.offset + static_cast<int64_t>(range.ready);
-      whole = whole && ReadFully(*opened, offset, range.to + range.ready, left);
-    }
-    RequireRead(whole, file, leaf, *opened);
+    RequireRead(ReadAll(*opened, ranges), file, leaf, *opened);
   }
 
   const StructureRef structure_;

@@ -310,9 +310,9 @@ COMMENT = {"pax_headers": {"comment": "of the archive"}}
 JOINED = {
     "joined": [tar([("a.t", b"0")]), tar([("b.t", b"1"), ("c.t", b"2" * 700)])],
     "of one key": [tar([("a.t", b"0")]), tar([("a.t", b"1")]), tar([("a.t", b"2")])],
-    "long zeros": [bytes(512), tar([("a.t", b"0")]), bytes(200_000), tar([("b.t", b"1")])],
+    "long zeros": [bytes(512), tar([("a.t", b"0")]), bytes(512 * 400), tar([("b.t", b"1")])],
     "folders": [tar([("f", None)]), tar([("f", None), ("a.t", b"0"), ("g", None)]), tar([])],
-    "global headers": [bytes(512), tar([], **COMMENT), tar([("a.t", b"0")], **COMMENT)],
+    "global headers": [tar([("a.t", b"0")], **COMMENT), tar([("b.t", b"1")], **COMMENT)],
     "no zeros": [tar([("a.t", b"0")]), tar([("b.t", b"1")])[:1024]],
 }
 
@@ -335,6 +335,14 @@ def test_joined_archives_are_read_as_with_ignore_zeros(tmp_path, parts):
         restored.set_state(it.get_state())
         assert list(restored) == files[n:]
         next(it)
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_an_archive_with_a_global_header_only_has_no_samples(tmp_path, before):
+    path = written(tmp_path, bytes(512 * before) + tar([], **COMMENT))
+    assert list(ps.TarDataset(path, "t")) == []
+    path = written(tmp_path, bytes(512 * before) + tar([], **COMMENT) + tar([("a.t", b"0")]))
+    assert list(ps.TarDataset(path, "t")) == [b"0"]
 
 
 @pytest.mark.parametrize("name", COMPRESSIONS)

@@ -52,6 +52,28 @@ TEST(Pump_body_waits_until_cancelled) {
   CHECK(status == WaitStatus::kCancelled);
 }
 
+TEST(Pump_running_counts_the_bodies_that_have_not_returned) {
+  const int before = Pump::running();
+  const CancelToken token;
+  EventCount event;
+  const CancelToken::Watch watch(token, event);
+  {
+    const auto body = [&] { WaitUntil(event, token, [] { return false; }); };
+    Pump one(Lane::kNative, "test", body), other(Lane::kNative, "test", body);
+    CHECK_EQ(Pump::running(), before + 2);
+    token.Cancel();
+    one.Join();
+    other.Join();
+    CHECK_EQ(Pump::running(), before);
+  }
+  try {
+    const Pump refused(Lane::kPython, "test", [] {});
+    CHECK(false);
+  } catch (const std::system_error&) {
+    CHECK_EQ(Pump::running(), before);
+  }
+}
+
 TEST(Pump_what_the_body_holds_is_destroyed_before_join_returns) {
   auto held = std::make_shared<int>(1);
   Pump pump(Lane::kNative, "test", [held] {});

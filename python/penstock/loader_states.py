@@ -14,7 +14,6 @@ import numpy as np
 from penstock.account import differences
 from penstock.errors import StateError
 
-
 CHECKSUM = "checksum"
 
 
@@ -68,7 +67,9 @@ def merged_loaders(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     behind = dict(by_process[count - 1])
     order = dict(behind.get("order") or {})
     position = order.get("begin", 0) + low * count + len(ahead)
-    return signed(behind | {"batches": 0, "order": order | {"begin": min(position, shared["rows"])}})
+    return signed(
+        behind | {"batches": 0, "order": order | {"begin": min(position, shared["rows"])}}
+    )
 
 
 def _had(state: Mapping[str, Any]) -> int:

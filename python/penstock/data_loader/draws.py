@@ -37,7 +37,9 @@ class Draws:
         """Return the state of the generator; None if the loader draws from none of PyTorch's."""
         if not self._follows_torch:
             return None
-        return self._saved or torch_rules.state_of(self._own or torch_rules.torch().default_generator)
+        return self._saved or torch_rules.state_of(
+            self._own or torch_rules.torch().default_generator
+        )
 
     def restore(self, state: str | None) -> None:
         """Let the next pass draw from a state that `state` returned."""

@@ -19,7 +19,6 @@ from penstock.data_loader.position import Position
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.worker_info import WorkerInfo
 
-
 PREPARE = -1  # instead of the number of a batch
 _PATIENCE = 0.5  # seconds
 

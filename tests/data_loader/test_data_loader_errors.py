@@ -127,7 +127,10 @@ def test_a_pass_is_freed_behind_an_error_among_quick_batches(workers):
         ({"prefetch_factor": 2}, "prefetch_factor needs num_workers"),
         ({"prefetch_factor": 0, "num_workers": 1}, "prefetch_factor must be >= 1"),
         ({"persistent_workers": True}, "persistent_workers needs num_workers"),
-        ({"multiprocessing_context": "spawn", "num_workers": 2}, "num_workers are threads"),
+        (
+            {"multiprocessing_context": "spawn", "num_workers": 2, "worker_method": "thread"},
+            "asks for worker processes, got worker_method='thread'",
+        ),
         ({"sampler": [1], "shuffle": True}, "exclude each other"),
         ({"batch_sampler": [[1]], "batch_size": 3}, "batch_sampler excludes"),
         ({"batch_size": None, "drop_last": True}, "drop_last must be False"),

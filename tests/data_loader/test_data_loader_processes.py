@@ -8,6 +8,7 @@ import pickle
 import signal
 import sys
 import threading
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -515,14 +516,30 @@ def test_a_worker_has_no_workers_of_its_own():
         next(iter(loader(sets.Nested())))
 
 
-def test_processes_begin_afresh():
-    for context in (None, "spawn", "forkserver", multiprocessing.get_context("spawn")):
-        assert len(list(loader(range(4), 2, multiprocessing_context=context))) == 2
-    for context in ("fork", multiprocessing.get_context("fork")):
-        with pytest.raises(ValueError, match="multiprocessing_context must be 'spawn' or"):
+def test_a_context_of_multiprocessing_makes_workers_processes():
+    spawn, fork = (multiprocessing.get_context(method) for method in ("spawn", "fork"))
+    for context in ("spawn", "forkserver", "fork", spawn, fork):
+        one = ps.DataLoader(sets.Ones(4), 2, num_workers=1, multiprocessing_context=context)
+        assert one.worker_method == "process"
+        assert all(os.getpid() not in pids for _, _, pids in one)
+    for context in ("bad", object()):
+        with pytest.raises(
+            ValueError, match="must be one of fork, forkserver, spawn, or a context"
+        ):
             loader(range(4), multiprocessing_context=context)
-    with pytest.raises(ValueError, match="or give worker_method='process'"):
-        ps.DataLoader(range(4), num_workers=1, multiprocessing_context="spawn")
+    with pytest.raises(ValueError, match="needs num_workers > 0"):
+        ps.DataLoader(range(4), multiprocessing_context="spawn")
+
+
+@pytest.mark.parametrize("method", ["thread", "process"])
+def test_more_workers_than_cores_warn(method):
+    cores = len(os.sched_getaffinity(0))
+    with pytest.warns(UserWarning, match=f"is more than the {cores} available CPU cores") as seen:
+        ps.DataLoader(range(4), num_workers=cores + 1, worker_method=method)
+    assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ps.DataLoader(range(4), num_workers=cores, worker_method=method)
 
 
 def test_wrong_methods_say_what_was_expected():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing.context
+import os
 import sys
+import warnings
 from typing import Any
 
 from penstock.arguments.checks import MOST_THREADS
@@ -10,6 +13,9 @@ from penstock.columns import refuse_columns
 from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
 from penstock.stage import Stage
+
+# All begin afresh, "fork" too: a process with threads cannot be forked safely.
+_CONTEXTS = ("fork", "forkserver", "spawn")
 
 
 def check(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
@@ -31,21 +37,33 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
             raise ValueError(f"DataLoader: {name} needs num_workers > 0, got num_workers=0")
 
 
-def check_method(method: str, context: Any, num_workers: int, dataset: Any) -> None:
-    """Raise ValueError for workers that cannot be, or cannot have this dataset."""
+def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) -> str:
+    """Return what workers are; raise ValueError for workers that cannot be, or have no dataset."""
     if context is not None:
         name = context if isinstance(context, str) else getattr(context, "_name", None)
         if method == "thread":
             raise ValueError(
-                f"DataLoader: multiprocessing_context={context!r} asks for worker processes, and "
-                "num_workers are threads; leave it out, or give worker_method='process'"
+                f"DataLoader: multiprocessing_context={context!r} asks for worker processes, got "
+                "worker_method='thread'; leave one of them out"
             )
-        if name not in ("spawn", "forkserver"):
+        if name not in _CONTEXTS and not isinstance(context, multiprocessing.context.BaseContext):
             raise ValueError(
-                "DataLoader: multiprocessing_context must be 'spawn' or 'forkserver', or a context "
-                "of them: worker processes begin afresh, since this process has threads, got "
-                f"{context!r:.200}"
+                f"DataLoader: multiprocessing_context must be one of {', '.join(_CONTEXTS)}, or a "
+                f"context of them, got {context!r:.200}"
             )
+        if num_workers == 0:
+            raise ValueError(
+                "DataLoader: multiprocessing_context needs num_workers > 0, got num_workers=0"
+            )
+    if method is None:
+        method = "thread" if context is None else "process"
+    check_method(method, num_workers, dataset)
+    _warn_of_many(num_workers)
+    return method
+
+
+def check_method(method: str, num_workers: int, dataset: Any) -> None:
+    """Raise ValueError for worker processes that cannot be."""
     if method == "thread" or num_workers == 0:
         return
     if sys.platform != "linux":
@@ -57,6 +75,18 @@ def check_method(method: str, context: Any, num_workers: int, dataset: Any) -> N
             "DataLoader: worker_method='process' gives each worker a copy of the dataset, and this "
             "one is a pipeline that works in parallel itself; leave worker_method out, and give "
             "executor='process' to its map"
+        )
+
+
+def _warn_of_many(num_workers: int) -> None:
+    """Warn of more workers than cores, with the words of PyTorch, for which programs filter."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    if num_workers > cores:
+        warnings.warn(
+            f"DataLoader: num_workers={num_workers} is more than the {cores} available CPU cores; "
+            "excessive worker creation might get DataLoader running slow or even freeze",
+            stacklevel=5,
         )
 
 

@@ -14,10 +14,10 @@ from penstock.arguments.checked import checked
 from penstock.data_loader import collate, torch_rules
 from penstock.data_loader.arguments import (
     check,
-    check_method,
     check_order,
     choose_samplers,
     is_iterable,
+    method_of,
 )
 from penstock.data_loader.draws import Draws
 from penstock.data_loader.orders import rank_in, restore_epochs, samplers_state, shared_order
@@ -72,9 +72,9 @@ class DataLoader(Settings):
     worker_init_fn : callable, optional
         Called in each worker of a pass before it fetches, with its number from 0 to
         ``num_workers - 1``.
-    multiprocessing_context : None, "spawn", "forkserver" or a context of these
-        For worker processes, which always begin afresh: "fork" is refused, since this process has
-        threads.
+    multiprocessing_context : None, "spawn", "forkserver", "fork" or a context of these
+        If there is one, workers are processes. They always start afresh, with "fork" too, since a
+        process with threads cannot be forked safely.
     generator : int, numpy.random.Generator or torch.Generator, optional
         What orders are drawn from. None: PyTorch's global generator for its datasets, else
         `set_seed` if it was called, else the operating system.
@@ -87,8 +87,9 @@ class DataLoader(Settings):
         Accepted; the current accelerator counts, as in PyTorch.
     in_order : bool
         Whether batches come in their order, or each as soon as it is made.
-    worker_method : "thread" or "process"
-        What the workers are. Processes are for datasets that hold the GIL, as pure Python does.
+    worker_method : "thread" or "process", optional
+        What the workers are: processes if there is a `multiprocessing_context`, else threads.
+        Processes are for datasets that hold the GIL, as pure Python does.
 
     Raises
     ------
@@ -152,10 +153,10 @@ class DataLoader(Settings):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
-        worker_method: Literal["thread", "process"] = "thread",
+        worker_method: Literal["thread", "process"] | None = None,
     ) -> None:
         check(num_workers, timeout, prefetch_factor, persistent_workers)
-        check_method(worker_method, multiprocessing_context, num_workers, dataset)
+        method = method_of(worker_method, multiprocessing_context, num_workers, dataset)
         self._order_given = sampler is not None or batch_sampler is not None
         self._iterable = is_iterable(dataset, self._order_given)
         self.dataset = dataset
@@ -168,7 +169,7 @@ class DataLoader(Settings):
         self.multiprocessing_context = multiprocessing_context
         self.generator = generator
         self.in_order = in_order
-        self.worker_method: str = worker_method
+        self.worker_method: str = method
         self._team: Team | None = None  # that persists
         self.persistent_workers = persistent_workers
         check_order(self._iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
@@ -229,6 +230,11 @@ class DataLoader(Settings):
             return ThreadTeam(self)
         except Exception:  # it cannot be copied: one thread reads all of it
             return None
+
+    @property
+    def _auto_collation(self) -> bool:
+        """Whether samples are batched; trainers read it from loaders."""
+        return self.batch_size is not None or self.batch_sampler is not None
 
     @property
     def _divided(self) -> bool:

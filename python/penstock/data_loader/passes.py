@@ -90,7 +90,6 @@ class InlinePass(Pass):
     def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
         self._fetch = _fetching(loader)
-        self._state = _restored(loader, position)
         inputs: Inputs
         if loader._iterable:
             begin_reading(loader, position.goes_on)
@@ -99,6 +98,7 @@ class InlinePass(Pass):
             inputs = reading.inputs()
         else:
             inputs = inputs_of(loader, position)
+        self._state = _restored(loader, position)
         self._order = position.order if isinstance(position.order, KnownOrder) else None
         self._source: Iterator[Any] = inputs if self._order is None else numbers_of(position)
 
@@ -244,7 +244,10 @@ def kept_now(dataset: Any) -> Kept | None:
 
 
 def _restored(loader: Settings, position: Position) -> Callable[[], Any] | None:
-    """Restore the state of a map-style dataset; return what reads it, None if it keeps none."""
+    """Restore the state of a map-style dataset; return what reads it, None if it keeps none.
+
+    After all that the pass draws when it begins: the state may be that of a global generator.
+    """
     saved = position.reached.dataset_state
     if "workers" in (saved or {}):
         raise of_processes(len(saved["workers"]))
@@ -261,7 +264,6 @@ def _pipeline(
     loader: Settings, position: Position, fetch: Fetch, progress: Progress | None
 ) -> Dataset:
     workers = loader.num_workers
-    state = _restored(loader, position)
     drawn = None
     inputs: Inputs = iter(())
     reading = None
@@ -270,6 +272,7 @@ def _pipeline(
         reading = _reading(loader, position)
     else:
         inputs = inputs_of(loader, position)
+    state = _restored(loader, position)
     threads = Threads(loader, _seed_of_threads(position, drawn))
     if reading is not None:
         inputs = _read(reading, position, threads)

@@ -28,7 +28,7 @@ def reduced(value: Any) -> Any:
         ):
             return NotImplemented
         place = (value.storage_offset(), value.size(), value.stride(), value.requires_grad)
-        return _tensor, (type(value), value._typed_storage(), place)
+        return _tensor, (type(value), value.untyped_storage(), value.dtype, place)
     if value.device.type != "cpu" or not value.is_shared():
         return NotImplemented
     if torch.multiprocessing.get_sharing_strategy() == "file_system":
@@ -37,10 +37,12 @@ def reduced(value: Any) -> Any:
     return _storage_of_file, (os.getpid(), file, size)
 
 
-def _tensor(kind: Any, storage: Any, place: Any) -> Any:
+def _tensor(kind: Any, storage: Any, dtype: Any, place: Any) -> Any:
+    import torch
     from torch.multiprocessing.reductions import rebuild_tensor
 
-    return rebuild_tensor(kind, storage, place)
+    typed = torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+    return rebuild_tensor(kind, typed, place)
 
 
 def _storage_of_file(process: int, file: int, size: int) -> Any:

@@ -51,10 +51,10 @@ struct Lanes {
   std::vector<Job> starting;  // each for a thread of its own, on its way: it may never come
   uint64_t numbers = 0;
   size_t waiting = 0;  // threads without a job
-  int alive = 0;    // threads that may use Python
-  int working = 0;  // those of them that have, or wait for, a job
-  EventCount wake;  // a job, or the shutdown
-  EventCount left;  // a thread has ended
+  int alive = 0;       // threads that may use Python
+  int working = 0;     // those of them that have, or wait for, a job
+  EventCount wake;     // a job, or the shutdown
+  EventCount left;     // a thread has ended
 };
 
 std::atomic<Lanes*> g_lanes{nullptr};

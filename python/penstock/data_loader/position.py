@@ -63,7 +63,7 @@ class Position:
         self.goes_on: bool = saved.get("goes_on", False)
         self.order: Any = None
         self.finished = False
-        self.settle: Callable[[], None] | None = None
+        self.settle: Callable[[], object] | None = None
         self.final: Callable[[], Any] | None = None
 
     def begun(self, order: Any) -> None:

@@ -89,5 +89,6 @@ def _files_of(url: str, options: dict[str, Any]) -> Files:
         # The libraries of fsspec's file systems are named by what it says itself.
         what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
         raise ImportError(
-            f"{printable(without_user(url))} cannot be reached ({error}); pip install {what}".rstrip()
+            f"{printable(without_user(url))} cannot be reached ({error}); "
+            f"pip install {what}".rstrip()
         ) from error

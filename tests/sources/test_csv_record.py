@@ -123,7 +123,7 @@ def came(text, write, defaults, **arguments):
         (b"1,a\x00b\n", [INT, RAW], {}, [(1, b"a\x00b")]),
         (b"1,2.5\n", [np.int64, np.float64], {}, [(np.int64(1), np.float64(2.5))]),
         (b"1,\n2,b,\n", [INT, RAW], {}, [None, None]),
-        (b"\xef\xbb\xbf1,a\n", [INT, RAW], {}, [None]),
+        (b"\xef\xbb\xbf1,a\n", [INT, RAW], {}, [(np.int32(1), b"a")]),
     ],
 )
 def test_a_file_has_these_records(write, text, defaults, arguments, buffer_size, wanted):

@@ -59,7 +59,7 @@ class Made(NamedTuple):
     ----------
     batch : object
         The batch.
-    failure : bytes or Exception, optional
+    failure : bytes, Exception or SystemExit, optional
         The exception; pickled where it comes from a worker.
     dataset_state : object
         The dataset's state after it, or None.
@@ -72,7 +72,7 @@ class Made(NamedTuple):
     """
 
     batch: Any = None
-    failure: bytes | Exception | None = None
+    failure: bytes | Exception | SystemExit | None = None
     dataset_state: Any = None
     unread: bool = False
     last: bool = False

@@ -344,8 +344,8 @@ class DataLoader(Settings):
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
-        own = ("penstock", "account", "seeds", "shared", "process", "draws", CHECKSUM)
-        own += tuple(self._shape())
+        own = {"penstock", "account", "seeds", "shared", "process", "draws", CHECKSUM}
+        own.update(self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
             saved |= {

@@ -137,9 +137,12 @@ def sent(
         If it cannot be pickled.
     """
     refuse_in_worker(stage, "executor='process'")
+    setup.check(stage)
     try:
         shares = shares and hasattr(os, "memfd_create")
-        pickled, *large = packed_by_value(function, LARGE if shares else math.inf)
+        # Together: what came by value shares its global variables.
+        sent_together = (function, *setup) if setup != _NO_SETUP else function
+        pickled, *large = packed_by_value(sent_together, LARGE if shares else math.inf)
     except Exception as error:
         what = "the loader" if stage == "prefetch" else "the function"
         shown = function  # the engine adds the arguments of a generator, which may be none
@@ -151,7 +154,7 @@ def sent(
         ) from error
     arrays = shared(large)
     spans = arrays.spans if arrays else ()
-    payload = pickle.dumps((*surroundings(), setup.pickled(stage), spans, bytes(pickled)))
+    payload = pickle.dumps((*surroundings(), setup != _NO_SETUP, spans, bytes(pickled)))
     _core.set_worker_command(command(__name__))
     return payload, arrays
 
@@ -171,11 +174,18 @@ def after_setup(setup: Setup, function: Callable[..., Any]) -> Callable[..., Any
 
 def load(payload: bytes, file: int) -> Callable[..., Any]:
     """Return the function of a payload and the file of its arrays, in a worker process."""
-    path, main, setup, spans, pickled = pickle.loads(payload)
+    if payload in _set_up:
+        return _set_up[payload]
+    path, main, has_setup, spans, pickled = pickle.loads(payload)
     buffers = mapped(file, spans)
     enter(path, main)
-    set_up(setup)
-    function: Callable[..., Any] = unpacked([pickled, *buffers])
+    loaded = unpacked([pickled, *buffers])
+    function: Callable[..., Any] = loaded
+    if has_setup:
+        function, *setup = loaded
+        set_up(Setup(*setup))
+        if not spans:
+            _set_up[payload] = function
     return function
 
 
@@ -227,5 +237,7 @@ _IN_MAIN = (
     "`if __name__ == '__main__':`, or install cloudpickle"
 )
 _IN_FUNCTION = "use executor='thread' in functions that workers call"
+# In a worker: functions that were set up, which have no arrays outside their payloads.
+_set_up: dict[bytes, Callable[..., Any]] = {}
 _serving = False  # whether this is a worker process
 _importing = False  # whether it imports the main module now

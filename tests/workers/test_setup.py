@@ -64,6 +64,24 @@ def test_stages_with_the_same_function_share_its_call():
     assert [int(x) for x in ds] == [1] * 8
 
 
+def test_functions_that_go_by_value_share_their_global_variables(tmp_path):
+    code, out, err = run(
+        tmp_path,
+        "model = {}\n"
+        "big = np.arange(100_000)\n"
+        "def load(): model['calls'] = model.get('calls', 0) + 1\n"
+        "def use(x): return model['calls']\n"
+        "def use_array(x): return model['calls'] + big[0]\n"
+        "def gen(): yield model['calls']\n"
+        "more = dict(executor='process', worker_init=load)\n"
+        "numbers = ps.Dataset.range(3)\n"
+        "generated = ps.Dataset.from_generator(gen, **more)\n"
+        "for ds in (numbers.map(use, **more), numbers.map(use_array, **more), generated):\n"
+        "    print(*({int(x) for x in ds} | {int(x) for x in ds}))\n",
+    )
+    assert (code, out, err) == (0, "1\n1\n1\n", "")
+
+
 def fails():
     raise OSError("no such model")
 

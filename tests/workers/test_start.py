@@ -210,9 +210,11 @@ def test_an_interrupt_while_the_server_starts_ends_the_wait(tmp_path):
     assert err == ""
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_torch_is_imported_once_for_all_workers(tmp_path):
     pytest.importorskip("torch")
-    code, out, err = run(
+    program = start(
         tmp_path,
         "import glob, torch\n"
         "def ones(x): return float(torch.ones(1).sum())\n"
@@ -223,4 +225,5 @@ def test_torch_is_imported_once_for_all_workers(tmp_path):
         "maps = [open(f'/proc/{pid}/maps').read() for pid in set(own) - {*_core.idle_workers()}]\n"
         "print(['libtorch' in each for each in maps])\n",
     )
-    assert (code, out, err) == (0, "0.0 12.0\n[True]\n", "")
+    out, err = program.communicate(timeout=280)
+    assert (program.returncode, out, err) == (0, "0.0 12.0\n[True]\n", "")

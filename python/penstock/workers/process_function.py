@@ -137,9 +137,12 @@ def sent(
         If it cannot be pickled.
     """
     refuse_in_worker(stage, "executor='process'")
+    setup.check(stage)
     try:
         shares = shares and hasattr(os, "memfd_create")
-        pickled, *large = packed_by_value(function, LARGE if shares else math.inf)
+        # Together: what came by value shares its global variables.
+        sent_together = (function, *setup) if setup != _NO_SETUP else function
+        pickled, *large = packed_by_value(sent_together, LARGE if shares else math.inf)
     except Exception as error:
         what = "the loader" if stage == "prefetch" else "the function"
         shown = function  # the engine adds the arguments of a generator, which may be none
@@ -152,7 +155,7 @@ def sent(
     arrays = shared(large)
     spans = arrays.spans if arrays else ()
     payload = pickle.dumps(
-        (*surroundings(), _core.global_seed(), setup.pickled(stage), spans, bytes(pickled))
+        (*surroundings(), _core.global_seed(), setup != _NO_SETUP, spans, bytes(pickled))
     )
     _core.set_worker_command(command(__name__))
     return payload, arrays
@@ -173,16 +176,23 @@ def after_setup(setup: Setup, function: Callable[..., Any]) -> Callable[..., Any
 
 def load(payload: bytes, file: int) -> Callable[..., Any]:
     """Return the function of a payload and the file of its arrays, in a worker process."""
-    path, main, seed, setup, spans, pickled = pickle.loads(payload)
-    buffers = mapped(file, spans)
-    enter(path, main)
-    # In penstock.compat explicit seeds depend on it.
+    path, main, seed, has_setup, spans, pickled = pickle.loads(payload)
+    # Explicit seeds of penstock.compat depend on the global one.
     if seed is None:
         _core.clear_seed()
     else:
         _core.set_seed(seed)
-    set_up(setup)
-    function: Callable[..., Any] = unpacked([pickled, *buffers])
+    if payload in _set_up:
+        return _set_up[payload]
+    buffers = mapped(file, spans)
+    enter(path, main)
+    loaded = unpacked([pickled, *buffers])
+    function: Callable[..., Any] = loaded
+    if has_setup:
+        function, *setup = loaded
+        set_up(Setup(*setup))
+        if not spans:
+            _set_up[payload] = function
     return function
 
 
@@ -234,5 +244,7 @@ _IN_MAIN = (
     "`if __name__ == '__main__':`, or install cloudpickle"
 )
 _IN_FUNCTION = "use executor='thread' in functions that workers call"
+# In a worker: functions that were set up, which have no arrays outside their payloads.
+_set_up: dict[bytes, Callable[..., Any]] = {}
 _serving = False  # whether this is a worker process
 _importing = False  # whether it imports the main module now

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from penstock import _core
 from penstock.workers.by_value import advice
-from penstock.workers.parcels import packed_by_value, unpacked
+from penstock.workers.parcels import packed_by_value
 
 
 class Setup(NamedTuple):
@@ -28,16 +28,8 @@ class Setup(NamedTuple):
     init: Callable[[], object] | None = None
     teardown: Callable[[], object] | None = None
 
-    def pickled(self, stage: str) -> bytes:
-        """Return it for `set_up`; empty if there is nothing to call.
-
-        Raises
-        ------
-        TypeError
-            If a function cannot be pickled.
-        """
-        if self == Setup():
-            return b""
+    def check(self, stage: str) -> None:
+        """Raise TypeError if a function cannot be sent to worker processes."""
         for name, function in zip(("worker_init", "worker_teardown"), self, strict=True):
             try:
                 packed_by_value(function, float("inf"))
@@ -48,7 +40,6 @@ class Setup(NamedTuple):
                 ) from error
         if self.teardown is not None:
             _end_workers_at_exit()
-        return bytes(packed_by_value(tuple(self), float("inf"))[0])
 
     def here(self) -> None:
         """Call `init` in this process, in which the stage is debugged: once."""
@@ -87,20 +78,23 @@ def setup_of(
     return Setup(init, teardown)
 
 
-def set_up(pickled: bytes) -> None:
-    """Call what `Setup.pickled` has written, in a worker process, unless it was called before."""
-    if not pickled or pickled in _done:
+def set_up(setup: Setup) -> None:
+    """Call `init` in a worker process, unless it was called there before.
+
+    A function that came by value is another one each time: it has its own global variables, which
+    it shares with the stage's function.
+    """
+    if setup in _done:
         return
-    setup = Setup(*unpacked([pickled]))
     if setup.init is not None:
         setup.init()
-    _done[pickled] = setup
+    _done.append(setup)
 
 
 def tear_down() -> None:
     """Call the teardown functions of this worker process, the last one that was set up first."""
     while _done:
-        _, setup = _done.popitem()
+        setup = _done.pop()
         if setup.teardown is None:
             continue
         try:
@@ -122,6 +116,6 @@ def _end_workers_at_exit() -> None:
         atexit.register(_core.end_idle_workers)
 
 
-_done: dict[bytes, Setup] = {}  # in a worker process
+_done: list[Setup] = []  # in a worker process
 _done_here: list[Setup] = []  # in a process that debugs
 _ends_at_exit = 0  # the process that has registered it

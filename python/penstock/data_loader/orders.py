@@ -280,7 +280,7 @@ def _drawn(
         batches = loader._index_sampler
         if batching is not None and batching.batch_size is not None:
             # PyTorch's own calls iter() on the sampler's iterator again.
-            batches = BatchSampler(*batching)
+            batches = BatchSampler(batching.sampler, batching.batch_size, batching.drop_last)
         items = items_of(iter(batches))
         # The global generator is where it was, so from it the seed is drawn again.
         base_seed = draw_base_seed(loader, goes_on and torch_rules.is_generator(loader.generator))

@@ -294,7 +294,7 @@ def _pipeline(
 def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
     """Read an iterable dataset in worker threads, each of which is prepared before it reads."""
     opened = threading.Event()
-    position.settle = lambda: None if opened.wait() else None
+    position.settle = opened.wait
 
     def inputs() -> Inputs:
         try:

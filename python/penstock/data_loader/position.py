@@ -63,7 +63,7 @@ class Position:
         self.goes_on: bool = saved.get("goes_on", False)
         self.order: Any = None
         self.finished = False
-        self.settle: Callable[[], None] | None = None
+        self.settle: Callable[[], object] | None = None
         self.final: Callable[[], Any] | None = None
 
     def begun(self, order: Any) -> None:
@@ -139,7 +139,7 @@ def layout(dataset_state: Any, workers: int, finished: bool) -> dict[str, Any]:
     finished : bool
         Whether the pass has ended.
     """
-    state = {"_iterator_finished": finished}
+    state: dict[str, Any] = {"_iterator_finished": finished}
     given: dict[str, Any] = dataset_state or {}
     if not workers:
         return state | kept() | given

@@ -209,11 +209,13 @@ def _serve(
     respondent: LoaderInWorker,
     what: Preparation,
 ) -> None:
-    failure = None
+    failure: Exception | None = None
     try:
         respondent.begin(what)
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         failure = error
+    except SystemExit as error:
+        failure = RuntimeError(f"DataLoader: worker_init_fn raised {error!r}")
     while (request := requests.get()) is not None:
         about, number, asked = request
         if failure is not None:

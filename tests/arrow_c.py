@@ -5,6 +5,8 @@ import itertools
 
 import numpy as np
 
+import penstock as ps
+
 
 class Schema(ctypes.Structure):
     pass
@@ -40,12 +42,13 @@ Array._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 
-HELD = {}  # what was exported and not released yet, by numbers
-NUMBERS = itertools.count(1)
+# Exported and not released yet, by number; the identity of functions must not depend on it.
+HELD = ps.ignored({})
+NUMBERS = ps.ignored(itertools.count(1))
 
 
 def release(pointer):
-    HELD.pop(pointer.contents.private_data, None)
+    HELD.value.pop(pointer.contents.private_data, None)
     pointer.contents.release = type(pointer.contents.release)()
 
 
@@ -92,8 +95,8 @@ class Table:
         whole = Column(b"+s", inside[0][1].length, [None], inside)
         schema, array = exported("", whole)
         for struct in (schema, array):
-            struct.private_data = next(NUMBERS)
-            HELD[struct.private_data] = struct, array.kept, schema.kept
+            struct.private_data = next(NUMBERS.value)
+            HELD.value[struct.private_data] = struct, array.kept, schema.kept
         new = ctypes.pythonapi.PyCapsule_New
         new.restype = ctypes.py_object
         new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]

@@ -106,7 +106,7 @@ def test_damaged_bytes_are_refused():
             iter(ps.Dataset.range(9).shuffle(3, seed=1).batch(2)).set_state(bad)
 
 
-@pytest.mark.parametrize("thing", ["text", 3, None, [1]])
+@pytest.mark.parametrize("thing", [3, None, [1]])
 def test_a_state_is_bytes(thing):
     with pytest.raises(TypeError):
         iter(ps.Dataset.range(3)).set_state(thing)

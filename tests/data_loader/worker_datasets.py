@@ -100,7 +100,7 @@ class KeptShare(Share):
 
     def __init__(self, n):
         super().__init__(n)
-        self.at = None
+        self.at = self.position = None
         self.read = 0
 
     def __iter__(self):

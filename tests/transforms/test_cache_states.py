@@ -144,18 +144,18 @@ def test_a_restore_changes_nothing_for_those_that_read_the_cache():
 
 
 def test_what_is_made_again_after_a_restore_is_made_once():
-    calls = []
-    ds = ps.Dataset.range(4).map(lambda x: calls.append(1) or noise(x)).cache().repeat(5)
+    calls = ps.ignored([])
+    ds = ps.Dataset.range(4).map(lambda x: calls.value.append(1) or noise(x)).cache().repeat(5)
     it = iter(ds)
     came = flat(next(it) for _ in range(9))
     state = it.get_state()
     wanted = came + flat(it)
-    assert len(calls) == 4
-    fresh = ps.Dataset.range(4).map(lambda x: calls.append(1) or noise(x)).cache().repeat(5)
+    assert len(calls.value) == 4
+    fresh = ps.Dataset.range(4).map(lambda x: calls.value.append(1) or noise(x)).cache().repeat(5)
     resumed = iter(fresh)
     resumed.set_state(state)
     assert came + flat(resumed) == wanted
-    assert len(calls) == 8
+    assert len(calls.value) == 8
 
 
 @pytest.mark.parametrize("where", ["before", "behind"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing.context
 import os
 import sys
 import warnings
@@ -46,7 +45,11 @@ def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) 
                 f"DataLoader: multiprocessing_context={context!r} asks for worker processes, got "
                 "worker_method='thread'; leave one of them out"
             )
-        if name not in _CONTEXTS and not isinstance(context, multiprocessing.context.BaseContext):
+        # A context exists only where its module has been imported.
+        contexts = sys.modules.get("multiprocessing.context")
+        if name not in _CONTEXTS and not (
+            contexts is not None and isinstance(context, contexts.BaseContext)
+        ):
             raise ValueError(
                 f"DataLoader: multiprocessing_context must be one of {', '.join(_CONTEXTS)}, or a "
                 f"context of them, got {context!r:.200}"

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "python/bind.h"
-#include "python/worker_command.h"
 #include "python/gil.h"
+#include "python/worker_command.h"
 #include "runtime/clock.h"
 #include "runtime/fork.h"
 #include "workers/parcel.h"

@@ -178,8 +178,8 @@ int ForkSibling() {
       *thread_id != static_cast<int>(syscall(SYS_gettid))) {
     return -ENOSYS;
   }
-  constexpr unsigned long kFlags =
-      CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | static_cast<unsigned long>(SIGCHLD);
+  constexpr unsigned long kFlags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID |
+                                   static_cast<unsigned long>(SIGCHLD);
   PyOS_BeforeFork();
   // Twice the address: the order of the last two arguments depends on the architecture, and the
   // other one is not used.

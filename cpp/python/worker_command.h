@@ -11,8 +11,7 @@
 
 namespace penstock {
 
-using CommandOfPython =
-    std::tuple<std::vector<std::string>, std::vector<std::string>, std::string>;
+using CommandOfPython = std::tuple<std::vector<std::string>, std::vector<std::string>, std::string>;
 
 inline WorkerCommand ToWorkerCommand(const CommandOfPython& command) {
   const auto& [spawn, server, entry] = command;

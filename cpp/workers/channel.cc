@@ -117,8 +117,8 @@ ChannelStatus Channel::Send(std::string_view message, const CancelToken* cancel,
   std::memcpy(bytes.data(), &length, sizeof length);
   bytes += message;
   for (size_t sent = 0; sent < bytes.size();) {
-    const ptrdiff_t n = SendSome(std::string_view(bytes).substr(sent),
-                                  sent == 0 ? files : std::span<const int>());
+    const ptrdiff_t n =
+        SendSome(std::string_view(bytes).substr(sent), sent == 0 ? files : std::span<const int>());
     if (n >= 0) {
       sent += static_cast<size_t>(n);
       continue;

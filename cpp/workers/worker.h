@@ -38,8 +38,8 @@ class WorkerAccount {
 // Used by one thread at a time.
 class Worker {
  public:
-  // Starts a program that calls Serve (serve.h), with the files under the numbers below; `given`, if
-  // it is not -1, is one more. Throws an Error when the system refuses, or when the wait for the
+  // Starts a program that calls Serve (serve.h), with the files under the numbers below; `given`,
+  // if it is not -1, is one more. Throws an Error when the system refuses, or when the wait for the
   // fork server ends early. `cancel` may be null.
   static std::unique_ptr<Worker> Start(const WorkerCommand& command, const CancelToken* cancel,
                                        int given = -1);

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMaxHandlers = 16;
+constexpr int kMaxHandlers = 32;
 
 // Plain atomics without destructors: the handler may take no lock and allocate nothing.
 std::atomic<uint64_t> generation{0};
@@ -67,7 +67,7 @@ void HoldAcrossFork(std::mutex& mutex) {
   InstallOnce();
   const int i = held_count.fetch_add(1, std::memory_order_relaxed);  // only hands out entries
   if (i >= kMaxHandlers) {
-    std::fputs("penstock: more than 16 mutexes to hold across a fork\n", stderr);
+    std::fputs("penstock: more than 32 mutexes to hold across a fork\n", stderr);
     std::abort();
   }
   held[i].store(&mutex, std::memory_order_release);  // pairs with acquire in BeforeFork
@@ -77,7 +77,7 @@ void OnForkChild(void (*fn)()) {
   InstallOnce();
   const int i = handler_count.fetch_add(1, std::memory_order_relaxed);  // only hands out entries
   if (i >= kMaxHandlers) {
-    std::fputs("penstock: more than 16 fork handlers\n", stderr);
+    std::fputs("penstock: more than 32 fork handlers\n", stderr);
     std::abort();
   }
   handlers[i].store(fn, std::memory_order_release);  // pairs with acquire in AfterForkInChild

@@ -12,11 +12,11 @@ namespace penstock {
 uint64_t ForkGeneration();
 
 // Takes the mutex for the time of every fork, so that the child never finds it held by a thread
-// that it does not have. For leaf locks that live as long as the process; at most 16.
+// that it does not have. For leaf locks that live as long as the process; at most 32.
 void HoldAcrossFork(std::mutex& mutex);
 
 // `fn` runs in every fork child, before fork() returns there. Other threads are gone and may have
-// held any lock: fn only replaces pointers (and leaks what they pointed to). At most 16.
+// held any lock: fn only replaces pointers (and leaks what they pointed to). At most 32.
 void OnForkChild(void (*fn)());
 
 }  // namespace penstock

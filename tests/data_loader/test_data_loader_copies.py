@@ -80,8 +80,9 @@ class Epochs:
         self.n, self.i, self.epoch, self.skipped = n, 0, 0, 0
 
     def __iter__(self):
-        for self.i in range(self.skipped, self.n):
-            yield self.epoch, self.i
+        for i in range(self.skipped, self.n):
+            self.i = i
+            yield self.epoch, i
         self.i, self.skipped, self.epoch = -1, 0, self.epoch + 1
 
     def state_dict(self):

@@ -146,8 +146,8 @@ def layout(dataset_state: Any, workers: int, finished: bool) -> dict[str, Any]:
     each = [dict(one) for one in given.get("workers", ())] or [{**kept(), **given}]
     each += [kept() for _ in range(workers - len(each))]
     snapshots = {f"worker_{i}": {"worker_id": i, **one} for i, one in enumerate(each)}
-    rest: dict[str, Any] = {name: given[name] for name in ("turn", "base_seed") if name in given}
-    snapshot = {"_worker_snapshots": snapshots, **rest}
+    snapshot: dict[str, Any] = {"_worker_snapshots": snapshots}
+    snapshot |= {name: given[name] for name in ("turn", "base_seed") if name in given}
     return state | {"_snapshot": snapshot}
 
 

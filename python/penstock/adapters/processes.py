@@ -72,9 +72,9 @@ def warn_undivided(stage: str, dataset: Any, sharded: bool | None, count: int, h
         return
     warnings.warn(
         f"{stage}: a batch is spread over {count} processes, but no stage of the pipeline divides "
-        f"the data among them, so that all may read the same rows; put {how} before batch, or "
-        "give sharded=True if each process reads rows of its own anyway (other files, or a "
-        "generator that divides them), and sharded=False if all shall read the same",
+        f"the data among them, so all may read the same rows; put {how} before batch, or "
+        "give sharded=True if each process reads different rows anyway (other files, or a "
+        "generator that divides them), and sharded=False if all should read the same",
         RuntimeWarning,
         stacklevel=5,
     )

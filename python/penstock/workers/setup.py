@@ -1,4 +1,4 @@
-"""Functions that each worker process calls once, before its first call and at its end."""
+"""Functions that each worker process calls once: before its first call and at exit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Setup(NamedTuple):
     teardown: Callable[[], object] | None = None
 
     def pickled(self, stage: str) -> bytes:
-        """Return it for `set_up`; empty if there is nothing to call.
+        """Return the pickled functions for `set_up`; empty if there are none.
 
         Raises
         ------
@@ -51,7 +51,7 @@ class Setup(NamedTuple):
         return bytes(packed_by_value(tuple(self), float("inf"))[0])
 
     def here(self) -> None:
-        """Call `init` in this process, in which the stage is debugged: once."""
+        """Call `init` once in this process, which debugs the stage."""
         if self not in _done_here:
             if self.init is not None:
                 self.init()
@@ -67,12 +67,12 @@ def setup_of(
     teardown: Callable[[], object] | None,
     native: bool = False,
 ) -> Setup:
-    """Return the functions, if the stage has worker processes.
+    """Return the functions after checking that the stage has worker processes.
 
     Raises
     ------
     ValueError
-        If the stage was given one of them, and not ``executor="process"``, or a native function.
+        If a function is given without ``executor="process"``, or for a native function.
     """
     for name, function in (("worker_init", init), ("worker_teardown", teardown)):
         if function is None:
@@ -88,7 +88,7 @@ def setup_of(
 
 
 def set_up(pickled: bytes) -> None:
-    """Call what `Setup.pickled` has written, in a worker process, unless it was called before."""
+    """Call a pickled `init` in a worker process, unless it was called before."""
     if not pickled or pickled in _done:
         return
     setup = Setup(*unpacked([pickled]))
@@ -98,7 +98,7 @@ def set_up(pickled: bytes) -> None:
 
 
 def tear_down() -> None:
-    """Call the teardown functions of this worker process, the last one that was set up first."""
+    """Call the teardown functions of this worker process, in reverse order of setup."""
     while _done:
         _, setup = _done.popitem()
         if setup.teardown is None:
@@ -115,7 +115,7 @@ def tear_down() -> None:
 
 
 def _end_workers_at_exit() -> None:
-    """At the end of this process, end its idle workers in such a way that they tear down."""
+    """Register an exit hook that ends idle workers after their teardown functions."""
     global _ends_at_exit
     if _ends_at_exit != os.getpid():
         _ends_at_exit = os.getpid()
@@ -123,5 +123,5 @@ def _end_workers_at_exit() -> None:
 
 
 _done: dict[bytes, Setup] = {}  # in a worker process
-_done_here: list[Setup] = []  # in a process that debugs
-_ends_at_exit = 0  # the process that has registered it
+_done_here: list[Setup] = []  # in a debugging process
+_ends_at_exit = 0  # the process that has registered the hook

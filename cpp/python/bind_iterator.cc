@@ -58,8 +58,8 @@ int64_t Undelivered(const Iter* it) {
   return rows + (run.block.error && !run.block.error->transient());
 }
 
-// Waits for the threads of a cancelled run and destroys it, unless the handler of a signal raises
-// meanwhile: then a function still runs, and the exception is returned.
+// Waits for the threads of a cancelled run and destroys it. If a signal handler raises during the
+// wait, returns the exception; a function then still runs.
 std::optional<py::error_already_set> CloseNow(std::shared_ptr<Session>& session, ObjectLock& lock) {
   Attachment attachment(Attachment::Role::kConsumer);
   WaitStatus status = WaitStatus::kReady;

@@ -91,8 +91,8 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
     return;
   }
   // From inside its own function there is nothing to wait for: it would be that function. Nor while
-  // the user is told of a wait: who handles that may have a lock that the waiting thread wants. Nor
-  // after Shutdown, whose threads may never end.
+  // a stall is reported: the handler may hold a lock that the waiting thread needs. Nor after
+  // Shutdown, whose threads may never end.
   bool inside = FromInside(run) || StallWatch::Telling() || ShuttingDown();
   if (run.busy && (inside || !wait)) return;
   if (inside) {

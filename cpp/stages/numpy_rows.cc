@@ -94,7 +94,7 @@ class NumpyRows final : public Dataset, public Indexed {
         throw error.At(std::move(origin));
       }
     }
-    // Larger files would not stay in the page cache.
+    // More data would not stay in the page cache.
     fits_ = bytes <= AvailableMemory() / 4;
   }
 

@@ -520,9 +520,8 @@ def main(library, folder, most, width, *names):
 def threads_end():
     """Whether the threads of all these runs are gone within some seconds."""
     for _ in range(100):
-        if (
-            len(list(Path("/proc/self/task").iterdir())) <= THREADS + 1
-        ):  # the coroutine thread stays
+        # The thread of coroutines stays.
+        if len(list(Path("/proc/self/task").iterdir())) <= THREADS + 1:
             return True
         time.sleep(0.1)
     print("threads are left")

@@ -12,7 +12,7 @@ import penstock as ps
 
 pytest_plugins = ["installing"]
 
-# A loaded machine may take any time for an example; pytest's timeout ends what hangs.
+# An example may be slow on a loaded machine; pytest's timeout ends tests that hang.
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""seed=: it decides with the epoch and the element, wherever the stage or the operation stands."""
+"""Explicit seeds: draws depend on seed, epoch and element, not on the stage's position."""
 
 import functools
 import itertools
@@ -39,7 +39,7 @@ def number(x):
     return int(Path(str(x)).name.removesuffix(".txt"))
 
 
-# Of one kind each: what is made twice must come in one order.
+# One stage of each kind: building it twice must produce the same order.
 ORDERS = {
     "shuffle": lambda: Dataset.range(N).shuffle(N, seed=1),
     "small buffer": lambda: Dataset.range(N).shuffle(5, seed=1),

@@ -1,4 +1,4 @@
-"""The identity of a function: what it is made of when its stage is built, and nothing else."""
+"""The identity of a function covers its code and references when its stage is built."""
 
 import heapq
 import subprocess
@@ -90,7 +90,7 @@ def made_by_a_library(table):
     def first(x):
         return x + table[0]
 
-    first.__module__ = "numpy"  # as of a decorator that does not say what it wraps
+    first.__module__ = "numpy"  # as for a decorator that does not set __wrapped__
     scope = {"__name__": "a_program", "first": first}
     return eval("lambda x: first(x)", scope)
 

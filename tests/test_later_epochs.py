@@ -1,4 +1,4 @@
-"""The epochs after a restored one are those of the program that saved the state."""
+"""Epochs after a restored one equal those of the program that saved the state."""
 
 import subprocess
 import sys

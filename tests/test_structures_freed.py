@@ -31,7 +31,7 @@ def wait_until_gone(classes):
         gc.collect()
         return all(made() is None for made in classes)
 
-    wait_until(gone)  # threads of the run may let go of the last one
+    wait_until(gone)  # a thread of the run may hold the last reference
 
 
 @classes_end

@@ -102,7 +102,7 @@ void TrimFromTimeToTime(Pool& pool) {
       break;
     }
   }
-  TrimFreedMemory();  // smaller buffers are the C library's, which keeps what lies below others
+  TrimFreedMemory();  // smaller buffers are malloc's, which keeps free memory below others
 }
 
 // Whoever gives a buffer back may be a destructor: without a thread it is tried again with the

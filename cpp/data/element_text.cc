@@ -21,7 +21,7 @@ void AppendEscaped(std::string& out, std::string_view text, bool bytes) {
     if (c == '\'' || c == '\\') {
       out += {'\\', static_cast<char>(c)};
     } else {
-      // A single byte of a longer sequence is no character, and is escaped.
+      // A single byte of a longer sequence is not a character, so it is escaped.
       length = AppendPrintable(out, bytes ? text.substr(0, 1) : text);
     }
     text.remove_prefix(length);

@@ -60,7 +60,7 @@ void AppendAny(std::string& out, T value) {
 inline void AppendAny(std::string& out, std::string_view value) { AppendValue(out, value); }
 }  // namespace internal
 
-// Fills each "{}" of `format` in turn (GCC 12 has no std::format). Texts become Printable.
+// Replaces each "{}" of `format` in order (GCC 12 has no std::format). Escapes texts: Printable.
 template <typename... Args>
 std::string Format(std::string_view format, const Args&... args) {
   std::string out;

@@ -1,4 +1,4 @@
-// A scope in which the random operations of a thread that have no seed draw from one.
+// A scope in which a thread's unseeded random operations draw from one seed.
 #pragma once
 
 #include <optional>

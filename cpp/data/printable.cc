@@ -1,4 +1,4 @@
-// Which characters are escaped, and how.
+// The escaped characters, and their escapes.
 #include "data/printable.h"
 
 #include <cstdint>

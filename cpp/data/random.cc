@@ -14,8 +14,8 @@ namespace {
 
 class GlobalSeeds {
  public:
-  // Calls `use` with the sequence. One that nobody gave begins with the first use, and again in a
-  // fork child, which would otherwise draw what its parent draws.
+  // Calls `use` with the sequence. Without set_seed, it starts at the first use, and again in a
+  // fork child, which would otherwise draw the same numbers as its parent.
   template <typename Use>
   auto With(Use use) {
     std::lock_guard lock(mutex_);
@@ -51,7 +51,7 @@ class GlobalSeeds {
     return device() | uint64_t{device()} << 32;
   }
 
-  std::mutex mutex_;  // a leaf lock over what follows
+  std::mutex mutex_;  // a leaf lock; guards the following
   SeedSequence seeds_;
   bool begun_ = false;
   uint64_t generation_ = 0;  // of the process in which the sequence began
@@ -77,7 +77,7 @@ RandomKey NextOperationKey(std::optional<uint64_t> seed) {
 uint64_t NextSessionSeed() {
   ElementRandom& current = CurrentElementRandom();
   if (current.active) {
-    // Counted down: no operation of the element comes so far up.
+    // Counts down, so it never meets the numbers of the element's operations.
     return current.stage.Key().Fold(current.element).Fold(~current.made++).value;
   }
   return GlobalSeeds::Get().With([](SeedSequence& seeds) {

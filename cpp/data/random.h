@@ -1,5 +1,5 @@
-// Counter-based randomness: a key is folded from (seed, stage, epoch, element), or, where the user
-// gave a seed, from (seed, epoch, element). A draw is a pure function of key and counter, so no
+// Counter-based randomness: a key is folded from (seed, stage, epoch, element), or, with an
+// explicit seed, from (seed, epoch, element). A draw is a pure function of key and counter, so no
 // generator lives in a thread and no order of work matters.
 #pragma once
 
@@ -54,14 +54,14 @@ struct RandomKey {
 // The identity of child number i of an element (flat_map, interleave, unbatch).
 inline uint64_t ChildKey(uint64_t parent, uint64_t i) { return RandomKey{parent}.Fold(i).value; }
 
-// What the randomness of a stage depends on.
+// The inputs to a stage's random keys.
 struct StageRandom {
   uint64_t seed = 0;  // of the run
   RandomKey place;    // the stage in the plan, and its path
   RandomKey path;     // the epoch, and the elements whose datasets contain the stage
 
-  // With an explicit seed, the seed and the path decide. Without one, the seed of the run and the
-  // place do.
+  // Keys derive from `path` and the explicit seed, or, without one, from `place` and the seed of
+  // the run.
   RandomKey Key(std::optional<uint64_t> explicit_seed = std::nullopt) const {
     if (explicit_seed) return RandomKey{*explicit_seed}.Fold(path.value);
     return RandomKey{seed}.Fold(place.value);
@@ -75,21 +75,21 @@ struct ElementRandom {
   uint64_t drawn = 0;    // keys of operations without a seed that were taken for this element
   uint64_t made = 0;     // seeds of runs and shuffles that were taken for this element
   bool active = false;
-  std::optional<uint64_t> scope = std::nullopt;  // operations without a seed draw from this one
+  std::optional<uint64_t> scope = std::nullopt;  // the seed for operations without one
 };
 ElementRandom& CurrentElementRandom();
 
-// The key of a random operation. With a `seed`, the seed, the epoch and the element being mapped
-// decide: operations with equal seeds draw alike. Outside of pipelines they draw the same numbers
-// each time. Without a seed every call returns another key: from a KeyScope, else from the element,
-// else from the global seed.
+// The key of a random operation. With a `seed`, it depends on the seed, the epoch and the element
+// being mapped, so operations with equal seeds draw the same numbers. Outside of pipelines they
+// draw the same numbers each time. Without a seed, every call returns a different key: from a
+// KeyScope, else from the element, else from the global seed.
 RandomKey NextOperationKey(std::optional<uint64_t> seed = std::nullopt);
-// The seed of a run, or of a shuffle that has none: from the element being mapped, else the next
-// one of the global seed.
+// The seed of a run or an unseeded shuffle: from the element being mapped, else the next one of the
+// global sequence.
 uint64_t NextSessionSeed();
 
-// The seeds that follow from set_seed, or from a number of the operating system, and how many of
-// them were taken. A state carries them, so that runs after a restored one are repeated too.
+// The sequence of seeds from set_seed or the operating system, and the numbers of seeds taken.
+// States hold it, so that runs after a restored one are reproduced, too.
 struct SeedSequence {
   uint64_t seed = 0;
   bool given = false;       // by set_seed
@@ -99,7 +99,7 @@ struct SeedSequence {
   void Visit(StateVisitor& visitor);
 };
 SeedSequence CurrentSeeds();
-// Later seeds are those that follow `seeds`.
+// Continues from `seeds`.
 void ContinueSeeds(const SeedSequence& seeds);
 void SetGlobalSeed(uint64_t seed);
 void ClearGlobalSeed();

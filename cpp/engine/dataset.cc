@@ -13,8 +13,8 @@ namespace penstock {
 
 namespace {
 
-// A recursion whose levels have parallel stages is taken to be endless when it is this deep. The
-// stack would end it later, but many threads may be in it.
+// The depth at which a recursion through parallel stages is considered infinite. It would exhaust
+// the stack later, but many threads may be running in it.
 constexpr int kMaxInlineDepth = 100;
 
 // What this thread is about to drop, while it drops a plan.
@@ -40,8 +40,8 @@ Dataset::~Dataset() {
 }
 
 bool RunContext::MayStartThreads(int depth) {
-  // Each level multiplies the threads. At the last one there may be many already, because the
-  // levels before it are wide.
+  // Each level multiplies the number of threads. The last level may have many already, because the
+  // levels above are wide.
   constexpr int kMaxDepth = 2;
   constexpr int kManyThreads = 64;
   return depth < kMaxDepth || (depth == kMaxDepth && Pump::running() < kManyThreads);

@@ -40,7 +40,7 @@ struct RunIdentity {
   int64_t RunNumber(const Dataset& node) const;
   // Of a node that has one.
   uint64_t OwnSeed(const Dataset& node) const;
-  // Later runs follow this one.
+  // Makes later runs continue from this one.
   void Continue(const Dataset& root) const;
   // The identity of the next run of a plan: takes a seed and counts the run. With `counted` false
   // nothing changes.
@@ -49,7 +49,7 @@ struct RunIdentity {
   void VisitState(StateVisitor& visitor, const Dataset& root);
 };
 
-// Where a part of a pipeline runs, as far as random numbers depend on it.
+// The position of a part of a pipeline, for random keys.
 struct RandomPlace {
   RandomKey branch;    // forks of the plan, and the elements of `path`
   RandomKey path;      // elements whose datasets contain this part
@@ -59,8 +59,8 @@ struct RandomPlace {
   RandomPlace Opened(uint64_t element) const {
     return {branch.Fold(element), path.Fold(element), epoch};
   }
-  // Pass number `pass` of `passes` (negative: without end) over this part. The first pass of the
-  // first epoch is what it would be without the repeat.
+  // The place in pass `pass` of `passes` (negative: infinite) over this part. In the first pass of
+  // the first epoch it is the same as without the repeat.
   RandomPlace Pass(uint64_t pass, int64_t passes) const {
     if (passes >= 0) return {branch, path, epoch * static_cast<uint64_t>(passes) + pass};
     if (epoch == 0) return {branch, path, pass};
@@ -79,8 +79,8 @@ struct RunContext {
   int64_t batch_rows = 0;   // rows that the consumer stacks: a stage may write them into its batch
   bool ragged = false;      // the consumer takes blocks in ragged form
   bool on_consumer = true;  // the consumer's thread runs it, not one of the engine's
-  int depth = 0;            // of the functions that have opened this dataset, or started its run
-  bool threads = true;      // stages may start threads; see MayStartThreads
+  int depth = 0;        // number of nested functions that opened this dataset or started its run
+  bool threads = true;  // stages may start threads; see MayStartThreads
   // A consumer may pull steps again that it has pulled before. They must come in the same order, so
   // deterministic=False has no effect.
   bool replayed = false;
@@ -99,14 +99,14 @@ struct RunContext {
     other.replayed = true;
     return other;
   }
-  // The context for a dataset that a function of the stage has opened.
+  // The context for a dataset that the stage's function has opened.
   RunContext Opened() const;
   // Whether stages may start threads at this depth. A function may open a dataset that calls the
-  // same function, and so on. If each level started threads, their number would grow without bound
-  // and the stack, whose end stops such a recursion, would never be used up. Deep levels therefore
-  // run in the thread that pulls them, with the same elements, order and states.
+  // same function again. If each level of this recursion started threads, their number would grow
+  // without bound, and no stack would overflow and stop it. So deep levels run in the thread that
+  // pulls them, with the same elements, order and states.
   static bool MayStartThreads(int depth);
-  // The context of a dataset that an element has become, or of an epoch.
+  // The context of a dataset that an element was mapped to, or of an epoch.
   RunContext At(const RandomPlace& other_place) const {
     RunContext other = *this;
     other.place = other_place;
@@ -177,7 +177,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // Its counters in the statistics of the run.
   StageStats* Stats(const RunContext& context) const;
 
-  // What the randomness of this stage depends on.
+  // The inputs to this stage's random keys.
   StageRandom Randomness(const RunContext& context) const;
 
   // How often a run has been started over this node; for reshuffling.
@@ -185,8 +185,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
   virtual bool counts_runs() const { return false; }
-  // A seed for all runs over this node that nobody gave; null for those without. It lives as long
-  // as the node, and changes only when a state is restored.
+  // The seed of all runs over this node, where the user gave none; null for nodes without one. It
+  // lives as long as the node, and changes only when a state is restored.
   virtual std::atomic<uint64_t>* own_seed() const { return nullptr; }
   // What a cache, or a stage that keeps elements in files as a cache does, holds for all runs; null
   // for others.

@@ -84,7 +84,7 @@ void Input::VisitState(StateVisitor& visitor, int64_t back) {
   // does not depend on whether the stage ran inline or in threads.
   if (visitor.saving() && back == 0 && to_discard_ == 0 && iterator_)
     trail_.Add(position_, SaveState(*iterator_));
-  // Below 0: of stages that cannot be asked any more (kOfThePast).
+  // Below 0: from stages that no longer exist (kOfThePast).
   trail_.VisitState(visitor, position_ - std::max<int64_t>(back, 0));
   if (!visitor.saving()) {
     RestoreState(*iterator_, trail_.front_blob());

@@ -17,8 +17,8 @@ Error OutOfMemory(std::string_view stage) noexcept;
 // Whether an error is one of these: a cancellation that says why.
 bool EndsRun(const Error& error);
 
-// As the number of steps that were not delivered, for Session::SetUndelivered: the stages are those
-// of a run that has ended so. Their state is taken from what was saved before, and not from them.
+// A number of undelivered steps for Session::SetUndelivered: the run has ended without memory. Its
+// state is taken from earlier saved states instead of from its stages.
 inline constexpr int64_t kOfThePast = -1;
 
 }  // namespace penstock

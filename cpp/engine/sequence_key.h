@@ -11,8 +11,8 @@ namespace penstock {
 
 // From the arguments seed and rerandomize_each_iteration (which may be missing) of the stage. With
 // a seed the draws are the same in every run and epoch; without one, in every epoch of a run.
-// Rerandomized, they differ in each epoch and run, in a sequence that follows from the seed. With a
-// seed the stage's place in the plan does not matter. The stage counts its runs.
+// Rerandomized draws differ in each epoch and run, in a sequence that derives from the seed. With a
+// seed, the stage's place in the plan does not matter. The stage counts its runs.
 class SequenceKey {
  public:
   explicit SequenceKey(const Args& args) {

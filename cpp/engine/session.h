@@ -39,7 +39,7 @@ struct RunOptions {
   Executor executor = Executor::kThread;  // of functions whose stage does not say
   int64_t slow_ns = 0;                    // a call or a read that takes longer is noted; 0: none is
   int64_t stall_ns = 0;  // of a wait for an element, after which it is reported; 0: never
-  RandomPlace place;  // of a run whose pipeline is a part of another one: RunContext::place there
+  RandomPlace place;     // RunContext::place in the outer pipeline, if this run is a part of one
 };
 
 // Why AUTOTUNE moved a knob.
@@ -117,8 +117,8 @@ class Session {
   // Stops every thread of the run; waits for them. The session gives no more elements.
   void Close();
   void Cancel() { cancel_.Cancel(); }
-  // After Cancel: waits until no thread works for the run any more, which Close would wait for,
-  // too, but not so that a signal could end it. kInterrupted: a function still runs.
+  // Call after Cancel. Waits until no thread works for the run. Unlike the same wait in Close, a
+  // signal can interrupt it. kInterrupted: a function still runs.
   WaitStatus AwaitThreads();
 
   // What the foreign runtime keeps for this run; set before anything is started.
@@ -201,14 +201,14 @@ class Session {
   int64_t undelivered_ = 0;
   bool started_ = false;
   std::atomic<bool> warming_{false};
-  const int depth_;  // how many runs, whose functions have started the next one, are around it
+  const int depth_;  // number of enclosing runs, each of whose functions started the next run
   std::atomic<int64_t> calls_left_;  // a count: it publishes nothing
   std::atomic<int> sharing_{0};      // likewise
   int64_t start_ns_;
   SlowLog slow_;
   std::atomic<bool> has_threads_{false};
-  std::atomic<int> serving_{0};     // threads that work for the run now
-  EventCount served_;               // one has ended
+  std::atomic<int> serving_{0};     // threads currently working for the run
+  EventCount served_;               // a thread has finished
   int64_t stack_left_ = 0;          // of the consumer's thread, where it came in
   int64_t stack_need_ = 0;          // from there, of all that was started
   mutable std::mutex moves_mutex_;  // a leaf lock over the logs

@@ -10,7 +10,7 @@ struct StateFrame {
   std::string plan;     // PlanText of the pipeline that saved it
   std::string account;  // what else its data depends on, as the runtime that asks has written it
   std::string shared;   // what can be said of the position without the pipeline: SharedPosition
-  std::string seeds;    // where the process was in its SeedSequence; empty in a part's state
+  std::string seeds;    // the process's SeedSequence; empty in the state of a part
   std::string body;     // the position
 
   std::string Sealed() const;

@@ -335,7 +335,7 @@ class ArrowReader {
     return {Items(part, begin, splits.back(), path), std::move(splits)};
   }
 
-  // Lists that may lie in any order, overlap, and leave items out.
+  // Lists that may be in any order, overlap, and skip items.
   template <typename Offset>
   Column ListViews(const Part& part, const std::string& path) {
     if (int64_t nulls = part.nulls()) throw Missing(path, nulls);
@@ -345,7 +345,7 @@ class ArrowReader {
     std::vector<int64_t> splits(static_cast<size_t>(part.count) + 1);
     int64_t low = most;
     int64_t high = 0;
-    bool in_order = true;  // one list begins where the one before it ends
+    bool in_order = true;  // each list begins where the previous one ends
     for (int64_t row = 0; row < part.count; ++row) {
       const int64_t begin = begins[row];
       const int64_t size = sizes[row];
@@ -417,7 +417,7 @@ class ArrowReader {
     return Taken(words.items, numbers);
   }
 
-  // The rows of these numbers.
+  // The rows with these numbers.
   static Tensor Taken(const Tensor& from, const std::vector<int64_t>& numbers) {
     const auto count = static_cast<int64_t>(numbers.size());
     Shape shape = from.shape();

@@ -58,8 +58,8 @@ int64_t Undelivered(const Iter* it) {
   return rows + (run.block.error && !run.block.error->transient());
 }
 
-// Waits for the threads of a cancelled run and destroys it, unless the handler of a signal raises
-// meanwhile: then a function still runs, and the exception is returned.
+// Waits for the threads of a cancelled run and destroys it. If a signal handler raises during the
+// wait, returns the exception; a function then still runs.
 std::optional<py::error_already_set> CloseNow(std::shared_ptr<Session>& session, ObjectLock& lock) {
   Attachment attachment(Attachment::Role::kConsumer);
   WaitStatus status = WaitStatus::kReady;
@@ -91,8 +91,8 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
     return;
   }
   // From inside its own function there is nothing to wait for: it would be that function. Nor while
-  // the user is told of a wait: who handles that may have a lock that the waiting thread wants. Nor
-  // after Shutdown, whose threads may never end.
+  // a stall is reported: the handler may hold a lock that the waiting thread needs. Nor after
+  // Shutdown, whose threads may never end.
   bool inside = FromInside(run) || StallWatch::Telling() || ShuttingDown();
   if (run.busy && (inside || !wait)) return;
   if (inside) {

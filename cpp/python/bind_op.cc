@@ -211,11 +211,11 @@ SharedOp OpNamed(const std::string& name, const py::dict& attributes) {
   return {MakeOp(name, ArgsOfDict(name, attributes)), py::make_tuple(name, attributes)};
 }
 
-// Whether so many digits follow one another in a text.
+// Whether a text contains so many consecutive digits.
 bool HasDigits(const py::bytes& text, size_t count) {
   const std::string_view bytes(text);
   auto digit = [&](size_t i) { return bytes[i] >= '0' && bytes[i] <= '9'; };
-  // Where they would end; what cannot be among them is not looked at.
+  // Scans each window from its end, so that windows around a non-digit are skipped.
   for (size_t end = count; end <= bytes.size();) {
     size_t begin = end;
     while (begin > end - count && digit(begin - 1)) --begin;

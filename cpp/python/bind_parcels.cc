@@ -131,13 +131,13 @@ class AnsweringWorker {
     const Turn turn(taken_);
     return worker_ ? worker_->requests.size() : 0;
   }
-  // Nothing asks it for anything: it is ended once it has been idle for long.
+  // Parks the worker, which the pool ends after a long idle time.
   void Rest() {
     if (generation_ != ForkGeneration()) return;
     const Turn turn(taken_);
     if (worker_) ThePool().Park(this, std::move(worker_));
   }
-  // After Rest; false if it has ended.
+  // Call after Rest; false if the worker has ended.
   bool Wake() {
     if (generation_ != ForkGeneration()) return false;
     const Turn turn(taken_);

@@ -28,7 +28,7 @@ py::dict OpenState(std::string_view state) {
                   "seeds"_a = py::bytes(frame.seeds));
 }
 
-// Where this process is in its sequence of seeds, for a state.
+// The position of this process in its sequence of seeds, for a state.
 py::bytes SeedsNow() {
   SeedSequence seeds = CurrentSeeds();
   std::string text;
@@ -37,7 +37,7 @@ py::bytes SeedsNow() {
   return text;
 }
 
-// Goes on from what SeedsNow has returned; from nothing it goes on as it is.
+// Continues from a result of SeedsNow; does nothing for an empty one.
 void ContinueSeedsFrom(std::string_view text) {
   if (text.empty()) return;
   SeedSequence seeds;

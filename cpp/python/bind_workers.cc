@@ -168,12 +168,12 @@ PickledFunction Pickled(const std::string& stage, const PyRef& function, bool sh
 
 namespace {
 
-// As os.fork, but the new process is a child of this one's parent. Returns 0 in the new process,
-// its id in this one, and an error number below 0 if there is none: -ENOSYS where the system has no
-// such fork. This process must have no other thread: handlers of pthread_atfork are not called.
+// Like os.fork, but the new process is a child of this one's parent. Returns 0 in the new process,
+// its id in this one, or a negative error number: -ENOSYS if the system has no such fork. This
+// process must have no other thread: handlers of pthread_atfork are not called.
 int ForkSibling() {
 #if defined(__linux__)
-  // The C library keeps the id of the thread there: it must have the new one, as after fork().
+  // The C library stores the thread's id there, and must get the new one, as after fork().
   int* thread_id = nullptr;
   if (prctl(PR_GET_TID_ADDRESS, &thread_id) != 0 || thread_id == nullptr ||
       *thread_id != static_cast<int>(syscall(SYS_gettid))) {
@@ -182,8 +182,8 @@ int ForkSibling() {
   constexpr unsigned long kFlags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID |
                                    static_cast<unsigned long>(SIGCHLD);
   PyOS_BeforeFork();
-  // Twice the address: the order of the last two arguments depends on the architecture, and the
-  // other one is not used.
+  // Pass the address twice: the order of the last two arguments depends on the architecture, and
+  // the other one is unused.
   const long pid = syscall(SYS_clone, kFlags, nullptr, nullptr, thread_id, thread_id);
   const int code = errno;
   if (pid == 0) {

@@ -11,9 +11,9 @@
 
 namespace penstock {
 
-// What StreamOrder::payload is for a generator function without arguments. `setup`: the functions
-// that the worker calls once (penstock.workers.setup.Setup), or null. With the GIL. Throws an Error
-// for what cannot be pickled, which names `stage`.
+// The StreamOrder::payload of a generator function without arguments. `setup`: the functions that
+// the worker calls once (penstock.workers.setup.Setup), or null. Call it with the GIL. Throws an
+// Error that names `stage` if the function cannot be pickled.
 std::string PickledGenerator(const std::string& stage, const PyRef& generator, PyObject* setup,
                              std::shared_ptr<const ElementSpec> declared, bool opaque);
 // In a worker: the dataset of that generator, from where the order says. `progress` is given the

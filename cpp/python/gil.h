@@ -131,9 +131,9 @@ class UsingPython final {
   PyGILState_STATE state_{};
 };
 
-// The atexit hook, called with the GIL: stops every run, and waits for the lanes to end, but not
-// for functions that block. When it returns no engine thread will touch Python again: references
-// are leaked from here on. False with an exception set when a signal ended the wait.
+// The atexit hook, called with the GIL. Stops every run, and waits for the lanes to end, but not
+// for functions that block. After it returns, no engine thread uses Python again, and references
+// are leaked. False with an exception set when a signal ended the wait.
 bool Shutdown();
 bool ShuttingDown();
 // Whether this thread, a daemon thread of the user's, would use Python after Shutdown, when the

@@ -27,8 +27,8 @@ inline Error NotMade() {
 
 // Its __next__: the hot path.
 PyObject* IterNext(PyObject* self);
-// Whether a run without memory, whose stages are left as they were in the middle of a step, can go
-// on from a state that they had before: what comes again must be the same.
+// Whether a run that ran out of memory in the middle of a step can continue from an earlier state
+// of its stages. Repeated steps must produce the same elements.
 bool GoesOn(const Run& run);
 // Calls what is to be called once at the end, with how many elements there were and the seconds of
 // waiting for them; what that raises is the iterator's error.

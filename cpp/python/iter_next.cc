@@ -152,7 +152,7 @@ bool FetchOnce(Iter* it, ObjectLock& lock) {
   return Fetch(it, lock);
 }
 
-// Gives a run that has run out of memory other stages, at the state of the last step that was made.
+// Rebuilds the stages of a run that ran out of memory, at the state of the last complete step.
 void GoOn(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
   CheckUsable(run, "next");
@@ -160,7 +160,7 @@ void GoOn(Iter* it, ObjectLock& lock) {
   Block passed;  // destroyed when others may enter: objects in it may call Python
   {
     const Entered entered(run, "next");
-    // Another thread may have done it while this one waited to enter.
+    // Another thread may have rebuilt them while this one waited to enter.
     if (run.closed || !run.block.error || !EndsRun(*run.block.error)) return;
     Attachment attachment(Attachment::Role::kConsumer);
     std::shared_ptr<Session> fresh = MakeSession(run);
@@ -186,7 +186,7 @@ void GoOn(Iter* it, ObjectLock& lock) {
   Retire(std::move(session), PyRef::Borrow(run.dataset.get()));
 }
 
-// The error of a run that has run out of memory.
+// The error of a run that ran out of memory.
 Error Shortage(Run& run) {
   run.told_shortage = true;
   const std::string& text = run.block.error->message();
@@ -202,7 +202,7 @@ PyObject* NextSlow(Iter* it, ObjectLock& lock) {
     if (run.row < run.block.rows) return EmitRow(run);
     if (run.block.error) {
       CheckUsable(run, "next");
-      if (EndsRun(*run.block.error) && !run.closed) {  // it stays until there are other stages
+      if (EndsRun(*run.block.error) && !run.closed) {  // it stays until the stages are rebuilt
         if (!run.told_shortage || !GoesOn(run)) throw Shortage(run);
         GoOn(it, lock);
         continue;
@@ -233,7 +233,7 @@ bool GoesOn(const Run& run) {
   if (run.session->unordered()) return false;
   bool same = true;
   run.plan->ForEachNode([&](const Dataset& node) {
-    same = same && node.kind() != "from_generator";  // one may go on where another has stopped
+    same = same && node.kind() != "from_generator";  // one may continue where another stopped
   });
   return same;
 }

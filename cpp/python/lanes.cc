@@ -35,7 +35,7 @@ namespace {
 constexpr int64_t kIdleNs = 500'000'000;
 constexpr size_t kMostIdle = 64;
 constexpr const char* kThreadName = "penstock";
-// At exit: how long functions may go on without using a CPU, and how long in any case.
+// The time limits at exit for functions that use no CPU, and for all functions.
 constexpr int64_t kBlockedNs = 500'000'000;
 constexpr int64_t kLongestExitNs = 10'000'000'000;
 
@@ -52,7 +52,7 @@ struct Lanes {
   uint64_t numbers = 0;
   size_t waiting = 0;  // threads without a job
   int alive = 0;       // threads that may use Python
-  int working = 0;     // those of them that have, or wait for, a job
+  int working = 0;     // threads among them that have, or wait for, a job
   EventCount wake;     // a job, or the shutdown
   EventCount left;     // a thread has ended
 };
@@ -232,7 +232,7 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
       std::lock_guard lock(lanes.mutex);
       last = --lanes.working == 0;
     }
-    if (last && !ShuttingDown()) TrimFreedMemory();  // what functions have freed, most often arrays
+    if (last && !ShuttingDown()) TrimFreedMemory();  // memory freed by functions, mostly arrays
   }
   {
     std::lock_guard lock(lanes.mutex);
@@ -359,9 +359,9 @@ bool JoinThreads() { return true; }
 
 namespace {
 
-// Waits until no thread of the engine may use Python any more. kTimeout: some are inside functions
-// that do not return. Those that use a CPU are given longer, because at the end of the process the
-// libraries that they are in are torn down.
+// Waits until no engine thread may use Python. kTimeout: some are inside functions that do not
+// return. Functions that use a CPU get more time, because the process then tears down the libraries
+// that they are running in.
 WaitStatus AwaitLanes(Lanes& lanes) {
   const auto ended = [&lanes] {
     std::lock_guard lock(lanes.mutex);
@@ -379,8 +379,8 @@ WaitStatus AwaitLanes(Lanes& lanes) {
 
 }  // namespace
 
-// Threads that are still inside functions of the user are abandoned, as Python abandons daemon
-// threads: they call Python no more once those functions return, see Attachment::Attach and
+// Threads that are still inside user functions are abandoned, as Python abandons daemon threads.
+// Once those functions return, the threads never call Python again: see Attachment::Attach and
 // CallPython.
 bool Shutdown() {
   if (ShuttingDown()) return true;

@@ -398,8 +398,8 @@ struct BegunRows {
 struct OngoingShared {
   OngoingCalls::Take take;
   std::vector<OngoingCalls::Ended> ended;  // not taken yet; of the loop's thread
-  int64_t lost = 0;                        // ended without memory for the result; likewise
-  std::atomic<int64_t> left{0};            // begun, and not taken
+  int64_t lost = 0;              // calls that ended without memory for the result; likewise
+  std::atomic<int64_t> left{0};  // begun, and not taken
   EventCount taken;
 
   void Add(OngoingCalls::Ended call) { ended.push_back(std::move(call)); }
@@ -527,7 +527,7 @@ class OngoingCoroutines final : public OngoingCalls {
       return seen;
     }
 
-    // On the loop's thread, which is Python's: nothing may be thrown.
+    // Runs on the loop's thread, which belongs to Python, so it must not throw.
     void Ended(PyObject* task) noexcept override {
       try {
         if (!AddResult(task)) return;
@@ -540,7 +540,7 @@ class OngoingCoroutines final : public OngoingCalls {
     }
 
    private:
-    // False when the call is made again.
+    // False if the call will be repeated.
     bool AddResult(PyObject* task) {
       OngoingCalls::Ended call{number_, {}};
       if (task) {

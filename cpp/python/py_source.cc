@@ -55,10 +55,10 @@ class GeneratorDataset final : public Dataset {
     return policy;
   }
   const Served& served() const { return served_; }
-  // Of a pass over the values; from any thread.
+  // Records a pass over the values; thread-safe.
   void HadValues() const { had_values_.store(true, std::memory_order_relaxed); }
   void EndedWithoutValues(Session& session) const {
-    // relaxed: nothing else is read by them.
+    // relaxed: these flags publish no other data.
     if (!had_values_.load(std::memory_order_relaxed)) return;
     if (warned_.exchange(true, std::memory_order_relaxed)) return;
     session.Warn(name_ +
@@ -80,7 +80,7 @@ class GeneratorDataset final : public Dataset {
   }
   // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
   PyRef Open() const {
-    // A generator of a worker process is being debugged in this one.
+    // This process debugs a worker process's generator.
     if (setup_ && !PyRef::Steal(PyObject_CallMethod(Setup(), "here", nullptr))) return {};
     PyRef made = PyRef::Steal(CallPython(
         [&] { return PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()); }));
@@ -131,7 +131,7 @@ class GeneratorDataset final : public Dataset {
   bool opaque_;
   int64_t length_;
   Executor executor_;
-  Args::Foreign setup_;  // what its worker calls once: a Setup of Python; may be null
+  Args::Foreign setup_;  // Python Setup that its worker calls once; may be null
   Served served_;
   mutable InsteadOfGil payload_lock_;
   mutable std::string payload_;  // a cache, once it was asked for
@@ -325,8 +325,8 @@ class GeneratorIterator final : public BlockIterator {
     return structure->ToString(names);
   }
 
-  // Calls the generator: its random operations draw from the key of the value that is asked for. A
-  // scope that it has entered stays its own between values.
+  // Calls the generator. Its random operations draw from the key of the requested value. A KeyScope
+  // that it has entered is kept for it between values.
   template <typename Call>
   PyRef Drawing(Call call) {
     struct Scope {

@@ -42,26 +42,25 @@ void Leak(T&& value) {
   const Leaked leaked(std::forward<T>(value));
 }
 
-// Wakes the thread that may enter next. Only that one: if all that wait were woken, each of them
-// would take the GIL to find out that it has to wait, and n threads would do so n times for n
-// elements.
+// Wakes only the thread that may enter next. Waking all n waiters would make each acquire the GIL
+// just to wait again, n times for n elements.
 void WakeFirst(Run& run) {
   if (!run.busy && !run.queue.empty()) run.queue.front()->NotifyOne();
 }
 
-// Waits in the queue of a run for a scope. All of it is used with the GIL.
+// A scope that waits in the queue of a run. Use all methods with the GIL.
 class Queued final {
  public:
   explicit Queued(Run& run) : run_(run) { run.queue.push_back(&turn_); }
   ~Queued() {
     std::erase(run_.queue, &turn_);
-    WakeFirst(run_);  // it may have given up after it was woken
+    WakeFirst(run_);  // this thread may have given up after it was woken
   }
   Queued(const Queued&) = delete;
   Queued& operator=(const Queued&) = delete;
   bool first() const { return run_.queue.front() == &turn_; }
 
-  // Sleeps until it is woken. False when it is time to look for signals instead.
+  // Sleeps until woken. False: time to check for signals.
   bool Wait() {
     Attachment attachment(Attachment::Role::kConsumer);
     const uint32_t key = turn_.PrepareWait();  // before the GIL is released: see WakeFirst
@@ -150,7 +149,7 @@ void Enter(Run& run, const char* method) {
                   "its own there",
                   std::string_view(method));
     }
-    if (ShuttingDown()) {  // the thread that is inside, or the first that waits, may never go on
+    if (ShuttingDown()) {  // the thread inside, or the first waiter, may never continue
       throw Error(ErrorKind::kRuntime, "{}: the run was stopped, because Python is exiting",
                   std::string_view(method));
     }

@@ -30,7 +30,7 @@ struct Run {
   Grain ask = Grain::AsWanted();   // how many rows to ask for
   bool busy = false;               // a thread is inside the engine
   unsigned long owner = 0;         // that thread
-  std::vector<EventCount*> queue;  // one for each thread that waits to enter, the first one first
+  std::vector<EventCount*> queue;  // one per thread that waits to enter, in order
   int64_t fetching_ns = 0;         // that the consumer has been inside for blocks
   int64_t fetch_began_ns = 0;      // of the block that it is inside for now; 0: none
   int64_t fetch_position = 0;      // how many elements were delivered when that began
@@ -47,7 +47,7 @@ struct Run {
 // A session that may end wherever its last reference is dropped. A thread that holds the GIL there
 // gives it up while it waits for the threads of the run, which need the GIL to end.
 std::shared_ptr<Session> MakeSession(const Run& run);
-// How many elements the sessions of a run have made.
+// The number of elements that the sessions of a run have produced.
 inline int64_t PositionOf(const Run& run) {
   return run.position_before + (run.session ? run.session->position() : 0);
 }

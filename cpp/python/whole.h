@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// pybind11 notes each object that it makes in a table. Where there is no memory for the entry it
-// throws: after __init__, outside its own frame for exceptions, which ends the process; and then it
-// frees a value that has another owner. Both are left to these two.
+// pybind11 registers each new object in a table. Without memory for the entry it throws after
+// __init__, outside its own exception handler, which terminates the process. It would also free a
+// value that has another owner. The code below avoids both.
 
 namespace internal {
 
@@ -42,7 +42,7 @@ struct NotedObject {
 
 }  // namespace internal
 
-// The class, of whose objects none is left half made.
+// A class whose objects are never left half constructed.
 template <class T, class... Options>
 pybind11::class_<T, Options...>& Noted(pybind11::class_<T, Options...>& bound) {
   auto* info = pybind11::detail::get_type_info(typeid(T));

@@ -1,4 +1,4 @@
-// How a worker process is started, as Python says it: penstock.workers.starting.Command.
+// Converts penstock.workers.starting.Command, which starts a worker process.
 #pragma once
 
 #include <pybind11/stl.h>

@@ -36,8 +36,8 @@ Scheduled& TheScheduled() {
 
 void IdleCleanup::Schedule() noexcept {
   const uint64_t now = ForkGeneration() + 1;
-  // seq_cst: a task that has been called without seeing the caller's change has reset this before
-  // (Run), so that the caller reads the reset here and schedules another call.
+  // seq_cst: if a task ran without seeing the caller's change, it had reset this before (Run). So
+  // the caller reads the reset here and schedules another call.
   if (scheduled_.load() == now || scheduled_.exchange(now) == now) return;
   try {
     Scheduled& scheduled = TheScheduled();

@@ -9,9 +9,9 @@
 namespace penstock {
 
 // A task that is repeated every period until it has nothing left to do. All tasks share one thread
-// of the pool, which ends when no task is scheduled. In a fork child nothing is scheduled at first.
+// of the pool, which ends when no task is scheduled. A fork child starts with nothing scheduled.
 //
-// For objects that live as long as the process.
+// Use it for objects that live as long as the process.
 class IdleCleanup final {
  public:
   static constexpr MonoTime kPeriod = 2'000'000'000;
@@ -22,9 +22,9 @@ class IdleCleanup final {
   IdleCleanup(const IdleCleanup&) = delete;
   IdleCleanup& operator=(const IdleCleanup&) = delete;
 
-  // Thread-safe; costs two loads when the task is scheduled already. Call it after the change that
-  // the task is to see, and hold no lock: it may start a thread. Where there is no thread to be
-  // had, nothing is scheduled.
+  // Thread-safe; costs two loads if the task is already scheduled. Call it after the change that
+  // the task must see, without holding a lock, because it may start a thread. If no thread can
+  // start, nothing is scheduled.
   void Schedule() noexcept;
 
  private:

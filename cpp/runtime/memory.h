@@ -15,8 +15,8 @@ int64_t AvailableMemory();
 // system calls more. Does nothing where the allocator has no such setting.
 void ReturnFreedMemory();
 
-// Returns to the system what the allocator keeps of freed memory now. It takes milliseconds:
-// threads call it when they have had nothing to do for long.
+// Returns the allocator's freed memory to the system. It is slow, so threads call it only after a
+// long idle time.
 void TrimFreedMemory();
 
 // Bytes left below the limits of the control group; 0 when there are none. The second one is for

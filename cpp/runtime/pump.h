@@ -27,7 +27,7 @@ class Pump final {
   // Whether the body has returned; what it wrote is then visible.
   bool done() const;
 
-  // How many bodies of this process have not returned.
+  // The number of bodies of this process that have not returned.
   static int running();
 
  private:

@@ -1,5 +1,4 @@
-// numpy_rows: the rows of arrays in NumPy's files, which are read as they are asked for, with
-// random access.
+// numpy_rows: the rows of arrays in NumPy's files, read on demand, with random access.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -23,14 +22,14 @@ namespace {
 
 using FilePtr = OpenFiles::FilePtr;
 
-// A member of a .npz file. Its checksum is that of all of its bytes, so all of them are read before
-// the first of its rows is returned; what is compressed stays in memory then. Thread-safe.
+// A member of a .npz file. Its checksum covers all of its bytes, so all are read before the first
+// row is returned. A decompressed member stays in memory. Thread-safe.
 class MemberContents {
  public:
   explicit MemberContents(NpzMember member) : member_(std::move(member)) {}
 
-  // Whether the items lie in the .npz file itself. `open` opens that for the calling thread alone;
-  // called without a foreign lock.
+  // Whether the items are in the .npz file itself. `open` opens that file for the calling thread
+  // only. Call it without a foreign lock.
   template <typename Open>
   bool Prepare(const std::string& owner, const Open& open) {
     std::lock_guard lock(mutex_);
@@ -45,19 +44,19 @@ class MemberContents {
     ready_ = true;
     return !inflated_;
   }
-  // After Prepare has returned false.
+  // Call after Prepare has returned false.
   const FilePtr& inflated() const { return inflated_; }
 
  private:
   const NpzMember member_;
-  std::mutex mutex_;  // over what follows, until it is ready
+  std::mutex mutex_;  // guards the following until it is ready
   bool ready_ = false;
   FilePtr inflated_;  // null: the member is not compressed
 };
 
 struct NumpyArray {
   NpyArray of;
-  std::unique_ptr<MemberContents> member = nullptr;  // null: of a .npy file
+  std::unique_ptr<MemberContents> member = nullptr;  // null for a .npy file
 };
 
 // The arrays of one file, in the order of the leaves; all have as many rows.
@@ -66,8 +65,8 @@ struct NumpyFile {
   std::vector<NumpyArray> arrays;
   int64_t first = 0;  // row of the dataset
   int64_t rows = 0;
-  FilePtr memory = nullptr;  // all of a remote file; null: a file of this machine
-  // Of the file when the dataset was made.
+  FilePtr memory = nullptr;  // the contents of a remote file; null for a local file
+  // The file's status when the dataset was created.
   int64_t size = 0;
   std::string version = "";
 
@@ -95,7 +94,7 @@ class NumpyRows final : public Dataset, public Indexed {
         throw error.At(std::move(origin));
       }
     }
-    // More than that would not stay in the system's memory.
+    // More data would not stay in the page cache.
     fits_ = bytes <= AvailableMemory() / 4;
   }
 
@@ -120,7 +119,7 @@ class NumpyRows final : public Dataset, public Indexed {
   }
 
  private:
-  // Returns the bytes of a file of this machine.
+  // Returns the size of a local file in bytes.
   int64_t Add(const std::shared_ptr<const std::string>& path, const std::vector<Tensor>& names) {
     NumpyFile file;
     file.path = path;
@@ -213,7 +212,7 @@ class NumpyRows final : public Dataset, public Indexed {
   size_t Bytes(size_t leaf) const {
     return static_cast<size_t>(leaves_[leaf].shape.elements()) * leaves_[leaf].dtype.itemsize;
   }
-  // Where a row of a leaf begins in the file that has it.
+  // The offset of a leaf's row in its file.
   int64_t OffsetOf(const NumpyFile& file, size_t leaf, int64_t row) const {
     return static_cast<int64_t>(file.arrays[leaf].of.begin + Bytes(leaf) * RowIn(file, row));
   }
@@ -229,7 +228,7 @@ class NumpyRows final : public Dataset, public Indexed {
       return opened;
     });
   }
-  // The file that has the items of an array.
+  // The file that contains the items of an array.
   FilePtr FileWith(const NumpyFile& file, size_t leaf) const {
     MemberContents* member = file.arrays[leaf].member.get();
     if (!member) return Open(file);
@@ -250,7 +249,7 @@ class NumpyRows final : public Dataset, public Indexed {
                 file.owner(), file.size, opened.size());
   }
 
-  // After a read: throws unless it was `whole`, and the file is still the same.
+  // Call after a read. Throws unless the read was `whole` and the file is unchanged.
   void RequireRead(bool whole, const NumpyFile& file, size_t leaf, InputFile& opened) const {
     if (!file.arrays[leaf].member || !file.arrays[leaf].member->inflated()) {
       RequireSame(file, opened);
@@ -320,8 +319,8 @@ class NumpyRows final : public Dataset, public Indexed {
     }
     return column;
   }
-  // False at an earlier end of the file. In pieces that ReadReady copies from memory, if the file
-  // is likely to be there.
+  // False if the file ends earlier. Reads in pieces that ReadReady copies from memory, if the file
+  // is likely to be cached.
   bool ReadStretch(InputFile& file, int64_t offset, uint8_t* to, size_t size) const {
     constexpr size_t kPiece = size_t{64} << 10;
     constexpr size_t kTogether = 16;
@@ -339,7 +338,7 @@ class NumpyRows final : public Dataset, public Indexed {
     }
     return ReadFully(file, offset, to, size);
   }
-  // All ranges are asked for before any is waited for.
+  // Requests all ranges before it waits for any.
   static bool ReadAll(InputFile& file, std::span<ByteRange> ranges) {
     file.ReadReady(ranges);
     return std::ranges::all_of(ranges, [&](const ByteRange& range) {
@@ -348,7 +347,7 @@ class NumpyRows final : public Dataset, public Indexed {
     });
   }
 
-  // Whether numbers lie where the CPU wants them: np.savez puts them anywhere.
+  // Whether numbers are aligned for the CPU; np.savez does not align them.
   bool IsAligned(const LentBytes& bytes, size_t leaf) const {
     constexpr size_t kAlign = 16;
     const auto item = static_cast<size_t>(leaves_[leaf].dtype.itemsize);
@@ -366,10 +365,10 @@ class NumpyRows final : public Dataset, public Indexed {
     return block;
   }
 
-  // All rows of one file are asked for before any is waited for.
+  // Requests all rows of one file before it waits for any.
   void Collect(size_t leaf, const int64_t* indices, int64_t count, uint8_t* to) const {
     const size_t bytes = Bytes(leaf);
-    std::vector<int64_t> order;  // by their files; empty: there is only one
+    std::vector<int64_t> order;  // sorted by file; empty: there is only one file
     if (files_.size() > 1) {
       for (int64_t i = 0; i < count; ++i) order.push_back(i);
       std::ranges::sort(order, {}, [&](int64_t i) { return indices[i]; });
@@ -400,7 +399,7 @@ class NumpyRows final : public Dataset, public Indexed {
   std::vector<NumpyFile> files_;  // with rows; at least one
   int64_t rows_ = 0;
   bool fits_ = false;       // the files fit into memory
-  mutable OpenFiles open_;  // a cache, which guards itself
+  mutable OpenFiles open_;  // a cache; thread-safe
 };
 
 const RegisterDataset numpy_rows_stage(

@@ -34,8 +34,8 @@ class RepeatDataset final : public Dataset, public RandomAccess, public Elastic 
   RandomPlace PlaceOf(int64_t epoch, const RandomPlace& place) const {
     return place.Pass(static_cast<uint64_t>(epoch), count_);
   }
-  // Later stages draw other random numbers in every epoch too: each epoch moves identities to
-  // values that no other epoch uses, nor an epoch of another repeat around this one.
+  // Later stages must draw different random numbers in every epoch, too. Each epoch maps identities
+  // to values that no other epoch uses, including those of enclosing repeats.
   uint64_t KeysMovedBy(int64_t epoch, const RandomPlace& place) const {
     const RandomPlace of_epoch = PlaceOf(epoch, place);
     const bool opened = of_epoch.path.value != place.path.value;

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// A file of checksums: this line, the bytes of the copy, its checksums, and that of all before.
+// A checksum file: this line, the size of the copy, its checksums, and a checksum of these.
 constexpr std::string_view kSumsMagic = "penstock sums 1\n";
 constexpr int64_t kLargestCopy = int64_t{1} << 50;
 
@@ -136,7 +136,7 @@ std::optional<size_t> CheckedCopy::Read(int64_t offset, void* data, size_t size)
     const size_t number = at / CopySums::kBlock;
     const size_t start = number * CopySums::kBlock;
     const size_t after = end == total ? sums_.BlockCount() : end / CopySums::kBlock;
-    if (at == start && after > number) {  // whole blocks need no other memory
+    if (at == start && after > number) {  // whole blocks need no extra buffer
       if (!ReadBlocks(number, after - number, to)) return std::nullopt;
       const size_t done = std::min(after * CopySums::kBlock, total) - at;
       to += done;
@@ -162,7 +162,7 @@ bool CheckedCopy::ReadBlocks(size_t first, size_t count, uint8_t* data) {
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kOs) throw;
-    return false;  // the disk has lost them
+    return false;  // the disk has lost data
   }
   for (size_t i = 0; i < count; ++i) {
     if (!sums_.Match(first + i, data + i * CopySums::kBlock)) return false;

@@ -1,4 +1,4 @@
-// A copy of a remote file on this machine: what is read of it is compared with checksums.
+// A local copy of a remote file, whose reads are verified with checksums.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace penstock {
 
-// The checksums of a file, one for each block. They are kept in a file next to the copy: bytes of
-// the copy or of that file that have changed since are noticed.
+// The checksums of a file, one for each block. They are stored in a file next to the copy. Changes
+// in the copy or in that file are detected.
 class CopySums final {
  public:
   static constexpr size_t kBlock = size_t{16} << 10;
 
-  // Throws an Error for a size that no file has.
+  // Throws an Error for an impossible file size.
   explicit CopySums(int64_t total);
-  // What `Text` has returned; nullopt if it was damaged.
+  // Parses a result of `Text`; nullopt if it is damaged.
   static std::optional<CopySums> Read(std::string_view text);
 
   int64_t total() const { return total_; }
   size_t BlockCount() const { return sums_.size(); }
-  // The bytes of a block; 0 after the last one.
+  // The size of a block; 0 after the last one.
   size_t BytesOf(size_t block) const;
   bool Match(size_t block, const void* data) const;
 
-  // Notes the blocks that lie within these bytes of the file.
+  // Adds the checksums of the blocks within these bytes of the file.
   void Add(int64_t offset, const uint8_t* data, size_t size);
-  // The checksums of all blocks. Those that have not been noted are read from the file `path`.
+  // The checksums of all blocks. Blocks that were not added are read from the file `path`.
   std::string Text(const std::string& path);
 
  private:
@@ -45,26 +45,26 @@ class CopySums final {
 // Thread-safe.
 class CheckedCopy final {
  public:
-  // Null if there is no copy of that name with checksums that fit.
+  // Null if there is no copy of that name with valid checksums.
   static std::unique_ptr<CheckedCopy> Open(const std::string& path, const Reading& reading);
 
   int64_t size() const { return sums_.total(); }
-  // As InputFile::Read; nullopt if a block does not match its checksum.
+  // Like InputFile::Read; nullopt if a block does not match its checksum.
   std::optional<size_t> Read(int64_t offset, void* data, size_t size);
 
  private:
   CheckedCopy(std::unique_ptr<InputFile> file, CopySums sums)
       : file_(std::move(file)), sums_(std::move(sums)) {}
-  // Reads so many blocks and compares them.
+  // Reads and verifies blocks.
   bool ReadBlocks(size_t first, size_t count, uint8_t* data);
-  // A block that is read in parts; null if it does not match.
+  // A block that is read in parts; null if its checksum does not match.
   BufferRef Block(size_t number);
 
   const std::unique_ptr<InputFile> file_;
   const CopySums sums_;
-  std::mutex mutex_;  // a leaf over what follows
+  std::mutex mutex_;  // a leaf lock; guards the following
   size_t last_number_ = 0;
-  BufferRef last_;  // the block that was read in part last: a reader goes on there
+  BufferRef last_;  // the last block that was read in part, where a reader continues
 };
 
 // The name of the file with the checksums of a copy.

@@ -13,7 +13,7 @@ uint32_t Crc32c(const void* data, size_t size, uint32_t crc = 0);
 // with.
 uint32_t Crc32cByTable(const void* data, size_t size, uint32_t crc = 0);
 
-// CRC-32 of zip and gzip files (RFC 1952, section 8), about 1.5 GB/s.
+// CRC-32 of zip and gzip files (RFC 1952, section 8).
 uint32_t Crc32(const void* data, size_t size, uint32_t crc = 0);
 
 // The form in which record files keep a checksum: that of bytes which hold checksums themselves

@@ -33,7 +33,7 @@ class Decompressor {
 // Not for kNone, and only for what CompressionOf has given.
 std::unique_ptr<Decompressor> NewDecompressor(Compression format);
 
-// Of raw deflate data, as zip files hold it. A ValueError when zlib was not built in.
+// For raw deflate data, as in zip files. Raises ValueError if zlib is not built in.
 std::unique_ptr<Decompressor> NewInflater();
 
 // Each in the file of its library.

@@ -26,7 +26,7 @@ class BytesInMemory final : public InputFile {
     const auto at = static_cast<size_t>(offset);
     return at < size_ ? LentBytes{memory_, at, std::min(size, size_ - at)} : LentBytes{};
   }
-  // While one is copied, the beginning of a later one comes from memory.
+  // While one is copied, the beginning of a later one is fetched from memory.
   void ReadReady(std::span<ByteRange> ranges) override {
     constexpr size_t kAhead = 4, kLine = 64, kMostAhead = 1024;
     for (size_t i = 0; i < ranges.size(); ++i) {

@@ -42,9 +42,8 @@ class InputFile {
     (void)offset, (void)size;
     return {};
   }
-  // Of ranges, at best in ascending order, what can be had without waiting; what is missing is
-  // asked for meanwhile, for the Reads that follow. So the waits for many ranges of many files are
-  // one.
+  // Reads the ranges (best in ascending order) that are available without waiting, and requests the
+  // others for later Reads. So the waits for many ranges of many files overlap.
   virtual void ReadReady(std::span<ByteRange> ranges) { (void)ranges; }
   // Lets ReadReady copy from the memory that the system has of the file, which then counts as used
   // by this process. Before the first ReadReady.
@@ -91,10 +90,10 @@ std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading&
 std::unique_ptr<InputFile> OpenPlainFile(const std::string& path);
 std::unique_ptr<InputFile> OpenPlainLocalFile(const std::string& path);
 
-// Reads exactly `size` bytes; false at an earlier end of the file.
+// Reads exactly `size` bytes; false if the file ends earlier.
 bool ReadFully(InputFile& file, int64_t offset, void* data, size_t size);
 
-// Memory as a file, which lends it.
+// A file over memory, which it lends to readers.
 std::unique_ptr<InputFile> MemoryFile(BufferRef memory, size_t size);
 
 // The whole file, `size` bytes at the beginning of the buffer; throws as OpenFile does.

@@ -219,7 +219,7 @@ std::optional<uint64_t> BytesOf(const std::vector<int64_t>& sizes, size_t itemsi
   return bytes;
 }
 
-// The header of an array, and where its items begin.
+// The header of an array, and the offset of its items.
 struct NpyHeader {
   std::string text;
   uint64_t end;
@@ -248,7 +248,7 @@ NpyHeader HeaderOf(const NpyBeginning& beginning, const std::string& name) {
   ThrowBad(name, "the file ends within its header; it was not written to its end");
 }
 
-// `size` bytes from `begin` on, fewer at the end of the file.
+// Up to `size` bytes from `begin`; fewer at the end of the file.
 std::string BytesAt(InputFile& file, uint64_t begin, size_t size) {
   const int64_t whole = file.size();
   if (whole < 0 || begin > static_cast<uint64_t>(whole)) return "";
@@ -308,7 +308,7 @@ constexpr size_t kZipEndBytes = 22, kZipLocatorBytes = 20, kZipEnd64Bytes = 56, 
                  kZipLocalBytes = 30;
 constexpr uint64_t kIn64 = 0xFFFFFFFF;  // the number stands in the extra field
 
-// Deflate makes at most 1,032 bytes of one: more is claimed by damaged files only.
+// Deflate expands a byte to at most 1,032 bytes. Only damaged files claim more.
 constexpr uint64_t kMostRatio = 1032;
 
 class ZipDirectory {
@@ -330,7 +330,7 @@ class ZipDirectory {
   }
 
  private:
-  // Bytes of the file that belong to a member.
+  // The range of the file that belongs to a member.
   struct Extent {
     uint64_t begin, end;
     size_t member;
@@ -442,7 +442,7 @@ class ZipDirectory {
   std::vector<Extent> extents_;
 };
 
-constexpr size_t kPiece = size_t{256} << 10;  // bytes that are read at a time
+constexpr size_t kPiece = size_t{256} << 10;  // bytes per read
 
 std::string ArrayName(const NpzMember& member, const std::string& name) {
   const std::string_view array = member.name;
@@ -464,7 +464,7 @@ class MemberStream {
   size_t Read(uint8_t* to, size_t size) {
     size_t made = 0;
     while (made < size && !ended_) {
-      if (next_ == end_) Refill();  // without more of them, output may wait in the stream
+      if (next_ == end_) Refill();  // even without more input, the stream may hold output
       const auto progress =
           stream_->Run(packed_->data() + next_, end_ - next_, to + made, size - made);
       next_ += progress.read;
@@ -474,7 +474,7 @@ class MemberStream {
     }
     return made;
   }
-  // Whether the data ends after what was read.
+  // Whether the data ends here.
   bool AtEnd() {
     uint8_t more;
     return Read(&more, 1) == 0 && ended_;

@@ -15,19 +15,19 @@
 
 namespace penstock {
 
-// An array in a file: its items lie in C order from byte `begin` on, all of them.
+// An array in a file, with all items in C order from byte `begin` on.
 struct NpyArray {
   DType dtype;
   Shape shape;
   uint64_t begin = 0;
 };
 
-// Returns the first bytes of the file of an array, as many as it is asked for or as there are.
+// Returns the first bytes of an array's file: the requested number, or all if there are fewer.
 using NpyBeginning = std::function<std::string(size_t)>;
 
-// The array of a file of `size` bytes. A DataError whose message begins with `name` for a file of
-// another format, or one that is cut off; a ValueError for arrays without rows of plain numbers in
-// C order.
+// The array of a file of `size` bytes. Throws a DataError whose message begins with `name` for
+// other formats and truncated files; a ValueError for arrays without rows of plain numbers in C
+// order.
 NpyArray ReadNpyHeader(const NpyBeginning& beginning, uint64_t size, const std::string& name);
 // Of a .npy file.
 NpyArray ReadNpyHeader(InputFile& file, const std::string& name);
@@ -41,20 +41,19 @@ struct NpzMember {
   uint64_t size = 0;               // when they are decompressed
 };
 
-// The directory of a zip file, whose members lie within the file, one after the other. Throws as
+// The directory of a zip file, whose members are inside the file and do not overlap. Throws as
 // above.
 std::vector<NpzMember> ReadNpzDirectory(InputFile& file, const std::string& name);
-// The member that NumPy takes for an array of this name: the last one in the directory. Null if
-// there is none.
+// The member that NumPy reads for this array name: the last one in the directory. Null if there is
+// none.
 const NpzMember* FindNpzMember(const std::vector<NpzMember>& members, std::string_view name);
 
-// The array of a member. Its items begin that far into the file, or into the member if that is
-// compressed.
+// The array of a member. `begin` is an offset in the file, or in the decompressed member.
 NpyArray ReadNpzHeader(InputFile& file, const NpzMember& member, const std::string& name);
 // Throws a DataError if the checksum of a stored member is wrong.
 void CheckNpzMember(InputFile& file, const NpzMember& member, const std::string& name);
-// The bytes of a compressed member. Throws a DataError if they are damaged, and a MemoryError if
-// less memory is available.
+// The decompressed bytes of a member. Throws a DataError if they are damaged, and a MemoryError if
+// they exceed the available memory.
 BufferRef InflateNpzMember(InputFile& file, const NpzMember& member, const std::string& name);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The files of a dataset that are open at a time.
+// A cache of a dataset's open files.
 #pragma once
 
 #include <list>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Files that are open: those read last, enough to open those of most datasets once.
+// The most recently used files stay open: enough that most datasets open each file once.
 class OpenFiles {
  public:
   using FilePtr = std::shared_ptr<InputFile>;
@@ -49,7 +49,7 @@ class OpenFiles {
   };
   std::mutex mutex_;  // a leaf lock
   std::unordered_map<size_t, Entry> open_;
-  std::list<size_t> used_;  // the last one first
+  std::list<size_t> used_;  // most recently used first
 };
 
 }  // namespace penstock

@@ -63,14 +63,14 @@ struct FixedLayout {
   int64_t header, record, footer;
 };
 
-// The byte order mark before the text of a file: 3 bytes at its beginning, or 0. UTF-8 needs none,
-// but Excel and other programs of Windows write it; it belongs to no record.
+// The size of the byte order mark at the beginning of a text file: 3 or 0 bytes. UTF-8 needs none,
+// but Excel and other Windows programs write it. It is not part of any record.
 inline size_t ByteOrderMark(const ByteWindow& window) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (window.offset != 0 || window.size < kMark.size()) return 0;
   return std::memcmp(window.data, kMark.data(), kMark.size()) == 0 ? kMark.size() : 0;
 }
-// Whether the bytes that have come may be the beginning of a byte order mark.
+// Whether the bytes so far may be the beginning of a byte order mark.
 inline bool MayBeginWithMark(const ByteWindow& window) {
   constexpr uint8_t kMark[] = {0xEF, 0xBB};
   return window.offset == 0 && !window.ended && window.size < 3 &&

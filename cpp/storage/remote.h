@@ -41,11 +41,11 @@ class RemoteRequest {
   const std::string url;
   int64_t offset = 0;
   int64_t size = 0;
-  std::string tag;       // of what was read of the file before
-  std::string path;      // of an upload
-  bool first = false;    // nothing is known of the file: the answer may name a copy of it
-  bool fresh = false;    // the answer may name no copy: one that it named did not fit its checksums
-  bool damaged = false;  // that copy is to be removed
+  std::string tag;     // of the file's version that was read before
+  std::string path;    // of an upload
+  bool first = false;  // the file is unknown so far; the answer may name a copy of it
+  bool fresh = false;  // the answer must not name a copy: the last one did not match its checksums
+  bool damaged = false;  // that copy must be removed
 
   // What is known of the file as soon as the answer begins; `total` and `tag` as in the answer.
   void Announce(int64_t total, std::string its_tag) {

@@ -98,7 +98,7 @@ class RemoteFile final : public InputFile {
         LeaveCopy(copy);
       } else if (offset >= size_known()) {
         return 0;
-      }  // else another thread has left the copy
+      }  // otherwise another thread has discarded the copy
     }
   }
 
@@ -134,7 +134,7 @@ class RemoteFile final : public InputFile {
     const std::lock_guard lock(mutex_);
     return copy_;
   }
-  // Once Know() has returned.
+  // Call after Know() has returned.
   int64_t size_known() {
     const std::lock_guard lock(mutex_);
     return copy_ ? copy_->size() : content_.total;
@@ -170,8 +170,8 @@ class RemoteFile final : public InputFile {
   RemoteContent content_;  // before it is known: what it was when it was opened last
   bool known_ = false;
   std::shared_ptr<CheckedCopy> copy_;  // on this machine
-  bool distrusts_copies_ = false;      // one did not fit its checksums
-  bool damaged_ = false;               // the next request has it removed
+  bool distrusts_copies_ = false;      // a copy did not match its checksums
+  bool damaged_ = false;               // the next request asks to remove it
 };
 
 void RemoteFile::Know(int64_t offset, size_t size) {
@@ -317,7 +317,7 @@ bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
   copy_ = CheckedCopy::Open(copy->path, {.cancel = cancel_ ? &*cancel_ : nullptr});
   if (!copy_) {
     ForgetRemoteCopy(url_);
-    // Else another process has removed it.
+    // Otherwise another process has removed it.
     damaged_ = distrusts_copies_ = std::filesystem::exists(copy->path, ignored);
     return false;
   }
@@ -328,7 +328,7 @@ bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
   return true;
 }
 
-// Reads the rest of the file from where it comes from.
+// Reads the rest from the remote file.
 void RemoteFile::LeaveCopy(const std::shared_ptr<CheckedCopy>& copy) {
   const std::lock_guard lock(mutex_);
   if (copy_ != copy) return;

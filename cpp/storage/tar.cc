@@ -15,9 +15,9 @@ namespace penstock {
 namespace {
 
 constexpr size_t kTarBlock = 512;
-// Positions are sums of few sizes up to this one, so none of them wraps.
+// Positions are sums of a few sizes of at most this, so they cannot overflow.
 constexpr size_t kMostContents = std::numeric_limits<int64_t>::max() / 4;
-// Headers of one member, with its name, attributes and sparse map: longer ones are damaged.
+// The limit for headers of one member (name, attributes, sparse map). Longer ones are damaged.
 constexpr size_t kMostExtension = size_t{16} << 20;
 
 struct TarField {
@@ -88,7 +88,7 @@ struct TarExtensions {
 
 constexpr const char* kBadPax = "a pax header is damaged";
 
-// The number of a pax record "size"; a problem if no file has so many bytes.
+// The value of a pax record "size"; a problem if no file can be that large.
 std::optional<std::string> ReadPaxSize(std::string_view text, TarExtensions& to) {
   std::optional<uint64_t> size = 0;
   for (char c : text) {
@@ -103,8 +103,8 @@ std::optional<std::string> ReadPaxSize(std::string_view text, TarExtensions& to)
   return std::nullopt;
 }
 
-// Records "27 path=a/long/name.jpg\n", whose number counts all of their bytes. Returns the problem
-// of damaged ones.
+// Parses records "27 path=a/long/name.jpg\n", whose number is the size of the whole record. Returns
+// the problem of damaged ones.
 std::optional<std::string> ReadPax(std::string_view content, TarExtensions& to) {
   while (!content.empty() && content[0] != '\0') {
     size_t length = 0, digits = 0;
@@ -293,7 +293,7 @@ TarName SplitTarName(std::string_view name) {
   return {true, name.substr(0, dot), name.substr(dot + 1)};
 }
 
-// The first block after the zeros at `at` that has other bytes; after the last whole block of the
+// The first block from `at` on with bytes other than zero; the end of the last whole block of the
 // window if there is none.
 size_t TarSampleReader::AfterZeros(const ByteWindow& window, size_t at) {
   while (window.size - at >= kTarBlock && IsZero(window.data + at)) at += kTarBlock;
@@ -301,8 +301,8 @@ size_t TarSampleReader::AfterZeros(const ByteWindow& window, size_t at) {
 }
 
 // No sample has begun, and the zeros at the end of an archive are at `at`. Another archive may
-// follow: files may have been joined. The last block of zeros stays in the window, so that a saved
-// position shows where the next archive begins. Returns nullopt when it is the only one before a
+// follow, if files were joined. The last block of zeros stays in the window, so a saved position
+// shows where the next archive begins. Returns nullopt when only that block is left before a
 // header.
 std::optional<Found> TarSampleReader::FindNext(const ByteWindow& window, size_t at) {
   const size_t next = AfterZeros(window, at);
@@ -338,7 +338,7 @@ Found TarSampleReader::Find(const ByteWindow& window) {
   bool begun = false;
   size_t begin = 0;
   size_t at = 0;
-  // After the end of an archive, of which only the last block is left.
+  // After the end of an archive; only its last block is left.
   if (window.size >= kTarBlock && IsZero(window.data)) {
     if (auto found = FindNext(window, 0)) return *std::move(found);
     at = kTarBlock;
@@ -355,7 +355,7 @@ Found TarSampleReader::Find(const ByteWindow& window) {
       const bool zeros = step.end < window.size;
       if (!zeros && at > 0) doubt_ = std::move(step.problem);
       if (begun) return Sample(begin, at);
-      // Headers without a member may come before the zeros.
+      // Headers without a member may precede the zeros.
       if (zeros) return FindNext(window, step.end).value();
       return {.kind = Found::kEnd};
     }

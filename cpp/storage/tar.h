@@ -49,8 +49,8 @@ struct TarName {
 TarName SplitTarName(std::string_view name);
 
 // Finds samples: consecutive members of one key. A record begins with the headers of its first
-// member, and ends before those of the first one of another key, or with its archive. Archives in
-// one file follow one another.
+// member, and ends before the first member with another key, or with its archive. A file may
+// contain several consecutive archives.
 class TarSampleReader final : public FormatReader<TarSampleReader> {
  public:
   Found Find(const ByteWindow& window) override;

@@ -218,7 +218,7 @@ std::string StagingFolder() {
   if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
     throw Error::FromErrno(EPERM, path, "cannot use a folder of another user; set TMPDIR");
   }
-  // Others may have put files there, or may read what is to be private.
+  // Others may have put files there, or may read private data.
   if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     throw Error::FromErrno(
         EPERM, path, "cannot use a folder that other users may enter; remove it, or set TMPDIR");

@@ -45,7 +45,7 @@ class Channel {
   bool Closed() const;
   // Gives up the foreign lock. After a cancel or an interrupt a part of the message may have been
   // sent, and the channel is of no more use. `cancel` may be null, here and below.
-  // `files`, at most 8, are given to the other end too.
+  // `files`, at most 8, are sent to the other end, too.
   ChannelStatus Send(std::string_view message, const CancelToken* cancel = nullptr,
                      std::span<const int> files = {});
   // From now on Receive stays awake over gaps that are as short as the last one was.

@@ -37,7 +37,7 @@ void EndProcess(int pid) {
   }
 }
 
-// What a new process inherits, as bytes to compare.
+// The state that a new process inherits, serialised for comparison.
 std::string Inherited() {
   std::string all;
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
@@ -74,7 +74,7 @@ class ForkServer::Process {
   explicit Process(const std::vector<std::string>& command)
       : Process{NoForks(), MakeSockets(SOCK_SEQPACKET), command} {}
   ~Process() {
-    // The workers that no one waited for.
+    // Reap the workers that nothing has waited for.
     std::string answer;
     while (owed > 0 && channel.Receive(answer, nullptr, 0) == ChannelStatus::kDone) {
       --owed;
@@ -99,9 +99,9 @@ class ForkServer::Process {
 
   const std::string program;
   const std::string inherited = Inherited();
-  MonoTime start_cost = 0;  // the CPU time that it took to begin; 0: it has not yet
+  MonoTime start_cost = 0;  // the CPU time of its start; 0: not started yet
   MonoTime asked = NowNs();
-  int owed = 0;  // answers
+  int owed = 0;  // answers still to receive
 
  private:
   Process(const NoForks& no_forks, std::pair<int, int> sockets,
@@ -125,7 +125,7 @@ class ForkServer::Process {
   const int pid_;
 
  public:
-  Channel channel;  // after what may throw
+  Channel channel;  // after the statements that may throw
 };
 
 ForkServer& ForkServer::Get() {
@@ -167,7 +167,7 @@ std::unique_ptr<ForkServer::Turn> ForkServer::Take(const WorkerCommand& command,
   auto turn = std::make_unique<Turn>(*this);
   try {
     Prepare(command);
-  } catch (const Error&) {  // no process, or no files for one
+  } catch (const Error&) {  // the system refused a process, or its files
     process_ = nullptr;
   }
   if (!process_) return nullptr;
@@ -205,21 +205,21 @@ std::optional<int> ForkServer::NextAnswer(const CancelToken* cancel) {
 
 std::optional<int> ForkServer::Turn::Answer(const CancelToken* cancel) {
   std::optional<int> pid;
-  // The answers before the last one are to requests whose wait has ended early.
+  // All answers but the last belong to requests whose wait ended early.
   for (;;) {
     pid = server_.NextAnswer(cancel);
     if (!pid || server_.process_->owed == 0) break;
     if (*pid > 0) EndProcess(*pid);
   }
   if (pid && *pid > 0) return pid;
-  // It has ended while it began, must not fork, or is one process too many.
+  // The server ended during its start, cannot fork safely, or exceeds the process limit.
   server_.unsafe_ = server_.process_->program;
   server_.process_ = nullptr;
   return std::nullopt;
 }
 
 bool ForkServer::EndIdle() {
-  // It stays for longer the more another start would cost.
+  // The more its start costs, the longer it stays.
   constexpr MonoTime kLeast = 5'000'000'000, kMost = 60'000'000'000;
   constexpr int kPatience = 15;
   if (!TakeTurn()) return true;

@@ -1,4 +1,4 @@
-// A process that forks workers: it has loaded what they need, and has no other thread.
+// A single-threaded process that has loaded the workers' modules, and forks workers.
 #pragma once
 
 #include <memory>
@@ -15,23 +15,23 @@
 
 namespace penstock {
 
-// How a worker process is started: programs, each with its arguments.
+// The commands that start a worker process: programs with their arguments.
 struct WorkerCommand {
   std::vector<std::string> spawn;
   // Forks workers instead (penstock.workers.fork_server); empty: none does.
   std::vector<std::string> server;
-  std::string entry;  // which worker the server is asked for
+  std::string entry;  // the kind of worker to request
 };
 
 // The fork server of this process. The workers that it forks are children of this process, not of
-// the server: they are waited for like others, and do not depend on it.
+// the server. They are waited for like other children, and do not depend on the server.
 //
-// The server is started again when what a new process inherits has changed: the environment, the
-// working directory, resource limits or CPU affinity. It ends with this process, or when it has not
-// been asked for a while. Where it cannot fork safely, workers are spawned.
+// The server is restarted when inherited settings have changed: the environment, the working
+// directory, resource limits or CPU affinity. It ends with this process, or after a while without
+// requests. Where it cannot fork safely, workers are spawned.
 class ForkServer {
  public:
-  // The right of a thread to ask for one worker. The others wait meanwhile.
+  // A thread's exclusive right to request one worker. Other threads wait.
   class Turn {
    public:
     explicit Turn(ForkServer& server) : server_(server) {}
@@ -39,11 +39,11 @@ class ForkServer {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // Asks for a worker that has these files: stdout, stderr, and those of Worker::kSocketFile and
-    // up. False: the server has ended.
+    // Requests a worker with these files: stdout, stderr, and those from Worker::kSocketFile up.
+    // False: the server has ended.
     bool Ask(const std::string& entry, std::span<const int> files);
-    // The process that was asked for; nothing: there is none, because the server cannot fork
-    // safely, or the system refuses a process. It is then not started again. Throws an Error when
+    // The requested process; nothing if the server cannot fork safely, or the system refuses a
+    // process. The server is then not started again. Throws an Error when
     // the wait ends early. `cancel` may be null.
     std::optional<int> Answer(const CancelToken* cancel);
 
@@ -51,13 +51,13 @@ class ForkServer {
     ForkServer& server_;
   };
 
-  // Of this process; a fork child has another one. Leaked.
+  // The server of this process; a fork child has its own. Leaked.
   static ForkServer& Get();
 
-  // Waits for a turn, and starts the server if it is not there. Null: no server can be had. Throws
+  // Waits for a turn, and starts the server if necessary. Null: no server is available. Throws
   // an Error when the wait ends early. `cancel` may be null.
   std::unique_ptr<Turn> Take(const WorkerCommand& command, const CancelToken* cancel);
-  // Ends the server if it has not been asked for long. Returns whether it is there.
+  // Ends the server after a long time without requests. Returns whether it is running.
   bool EndIdle();
 
  private:
@@ -66,16 +66,16 @@ class ForkServer {
 
   ForkServer() = default;
   void Prepare(const WorkerCommand& command);
-  // Nothing: it has ended.
+  // Nothing if it has ended.
   std::optional<int> NextAnswer(const CancelToken* cancel);
   bool TakeTurn();
   void EndTurn();
 
   std::mutex mutex_;   // a leaf lock
-  bool busy_ = false;  // someone's turn: the rest is theirs
+  bool busy_ = false;  // a Turn exists, which owns the following
   EventCount free_;
   std::unique_ptr<Process> process_;
-  std::string unsafe_;  // a server program that could not fork
+  std::string unsafe_;  // a server program that cannot fork safely
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The variables that libraries read when they are loaded.
+// Environment variables that libraries read when they are loaded.
 #include "workers/library_threads.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// One thread for each library in a worker process: there are as many workers as CPUs already.
+// Limits libraries to one thread in worker processes, as there are many workers already.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 namespace penstock {
 
 // The environment variables, with their values, that limit the thread pools of libraries (OpenMP,
-// OpenBLAS, MKL, OpenCV, ...) to one thread. Those that the environment sets are skipped: the
-// user's setting wins. If it sets OMP_NUM_THREADS, libraries that follow that are skipped too.
+// OpenBLAS, MKL, OpenCV, ...) to one thread. Variables that the environment already sets are
+// skipped, so the user's setting wins. If it sets OMP_NUM_THREADS, variables that default to it are
+// skipped, too.
 std::vector<std::pair<std::string_view, std::string_view>> LibraryThreadLimits();
 
 }  // namespace penstock

@@ -55,14 +55,14 @@ class WorkerPool {
   // The ids of the processes that no one uses, in no order.
   std::vector<int64_t> Idle();
 
-  // Keeps a worker that `owner` alone uses, while it does not.
+  // Keeps a worker that belongs to `owner`, while `owner` does not use it.
   void Park(const void* owner, std::unique_ptr<Worker> worker);
-  // The worker of `owner`; null if it has ended, or was not parked.
+  // The parked worker of `owner`; null if it has ended or was not parked.
   std::unique_ptr<Worker> Unpark(const void* owner);
 
-  // How long a worker stays that no one uses.
+  // The time that an idle worker stays.
   static constexpr MonoTime kIdleNs = 5'000'000'000;
-  // Ends workers that have been idle for that long. Returns whether others are idle.
+  // Ends workers that have been idle for that time. Returns whether other workers are idle.
   bool EndIdle(MonoTime idle = kIdleNs);
 
  private:

@@ -48,13 +48,13 @@ uint8_t* MapRange(int file, uint64_t offset, size_t size) {
 
 constexpr size_t kTableBytes = ToPages(sizeof(HeapTable));
 
-// Returns the pages of a range to the system; mappings of the range stay, and read zeros.
+// Returns the pages of a range to the system. Mappings of the range stay valid and read zeros.
 bool PunchHole(int file, uint64_t offset, uint64_t size) {
   return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                    static_cast<off_t>(size)) == 0;
 }
 
-// Memory that is there now: otherwise a full system would end the process at the first touch.
+// Allocates the pages now. Otherwise a full system would kill the process at the first access.
 void ReserveRange(int file, uint64_t offset, size_t size) {
   if (const int failed =
           posix_fallocate(file, static_cast<off_t>(offset), static_cast<off_t>(size))) {
@@ -233,7 +233,7 @@ BufferRef PeerHeap::View(const Stretch& stretch) {
     // release: what this process has read and written comes before the owner's next use
     State& state = *held->state;
     state.table->held[held->stretch.slot].store(0, std::memory_order_release);
-    // relaxed: what is released while the owner ends may stay until the last view goes.
+    // relaxed: memory released while the owner ends may stay until the last view is dropped.
     if (state.owner_ended.load(std::memory_order_relaxed)) {
       PunchHole(state.file, held->stretch.offset, held->stretch.size);
     }

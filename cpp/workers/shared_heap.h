@@ -50,8 +50,8 @@ int MakeHeapFile();
 // with the release of the other process) may write.
 class SharedHeap {
  public:
-  // Takes over the file. `cleanup`, which may be null, is scheduled when memory becomes free; it
-  // calls ReleaseUnused.
+  // Takes ownership of the file. `cleanup`, which may be null, is scheduled when memory becomes
+  // free; it calls ReleaseUnused.
   explicit SharedHeap(int file, IdleCleanup* cleanup = nullptr);
   SharedHeap(const SharedHeap&) = delete;
   SharedHeap& operator=(const SharedHeap&) = delete;
@@ -72,8 +72,8 @@ class SharedHeap {
   std::optional<std::pair<Stretch, uint64_t>> LendAt(const void* data);
   // The other process has ended.
   void Forget(const Stretch& stretch);
-  // Returns memory to the system: that of each stretch that has been free since the last call.
-  // Returns whether a further call may release more.
+  // Returns to the system all memory that has been free since the last call. Returns whether
+  // another call may release more.
   bool ReleaseUnused();
 
  private:
@@ -113,7 +113,7 @@ class PeerHeap {
   BufferRef View(const Stretch& stretch);
   // The same bytes for as long as the other process waits for this one, which may write.
   BufferRef Borrow(const Stretch& stretch);
-  // The other process has ended: memory is returned to the system as soon as no view refers to it.
+  // The other process has ended: memory returns to the system when no view refers to it.
   void OwnerEnded();
   HeapTable& table() { return *state_->table; }
 

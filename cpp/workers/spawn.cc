@@ -1,4 +1,4 @@
-// posix_spawn, and the errors of a system that refuses.
+// posix_spawn, and errors when the system refuses.
 #include "workers/spawn.h"
 
 #include <cerrno>
@@ -49,7 +49,7 @@ std::pair<int, int> MakeSockets(int type) {
 
 namespace {
 
-// The same file under a number that no new number of another one overwrites.
+// Duplicates a file to a number that the child's file numbers do not overwrite.
 int Elsewhere(int file) {
   const int copy = fcntl(file, F_DUPFD_CLOEXEC, kFirstOwnFile);
   if (copy < 0 && errno == EINVAL) errno = EMFILE;  // the limit is below this number

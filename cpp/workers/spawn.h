@@ -1,4 +1,4 @@
-// Starting a program that is given some of this process's files.
+// Starts a program with some of this process's files.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-// Throws an Error of `errno`, with advice.
+// Throws an Error for `errno`, with advice.
 [[noreturn]] void ThrowRefused(const char* what);
 
-// A file of this process that is closed unless it is given away. Throws an Error for -1.
+// Owns a file of this process, and closes it unless released. Throws an Error for -1.
 class OpenedFile {
  public:
   OpenedFile(int file, const char* what);
@@ -24,12 +24,12 @@ class OpenedFile {
   int file_;
 };
 
-// Both ends of a socket of that type (SOCK_STREAM, ...).
+// A socket pair of the given type (SOCK_STREAM, ...).
 std::pair<int, int> MakeSockets(int type);
 
-// Starts a program, and returns its id: in a process group of its own, so that Ctrl-C in a terminal
-// reaches this process only; with no input; with the environment of this process and
-// LibraryThreadLimits; with files under new numbers, which are all below `kFirstOwnFile`. Throws an
+// Starts a program, and returns its process id. The program has its own process group, so that
+// Ctrl-C in a terminal reaches this process only. It has no input, the environment of this process
+// with LibraryThreadLimits, and the files under new numbers, all below `kFirstOwnFile`. Throws an
 // Error when the system refuses.
 int SpawnProgram(const std::vector<std::string>& command,
                  const std::vector<std::pair<int, int>>& files_and_numbers);

@@ -60,7 +60,7 @@ class Worker {
   std::vector<uint64_t> ForgetEnded();
   // What it has been lent for the call that it works on.
   std::vector<Stretch>& lent() { return lent_; }
-  // The same for each request that it has not answered, where there may be several.
+  // The same for each unanswered request, if there may be several.
   std::deque<std::vector<Stretch>> requests;
   // The batch that it writes to; null: none. It must stay until there is an answer, or no worker.
   std::shared_ptr<Slab> writes_to;
@@ -82,14 +82,13 @@ class Worker {
   std::string HowItEnded();
   // Ends the process now.
   void Kill();
-  // Ends workers that are idle, whose teardown functions run first. Waits for that, for a limited
-  // time.
+  // Ends idle workers after their teardown functions. Waits for them, but only for a limited time.
   static void End(std::vector<std::unique_ptr<Worker>> workers);
 
  private:
   Worker(int socket, int heap_file, const NoForks& no_forks)
       : heap_(heap_file), channel_(socket, no_forks) {}
-  // With the id of its process.
+  // `pid`: the id of the worker's process.
   void Begin(int pid);
   void TellFunctions();
   // Whether the process has ended; its status is kept for HowItEnded.

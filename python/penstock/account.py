@@ -29,8 +29,8 @@ Account = dict[str, Any]
 # What changes when elements are made, how failures are reported, and where elements are kept.
 _FUNCTION = "function"
 _SIZES = {"num_shards", "batch_size", ""}  # "": a digest of all arguments
-_LONGEST = 48  # characters of an argument that stands there as it is
-_MOST_PARTS = 12  # variables of a function by which a change is explained
+_LONGEST = 48  # maximum characters of an argument that is stored verbatim
+_MOST_PARTS = 12  # maximum variables that the explanation of a change names
 _MOST_FILES = 8  # that stand there by name
 _MOST_SIZES = 1000  # of files, that are asked for
 _MOST_UNPACKED = 1 << 20  # bytes of one that someone hands over
@@ -292,7 +292,7 @@ def _nodes(dataset: Stage) -> list[Stage]:
 
 
 def _digest_of(dataset: Stage, known: dict[int, bytes]) -> bytes:
-    """Return the digest of a dataset that a function refers to; `known` are those of others."""
+    """Return the digest of a dataset that a function refers to; `known`: digests of others."""
     if id(dataset) not in known:
         out = Hasher()
         for node in _nodes(dataset):

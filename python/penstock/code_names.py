@@ -11,8 +11,8 @@ _MAX_CACHED = 4096
 _READING = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR")
 _OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _LOADING = (*_OF_GLOBALS, "LOAD_DEREF", "LOAD_FROM_DICT_OR_DEREF")
-_MARKS_METHODS = sys.version_info >= (3, 12)  # in the lowest bit of LOAD_ATTR
-_NULL_AFTERWARDS = sys.version_info >= (3, 13)  # on the stack of a call, after the callable
+_MARKS_METHODS = sys.version_info >= (3, 12)  # by the lowest bit of LOAD_ATTR
+_NULL_AFTERWARDS = sys.version_info >= (3, 13)  # in calls, NULL follows the callable
 
 
 @functools.lru_cache(_MAX_CACHED)
@@ -25,7 +25,7 @@ def names_of(code: types.CodeType) -> frozenset[str]:
 def globals_of(code: types.CodeType) -> frozenset[str]:
     """Return the global variables that code reads, with the functions inside it.
 
-    Attributes are in `names_of`, and not here, even where a global variable has the same name.
+    Attributes are in `names_of` instead, even if a global variable has the same name.
     """
     found = {step.argval for step in dis.get_instructions(code) if step.opname in _OF_GLOBALS}
     return frozenset(found).union(*map(globals_of, _inside(code)))
@@ -33,10 +33,10 @@ def globals_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(_MAX_CACHED)
 def passed_on(code: types.CodeType) -> frozenset[str]:
-    """Return the names whose values are used as a whole: neither only called nor only read from.
+    """Return the names whose whole values are used, beyond calls and attribute reads.
 
-    Of ``config.scale`` and ``config.get()`` the result is empty, of ``helper(config)`` and
-    ``config[0]`` it holds ``config``.
+    The result is empty for ``config.scale`` and ``config.get()``. It contains ``config`` for
+    ``helper(config)`` and ``config[0]``.
     """
     steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
     found: set[str] = set()
@@ -44,7 +44,7 @@ def passed_on(code: types.CodeType) -> frozenset[str]:
     for before, step, after in zip([None, *steps], steps, [*steps[1:], None], strict=False):
         if "LOAD_FAST" in step.opname:  # some load two variables
             names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-            # A cell is loaded like this only to pass it to an inner function.
+            # This loads a cell only to pass it to an inner function.
             loaded = [name for name in names if name not in cells]
         elif step.opname in (*_LOADING, "LOAD_ATTR"):
             loaded = [step.argval]

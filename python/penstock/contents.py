@@ -110,18 +110,18 @@ def marshalled(value: Any, most: int) -> bytes | None:
     Parameters
     ----------
     value : list, tuple, set, frozenset or dict
-        Of these types themselves; those inside it as well.
+        Exactly one of these types, not a subclass; the same applies to nested containers.
     most : int
-        The maximum number of values, those of the containers inside it included.
+        The maximum number of values, including those in nested containers.
 
     Returns
     -------
     bytes or None
-        None if it holds more, or other values.
+        None if it holds more values, or values of other types.
     """
     if type(value) not in _CONTAINERS or not _is_plain(value, most):
         return None
-    # The newest format that does not depend on which objects are the same. It sorts sets.
+    # The newest format that ignores object identity. It sorts sets.
     return marshal.dumps(value, 2)
 
 
@@ -143,7 +143,7 @@ def _is_plain(value: Any, most: int) -> bool:
         if kinds.isdisjoint(_CONTAINERS):
             return True
         level = [item for item in items if type(item) in _CONTAINERS]
-        # Of containers that many others share, each is examined once, where that is noted.
+        # Leave containers with many references to the digest, which examines each once.
         if len(level) > _MANY and len(set(map(id, level))) < len(level) / 2:
             return False
     return False

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock import _core
 
-_PATIENCE = 2.0  # seconds that a process that exits leaves cancelled coroutines to end in
+_PATIENCE = 2.0  # seconds that cancelled coroutines have to end when the process exits
 
 # The call that a task belongs to, in the form of the engine: random operations draw from its key.
 # Tasks and threads that the function starts inherit it.
@@ -56,7 +56,7 @@ class _Thread:
     def stop(self) -> None:
         self._stopping = True
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(_PATIENCE)  # one that does not end is abandoned, as daemon threads are
+        self._thread.join(_PATIENCE)  # after the timeout it is abandoned, like a daemon thread
 
 
 _lock = threading.Lock()

@@ -54,26 +54,26 @@ _USED_WHOLE = (
     *(types.FunctionType, types.MethodType, types.CodeType, *BUILTIN),
 )
 
-# Limits of what is examined while a pipeline is built; `exact` digests have none.
-_MAX_BYTES = 1 << 30  # of arrays, at several GB/s
-_MAX_OBJECTS = 20_000  # other than plain values, at about 100,000 a second
+# Limits of an examination while a pipeline is built; `exact` digests have none.
+_MAX_BYTES = 1 << 30  # of arrays
+_MAX_OBJECTS = 20_000  # other than plain values
 _MAX_PLAIN = 5_000_000  # plain values in a container
 _SAMPLES = 256  # of the items of a container beyond the limits
-_PIECES = 16  # of the bytes of an array beyond the limits,
-_PIECE = 1 << 12  # of this size
-_CHUNK = 1 << 20  # bytes of a large array that have one checksum
+_PIECES = 16  # samples of the bytes of an array beyond the limits
+_PIECE = 1 << 12  # bytes of each sample
+_CHUNK = 1 << 20  # bytes of a large array per checksum
 
 
 _GETATTRIBUTE = object.__getattribute__
 
 
 class Identity(NamedTuple):
-    """The digest of a value, and what is needed to compare and to explain it."""
+    """The digest of a value, with the data to compare and explain it."""
 
     digest: bytes
     exact: bool  # everything was examined, not only samples
     datasets: tuple[Stage, ...]  # that the value refers to; their contents are not in the digest
-    parts: Mapping[str, bytes]  # digests of the variables of a function by their names; "": code
+    parts: Mapping[str, bytes]  # digests of a function's variables by name; "": code
 
 
 def identity_of(value: Any, exact: bool = False) -> Identity:
@@ -84,8 +84,8 @@ def identity_of(value: Any, exact: bool = False) -> Identity:
     value : object
         A function, or anything else.
     exact : bool
-        Whether everything is examined, however long that takes. Otherwise arrays in files, arrays
-        beyond 1 GiB, and containers beyond 20,000 objects are examined in samples.
+        Examine everything, regardless of size. Otherwise arrays in files, arrays beyond 1 GiB, and
+        containers beyond 20,000 objects are sampled.
     """
     digests = _Digests(exact)
     digest = digests.digest(value)
@@ -93,10 +93,10 @@ def identity_of(value: Any, exact: bool = False) -> Identity:
 
 
 class Use(NamedTuple):
-    """The attributes that code reads of an object, by their names."""
+    """The names of the attributes that code reads from an object."""
 
     names: frozenset[str]
-    passed_on: frozenset[str]  # of these attributes everything is used
+    passed_on: frozenset[str]  # attributes whose whole value is used
 
 
 class _Digests:
@@ -113,17 +113,17 @@ class _Digests:
         # By value and how it was looked at. Values are kept: no other one shall get the id of one
         # that has gone.
         self._done: dict[tuple[int, Use | None], tuple[Any, bytes]] = {}
-        # On the way to here, with their numbers: a value may contain itself.
+        # The values around this one, with their numbers: a value may contain itself.
         self._open: dict[tuple[int, Use | None], int] = {}
 
     def digest(self, value: Any) -> bytes:
-        """Return the digest of a value: of its contents, or only of its type."""
+        """Return the digest of a value: of its contents, or of its type only."""
         hasher = Hasher()
         self._add(hasher, value, Use(frozenset(), frozenset()))
         return hasher.digest()
 
     def _add(self, out: Hasher, value: Any, use: Use | None = None) -> None:
-        """Add a value: all of it, or what is used of it."""
+        """Add a value: all of it, or only the parts that are used."""
         if isinstance(value, ExecutedFunction):  # the executor changes no element
             value = value.__wrapped__
         kind = type(value)
@@ -150,8 +150,8 @@ class _Digests:
         try:
             self._value(hasher, value, use)
         except Exception:
-            # Looking at an object may run code of its class (__reduce__, __fspath__), which may
-            # raise anything. Only its type counts then.
+            # Examining an object may run code of its class (__reduce__, __fspath__), which may
+            # raise any exception. Then only its type matters.
             hasher = Hasher()
             hasher.text(name_of(type(value)))
         finally:
@@ -184,7 +184,7 @@ class _Digests:
         elif isinstance(value, SIMPLE):
             base: Any = next(each for each in kind.__mro__ if each in SIMPLE)
             out.text(base.__repr__(value))
-            self._object(out, value, None)  # what it has beside its value
+            self._object(out, value, None)  # attributes in addition to its value
         elif isinstance(value, (np.ndarray, np.generic)):
             self._array(out, np.asarray(value), _is_mapped(value))
         elif isinstance(value, np.dtype):
@@ -222,7 +222,7 @@ class _Digests:
         out.text(str(known.index(id(value))))
 
     def _module(self, out: Hasher, value: types.ModuleType, use: Use | None) -> None:
-        """Add a module: of one of the program, what code uses of it by name."""
+        """Add a module; of a module of the program, also the attributes that code uses."""
         out.text(value.__name__)
         if use is not None and not is_a_library(value.__name__):
             for name in sorted(use.names & vars(value).keys()):
@@ -266,7 +266,7 @@ class _Digests:
             owner = getattr(value, "__self__", None)
             if not isinstance(owner, types.ModuleType):
                 self._add(out, owner)
-        elif is_of_a_table(value):  # its attributes hold caches
+        elif is_of_a_table(value):  # attributes of tables hold caches
             self._table(out, value)
         else:
             if not hasattr(value, "__dict__"):
@@ -274,7 +274,7 @@ class _Digests:
             self._object(out, value, use)
 
     def _table(self, out: Hasher, value: Any) -> None:
-        """Add a table of pandas, Polars or Arrow: what pickle would write of it."""
+        """Add a pandas, Polars or Arrow table: the data that pickle would write."""
         size, nbytes = len(value) if hasattr(value, "__len__") else 0, _bytes_of_table(value)
         out.text(str(size))
         if not self._takes(nbytes):
@@ -317,7 +317,7 @@ class _Digests:
                 out.bytes(np.array([array.flat[i] for i in _sample(array.size)]).view(np.uint8))
 
     def _takes(self, size: int) -> bool:
-        """Return whether so many bytes are examined, and take them from what is left."""
+        """Return whether the limit allows so many bytes, and subtract them from it."""
         if self._complete:
             return True
         self._bytes -= size
@@ -332,7 +332,7 @@ class _Digests:
             zip(code.co_freevars, map(contents_of, function.__closure__ or ()), strict=True)
         )
         if (function.__module__ or "").partition(".")[0] == "penstock":
-            # Penstock's own functions count by their names, and by what users have handed them.
+            # Penstock's own functions are compared by name, and by the values that users passed in.
             out.text(function.__qualname__)
             self._all(out, closure.values())
             return
@@ -357,7 +357,7 @@ class _Digests:
         self._part(out, name, value, None if whole else use)
 
     def _part(self, out: Hasher, name: str, value: Any, use: Use | None = None) -> None:
-        """Add what a function refers to directly, and note its digest."""
+        """Add a direct reference of a function, and record its digest."""
         if self._in_part:
             self._add(out, value, use)
             return
@@ -372,7 +372,7 @@ class _Digests:
     # --- objects and classes ---
 
     def _object(self, out: Hasher, value: Any, use: Use | None) -> None:
-        """Add an object of some class: its attributes, and the methods that are called."""
+        """Add an instance of a class: its attributes, and the methods that are called."""
         cls = type(value)
         reached = methods_reached(cls, use.names) if use else []
         use = _use_of_all(cls, reached, use)
@@ -455,7 +455,7 @@ def _members(cls: type, names: Set[str]) -> list[types.FunctionType]:
 
 
 def _use_of_all(cls: type, reached: list[types.FunctionType], use: Use | None) -> Use | None:
-    """Return what some methods of an object use of it as well; None for all of it."""
+    """Return the uses of an object with those by its called methods; None: all of it."""
     if use is None or _is_opaque(cls, use.names):
         return None
     names = use.names.union(*(names_of(method.__code__) for method in reached))
@@ -469,7 +469,7 @@ def _use_of_all(cls: type, reached: list[types.FunctionType], use: Use | None) -
 
 
 def _is_opaque(cls: type, names: Set[str]) -> bool:
-    """Return whether code may use all of an object by these names: C code, or `__getattr__`."""
+    """Return whether these names may reach all of an object: C code, or `__getattr__`."""
     if member_of(cls, "__getattr__") or member_of(cls, "__getattribute__") != _GETATTRIBUTE:
         return True
     call = member_of(cls, "__call__")
@@ -509,7 +509,7 @@ def contents_of(cell: types.CellType) -> Any:
 
 @functools.lru_cache(4096)
 def _digest_of_code(code: types.CodeType) -> bytes:
-    """Return the digest of code with its constants: without names of files and numbers of lines."""
+    """Return the digest of code and its constants, without file names and line numbers."""
     out = Hasher()
     out.bytes(code.co_code)
     out.bytes(code.co_exceptiontable)
@@ -520,7 +520,7 @@ def _digest_of_code(code: types.CodeType) -> bytes:
 
 
 def _is_of_a_library(value: Any) -> bool:
-    """Return whether a value is a function or a class of an installed package, made once there."""
+    """Return whether a value is a function or class defined in an installed package."""
     made_once = (
         isinstance(value, (type, types.FunctionType)) and "<locals>" not in value.__qualname__
     )
@@ -539,7 +539,7 @@ def _sample(size: int) -> range | list[int]:
 
 
 def _is_mapped(array: Any) -> bool:
-    """Return whether an array is a view of a file."""
+    """Return whether an array is a view of a memory-mapped file."""
     while array is not None:
         if isinstance(array, (np.memmap, mmap.mmap)):
             return True
@@ -548,7 +548,7 @@ def _is_mapped(array: Any) -> bool:
 
 
 def _array_of(value: Any) -> np.ndarray[Any, Any] | None:
-    """Return the numbers of a tensor of PyTorch, JAX or TensorFlow."""
+    """Return the numbers of a PyTorch, JAX or TensorFlow tensor."""
     package = type(value).__module__.partition(".")[0]
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
@@ -562,7 +562,7 @@ def _array_of(value: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _fingerprint_of(value: Any) -> str | None:
-    """Return the fingerprint that a dataset of Hugging Face has; its table may be any size."""
+    """Return a Hugging Face dataset's own fingerprint, as its table may be large."""
     if type(value).__module__.partition(".")[0] == "datasets":
         return getattr(value, "_fingerprint", None)
     return None

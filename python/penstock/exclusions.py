@@ -1,4 +1,4 @@
-"""ignored: values that do not belong to the identity of the functions that use them."""
+"""ignored: values that are excluded from the identity of functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 class Ignored(Generic[_T]):
-    """A value that identities skip; `ignored` makes it."""
+    """A value that identities skip; created by `ignored`."""
 
     __slots__ = ("value",)
 
@@ -35,24 +35,23 @@ def ignored(value: _T) -> Ignored[_T]:
     """Exclude a value from the identity of functions that refer to it.
 
     States, caches and `Dataset.fingerprint` compare functions by their code and by the values that
-    they refer to. Exclude a value that changes while the pipeline runs, or that differs from
-    process to process, and that decides no element: a log, a counter, a memo, the path of a
-    temporary folder.
+    they refer to. Exclude a value that affects no element, but changes while the pipeline runs
+    or differs between processes: a log, a counter, a memo, the path of a temporary folder.
 
     Parameters
     ----------
     value : object
-        Anything. Of a function, neither its code nor the values that it refers to are compared.
+        Anything. If it is a function, its code and the values that it refers to are excluded, too.
 
     Returns
     -------
     Ignored
-        Holds the value as ``.value``, which can be assigned to. If the value can be called, so can
-        this: ``ds.map(ps.ignored(function))``.
+        Holds the value as ``.value``, which can be assigned. It is callable if the value is:
+        ``ds.map(ps.ignored(function))``.
 
     Notes
     -----
-    `docs/guides/checkpoints.md` says what the identity of a function is.
+    `docs/guides/checkpoints.md` defines the identity of a function.
 
     Examples
     --------

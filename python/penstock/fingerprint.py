@@ -37,7 +37,7 @@ def fingerprint(dataset: Stage) -> str:
 
 
 def _of_pipeline(dataset: Stage, digests: dict[int, bytes]) -> bytes:
-    """Return the digest of a dataset; `digests` are those of stages by id, for other datasets."""
+    """Return the digest of a dataset; `digests` caches those of stages by id."""
     stack = [dataset]  # no recursion: chains are long
     while stack:
         node = stack[-1]
@@ -66,13 +66,13 @@ def _node(node: Stage, inputs: list[bytes], digests: dict[int, bytes]) -> bytes:
         _file(out, name)
     if node._kind == ELEMENTS:
         for element in node:
-            out.bytes(_value(element, {}))  # it may go, and another one get its id
+            out.bytes(_value(element, {}))  # no cache: another element may get its id later
     out.bytes(b"".join(inputs))
     return out.digest()
 
 
 def _value(value: Any, digests: dict[int, bytes], known: Identity | None = None) -> bytes:
-    """Return the digest of an argument: that of a function when its stage was built, if exact."""
+    """Return the digest of an argument; for a function, of its state at build time if exact."""
     identity = known if known is not None and known.exact else identity_of(value, exact=True)
     inside = [_of_pipeline(dataset, digests) for dataset in identity.datasets]
     return identity.digest + b"".join(inside)

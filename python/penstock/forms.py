@@ -90,7 +90,7 @@ class Forms(Shard):
         pad_to_aspect_ratio : bool
             Add zeros instead.
         follow_links : bool
-            Whether to enter folders that are links; each real folder is read once.
+            Whether to follow links to folders; each real folder is read once.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         on_error : "raise", "skip", "log" or callable
@@ -121,7 +121,7 @@ class Forms(Shard):
         Names and defaults are those of Keras' `image_dataset_from_directory`, but for `batch_size`,
         the shuffle (of all files here), and int64 for int32. A seed divides files as it does there.
 
-        Folders are listed once, at the call, without hidden files and folders: names that begin
+        Folders are listed once, at the call. Hidden files and folders are skipped: names that begin
         with a dot, and ``__MACOSX``. Files are read and decoded in parallel, in order, and
         without the GIL where all are JPEG and PNG; the others need Pillow.
 
@@ -499,11 +499,10 @@ class Forms(Shard):
             `pad` where a process may not have a full one to begin with. None: the first batch of
             each process is full.
         sharded : bool, optional
-            Whether the rows of this process are its own, where `sharding` spreads a batch over
-            several processes. None: a pipeline without `shard_for_jax`, `shard_evenly` or `shard`
-            gives a warning. True: they are, in a way that the pipeline does not show (each process
-            reads other files, or its generator divides the data). False: all processes are to read
-            the same rows.
+            Whether each process has different rows, if `sharding` spreads a batch over several
+            processes. None: warn if the pipeline has no `shard_for_jax`, `shard_evenly` or `shard`.
+            True: the data is divided outside of these stages (each process reads other files, or
+            its generator divides the data). False: all processes read the same rows on purpose.
 
         Returns
         -------

@@ -20,7 +20,7 @@ from penstock.optional import Optional
 from penstock.waiting import in_thread
 
 _MOST_SHOWN = 10  # differences in a message
-TEXT_BEGIN = b"UFNUS"  # base64 of what each state begins with
+TEXT_BEGIN = b"UFNUS"  # base64 of the first bytes of each state
 
 # What `metrics` says of each stage: what kind of metric it is, and what it counts.
 METRICS = {
@@ -178,10 +178,10 @@ class Iterator(_core.Iterator, Closing):
         Returns
         -------
         bytes or str
-            Positions and counters, never elements, and an account of what decides the pipeline's
-            data; usually below 1 KB. They can be given to `set_state` of an iterator over the same
-            pipeline in another process, today or later. ``np.frombuffer(state, np.uint8)`` is the
-            form for checkpoints that hold arrays.
+            Positions and counters, never elements, and a summary of the inputs and arguments that
+            determine the pipeline's data; usually below 1 KB. Pass the state to `set_state` of an
+            iterator over the same pipeline, also in another process. For checkpoints that hold
+            arrays, use ``np.frombuffer(state, np.uint8)``.
 
         Raises
         ------
@@ -212,8 +212,8 @@ class Iterator(_core.Iterator, Closing):
         Parameters
         ----------
         state : bytes, str, or array of uint8 of shape (N,)
-            What `get_state` returned, for a pipeline of the same stages over the same data; a text
-            also as its ASCII bytes.
+            A result of `get_state`, for a pipeline of the same stages over the same data. Text may
+            also be given as its ASCII bytes.
         strict : bool
             What to do with a state of the same stages whose data differs, as far as that can be
             seen: True refuses it, False warns and continues.
@@ -229,10 +229,10 @@ class Iterator(_core.Iterator, Closing):
 
         Notes
         -----
-        The elements that come are the ones that would have come, in the same order, with the same
-        random numbers. Iterators that are made later have the seeds that they would have had after
-        `get_state` (see `set_seed`). Sources that cannot jump (a generator) are read up to the
-        position again.
+        The iterator continues with the same elements, in the same order, with the same random
+        numbers, as after `get_state`. Iterators that are created later get the seeds that they
+        would have had after `get_state` (see `set_seed`). Sources that cannot jump (a generator)
+        are read up to the position again.
         Parallelism and buffer sizes may differ from those of the saved run; so may the number of
         shards of `Dataset.shard_evenly`, and the sizes of batches after it. What is compared, and
         what is not, is in docs/guides/checkpoints.md.
@@ -406,14 +406,14 @@ def live_iterators() -> list[tuple[int, Iterator]]:
 
 
 def state_as(state: bytes, text: bool) -> bytes | str:
-    """Return a state in the form that `get_state` was asked for."""
+    """Return a state as bytes or text, as `get_state` was asked to."""
     if not isinstance(text, bool):
         raise TypeError(f"get_state: text must be a bool, got {text!r:.200}")
     return base64.b64encode(state).decode() if text else state
 
 
 def bytes_of(state: Any, owner: str = "set_state") -> bytes:
-    """Return a state as bytes, whatever form a checkpoint has kept it in: bytes, text, an array."""
+    """Return a state as bytes, from bytes, text or an array that a checkpoint holds."""
     if isinstance(state, str):
         return _of_text(state, owner)
     if isinstance(state, bytes):
@@ -437,6 +437,6 @@ def _of_text(state: str | bytes, owner: str) -> bytes:
         return base64.b64decode(state.strip(), validate=True)
     except ValueError:
         raise ValueError(
-            f"{owner}: the text is no state, or is damaged; use that of get_state(text=True) "
-            f"unchanged, got {state!r:.80}"
+            f"{owner}: the text is not a state, or is damaged; use the result of "
+            f"get_state(text=True) unchanged, got {state!r:.80}"
         ) from None

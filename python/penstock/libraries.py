@@ -1,4 +1,4 @@
-"""Libraries that are not installed with penstock: imported where needed, and their errors."""
+"""Optional libraries: imports on demand, and conversion of their errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def library(stage: str, name: str, extra: str) -> Any:
 
 @contextlib.contextmanager
 def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
-    """Raise what a library raises while it reads a file as an error with the stage and the file.
+    """Convert the errors of a library that reads a file to errors with stage and file.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
     file : str
         The file, as the user knows it.
     where : str
-        The beginning of the text: the part that is read, or what was expected.
+        The beginning of the message: the part of the file, or the expectation.
 
     Raises
     ------
     DataError
-        For any exception of the library: libraries raise almost every class for damaged files.
+        For any other exception: libraries raise almost any class for damaged files.
     OSError, MemoryError, ImportError
-        With a note, where the system or the environment is the reason.
+        Unchanged but with a note, if the system or the environment is the cause.
     ValueError, TypeError, ...
-        With a note, where the text begins with the name of the stage: an argument is wrong.
+        Unchanged but with a note, if the message begins with the stage: an argument is wrong.
     """
     try:
         yield
@@ -71,7 +71,7 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
 
 
 def as_data_error(stage: str, file: str, where: str, error: Exception) -> Exception:
-    """Return an error as `library_errors` raises it."""
+    """Return the error that `library_errors` raises for an error."""
     if isinstance(error, (DataError, ImportError)):
         return error
     text = printable(str(error))

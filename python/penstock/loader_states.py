@@ -1,4 +1,4 @@
-"""The state dicts of DataLoaders: their checksum, and those of several processes as one."""
+"""The state dicts of DataLoaders: checksums, and merging those of several processes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHECKSUM = "checksum"
 
 
 def signed(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state with its checksum, which saving it as JSON or as a pickle does not change."""
+    """Return a state with its checksum, which survives saving as JSON or pickle."""
     return {**state, CHECKSUM: _sum_of(state)}
 
 
 def is_whole(state: Mapping[str, Any]) -> bool:
-    """Return whether a state has its checksum."""
+    """Return whether the checksum of a state is right."""
     return state.get(CHECKSUM) == _sum_of(state)
 
 
@@ -120,7 +120,7 @@ def _sum_of(state: Mapping[str, Any]) -> int:
 
 
 def _parts(value: Any) -> Iterator[bytes]:
-    """Yield a value as bytes. Objects other than numbers, text and arrays count by their type."""
+    """Yield a value as bytes; of objects other than numbers, text and arrays, only the type."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         plain = value.layout == torch.strided and not value.is_quantized

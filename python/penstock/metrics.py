@@ -21,7 +21,7 @@ __all__ = ["Server", "prometheus", "serve"]
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HOSTS = ("127.0.0.1", "localhost", "::1")
-_PATIENCE = 5.0  # seconds for a request to come and its answer to go
+_PATIENCE = 5.0  # seconds to receive a request and send its answer
 _MAX_REQUEST = 1 << 14  # bytes
 _LABELS = (
     "dataset",
@@ -88,8 +88,8 @@ class Server:
     Notes
     -----
     One thread answers all requests. A connection that sends no request within 5 seconds is closed,
-    and so are all connections when the server is. Requests whose ``Host`` is not a name of the
-    loopback address are refused: a web page cannot read the counters under a name of its own.
+    and closing the server closes all connections. Requests whose ``Host`` is not a name of the
+    loopback address are rejected, so a web page cannot read the counters through its own domain.
     """
 
     def __init__(self, port: int) -> None:
@@ -108,7 +108,7 @@ class Server:
     def _run(self) -> None:
         import asyncio
 
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # ends what is connected
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # closes open connections
             runner.run(self._serve())
 
     async def _serve(self) -> None:
@@ -146,7 +146,7 @@ async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
             writer.write(_answer(request.decode("latin-1")))
             await writer.drain()
     except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass  # it has sent nothing that could be answered
+        pass  # there is no valid request to answer
     finally:
         writer.close()
 
@@ -171,7 +171,7 @@ def _answer(request: str) -> bytes:
 
 
 def _is_here(host: str) -> bool:
-    """Return whether a host, with or without a port, is this machine's loopback address."""
+    """Return whether a host, with or without a port, is the loopback address."""
     from urllib.parse import urlsplit
 
     try:

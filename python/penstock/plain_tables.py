@@ -29,14 +29,14 @@ def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> A
 
 
 def table_of(stage: str, table: Any) -> Any:
-    """Return what exports a table as a table of pyarrow."""
+    """Return a pyarrow table of an object that exports one."""
     pa = library(stage, "pyarrow", "arrow")
     with _readable_names(stage):
         return pa.table(table)
 
 
 def names_of_columns(stage: str, table: Any) -> list[str]:
-    """Return the names of the columns of a table or schema of pyarrow."""
+    """Return the column names of a pyarrow table or schema."""
     with _readable_names(stage):
         return list(table.column_names if hasattr(table, "column_names") else table.names)
 
@@ -126,7 +126,7 @@ class PlainTables:
             return inner if hasattr(kind, "shape") else self._plain(pa, kind.storage_type)
         if pa.types.is_dictionary(kind):
             plain = self._plain(pa, kind.value_type)
-            # Together they may be longer than 2 GiB, though the dictionary is small.
+            # Decoded, they may exceed 2 GiB, although the dictionary is small.
             longer = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
             return longer.get(plain, plain)
         if not self._text:
@@ -206,10 +206,10 @@ class PlainTables:
 
 
 def _cast(pa: Any, array: Any, kind: Any) -> Any:
-    """Return an array as one of a type of the same structure.
+    """Cast an array to a type of the same structure.
 
-    Views of lists stay as they are: pyarrow has no cast from one to another, and its cast to lists
-    reads other items, and memory outside the array (https://github.com/apache/arrow/issues/50994).
+    List views stay unchanged: pyarrow cannot cast one to another, and its cast to lists reads
+    wrong items, and memory outside the array (https://github.com/apache/arrow/issues/50994).
     """
     views = {pa.ListViewType: pa.ListViewArray, pa.LargeListViewType: pa.LargeListViewArray}
     if array.type == kind:

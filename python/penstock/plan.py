@@ -38,7 +38,7 @@ class Plan(Stage):
         name: str | None = None,
         identities: Mapping[str, Identity] | None = None,
     ) -> Self:
-        """Make a stage; `identities` are those of the stage that it replaces."""
+        """Create a stage; `identities`: of the stage that it replaces."""
         plan: Self = object.__new__(cls._facade)
         traced = [each for one in inputs for each in one._traced]
         # Classes stay in Python: the engine asks for them by the names that files have.
@@ -54,7 +54,7 @@ class Plan(Stage):
         plan._kind = kind
         plan._inputs = inputs
         plan._args = args
-        # Now: the functions may change what they refer to when they are called.
+        # Computed now, because calls of the functions may change the values that they refer to.
         plan._identities = _identities(args) if identities is None else identities
         plan._name = name
         plan._options = merged(kind, [each._options for each in inputs])
@@ -100,7 +100,7 @@ class Plan(Stage):
 
 
 def _identities(args: Mapping[str, Any]) -> dict[str, Identity]:
-    """Return the identities of the arguments that are called."""
+    """Return the identities of callable arguments."""
     return {
         name: identity_of(value)
         for name, value in args.items()

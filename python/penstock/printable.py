@@ -9,13 +9,13 @@ import re
 _ESCAPED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_NOT_UTF_8 = range(0xDC80, 0xDD00)  # a byte of a file name, as os.fsdecode returns it
+_NOT_UTF_8 = range(0xDC80, 0xDD00)  # how os.fsdecode represents bytes of a file name
 
 
 def printable(text: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
-    r"""Return a text, usually a file name, with escapes for characters that are not shown.
+    r"""Escape the characters of a text, usually a file name, that are unsafe to show.
 
-    Control characters, line separators, marks that reverse the direction of text, and bytes that
+    Control characters, line separators, marks that change the direction of text, and bytes that
     are not UTF-8 become escapes as in Python literals: ``\n``, ``\x1b``, ``\u2028``. Without this
     a file name could clear the terminal, or add a line to a log.
     """

@@ -42,8 +42,8 @@ def set_seed(seed: int | None) -> None:
     Notes
     -----
     Each iterator takes the next seed when it is made (``iter(ds)``, a ``for`` loop, `Dataset.save`,
-    `Dataset.reduce`, ...), not when it starts. All draws of its run follow from that seed, except
-    those of stages and operations with a ``seed``: `set_seed` does not change them.
+    `Dataset.reduce`, ...), not when it starts. All draws of its run derive from that seed, except
+    those of stages and operations with a ``seed``, which `set_seed` does not affect.
 
     A `Dataset.shuffle` without a seed takes the next one of the same seeds when it is built, and so
     do `Dataset.list_files` and others that contain one. Its orders follow from the seed of the
@@ -52,13 +52,14 @@ def set_seed(seed: int | None) -> None:
     other program does not build.
 
     Random operations inside functions and generators of a pipeline draw from the seed of its run,
-    and so do iterators and shuffles that these make.
-    One outside of pipelines takes a seed at the call, and a `DataLoader` with
-    ``shuffle=True`` or with worker processes at the begin of each pass, both from a second count:
-    they do not shift the seeds of iterators.
+    and so do iterators and shuffles that are created in them. Outside of pipelines, a random
+    operation takes a seed at the call. A `DataLoader` with ``shuffle=True`` or with worker
+    processes takes one at the beginning of each pass. Both take it from a second sequence, and do
+    not shift the seeds of iterators.
 
-    Nothing else takes one: not stages and operations with a ``seed``, not `Dataset.element_spec`,
-    a length, a state or a fingerprint. The random generators of Python and NumPy are not touched.
+    Nothing else takes one: neither stages and operations with a ``seed``, nor
+    `Dataset.element_spec`, lengths, states and fingerprints. The random generators of Python and
+    NumPy stay unchanged.
 
     A state of an iterator holds the position in the sequence of seeds, and `Iterator.set_state`
     continues there, so that later iterators have the seeds of the program that saved the state.
@@ -88,14 +89,14 @@ def key(seed: int) -> Iterator[None]:
     Parameters
     ----------
     seed : int
-        Makes the draws repeatable: the n-th operation in the block that has no seed gets the n-th
-        key that follows from it.
+        Makes the draws repeatable: the n-th operation without a seed in the block gets the n-th
+        key derived from it.
 
     Notes
     -----
     It holds in the thread that enters the block, and inside a function that a pipeline calls it
-    replaces the element's key. It does not change operations with a ``seed``. Iterators that are
-    made in the block are not affected: their seeds come from `set_seed`. A native function draws
+    replaces the element's key. It affects neither operations with a ``seed`` nor iterators that are
+    created in the block, whose seeds come from `set_seed`. A native function draws
     from the element's key in any case.
 
     Examples
@@ -154,9 +155,9 @@ def uniform(
     -----
     Randomness: without a seed, a function that `Dataset.map` calls draws from the key of its
     element, so neither threads nor order change the result; elsewhere, the draws follow
-    `penstock.random.key` and `penstock.random.set_seed`. With a seed, the seed, the epoch and the
-    element decide: operations with equal seeds draw the same numbers for an element, in one
-    function or in two stages. Outside of pipelines they draw the same numbers each time.
+    `penstock.random.key` and `penstock.random.set_seed`. With a seed, the draws depend on
+    seed, epoch and element: operations with equal seeds draw the same numbers for an element, in
+    one function or in two stages. Outside of pipelines they draw the same numbers each time.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Stage:
     _kind: str
     _inputs: tuple[Stage, ...]
     _args: dict[str, Any]
-    # Of the functions among the arguments, as they were when the stage was built: an Identity each.
+    # The Identity of each function among the arguments, as of when the stage was built.
     _identities: Mapping[str, Any]
     _name: str | None  # given by the user
     _options: Options

@@ -1,7 +1,7 @@
-"""What is secret and comes with a path: storage options, and the user and password of a URL.
+"""Secrets that come with a path: storage options, and the user and password of a URL.
 
-From then on they hold for all URLs in its folder. No plan and no state has them, and so no pickle,
-repr or error: what is secret stays in this process.
+They apply to all later URLs in the folder. Plans and states never contain them, nor do pickles,
+reprs and errors: secrets stay in this process.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _MAGIC = re.compile(r"[*?[{]")
 _lock = threading.Lock()
 _by_folder: dict[str, dict[str, Any]] = {}
-_users: dict[str, str] = {}  # by folder, as they stand in a URL: "name:password"
-# Here they are no secrets: the parts of a repository.
+_users: dict[str, str] = {}  # by folder, in URL syntax: "name:password"
+# In these URLs they are not secrets, but parts of a repository.
 _NO_USERS = ("github", "git")
 
 
@@ -116,9 +116,9 @@ def carrying(function: _F, stage: str) -> _F:
 
 
 def note_url(url: str) -> str:
-    """Return a URL without the user and password in it, which hold for its folder from now on.
+    """Remove the user and password from a URL, and register them for its folder.
 
-    So do the options of the call that is under way, if it has some.
+    Register the storage options of the current call, too.
     """
     url, user = _split_user(url)
     given = _given.get()
@@ -133,12 +133,12 @@ def note_url(url: str) -> str:
             _by_folder[folder] = dict(given.options)
             changed = True
     if changed:
-        _core.forget_remote_files()  # the URL may be of another store now
+        _core.forget_remote_files()  # the URL may now belong to another store
     return url
 
 
 def without_user(url: str) -> str:
-    """Return a URL as errors show it."""
+    """Return a URL in the form for error messages."""
     return _split_user(url)[0]
 
 
@@ -155,7 +155,7 @@ def _split_user(url: str) -> tuple[str, str]:
     scheme, separator, rest = url.partition("://")
     host = re.split(r"[/?#]", rest, maxsplit=1)[0]
     user, at, _ = host.rpartition("@")
-    # A container of Azure stands there, too, but no password after it.
+    # An Azure container has the same position, but no password follows it.
     secret = at and scheme not in _NO_USERS and (":" in user or scheme in ("http", "https"))
     return (f"{scheme}{separator}{rest[len(user) + 1 :]}", user) if secret else (url, "")
 

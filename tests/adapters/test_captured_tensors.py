@@ -1,4 +1,4 @@
-"""Tensors and models that functions refer to count by their numbers."""
+"""The identity of a function covers the numbers of tensors and models it refers to."""
 
 import pytest
 

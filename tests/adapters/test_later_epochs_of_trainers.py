@@ -1,4 +1,4 @@
-"""What trainers iterate in the epochs after a restored one is what the saving program iterated."""
+"""In trainers, epochs after a restored one equal those of the uninterrupted program."""
 
 import functools
 

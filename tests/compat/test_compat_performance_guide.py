@@ -78,7 +78,7 @@ def test_a_cached_map_is_called_once_for_each_sample():
 
 
 def test_parallel_calls_overlap():
-    together = threading.Barrier(3, timeout=60)  # passes only when three calls run at a time
+    together = threading.Barrier(3, timeout=60)  # passes only when three calls run concurrently
 
     def wait(s):
         together.wait()

@@ -1,4 +1,4 @@
-"""Seeds as in TensorFlow: equal ones draw alike, the global one counts, pairs stand alone."""
+"""TensorFlow's seeds: equal seeds, the global seed, and pairs of seeds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Files of libraries, damaged at every few bytes: each error names the stage and the file."""
+"""Files that libraries read, damaged every few bytes: errors name the stage and the file."""
 
 import sqlite3
 
@@ -7,7 +7,7 @@ import pytest
 
 import penstock as ps
 
-STEPS = 200  # of the bytes of a file, one at a time
+STEPS = 200  # number of damaged bytes, each tested separately
 KINDS = (ps.DataError, ValueError, TypeError, OSError, MemoryError)
 
 
@@ -95,7 +95,7 @@ def _flipped(content, at, bits):
 
 
 def errors_of(build, most=50):
-    """Return the errors of making a dataset, and of going over it."""
+    """Return the errors of creating a dataset and iterating over it."""
     found = []
     try:
         it = iter(build())

@@ -1,4 +1,4 @@
-"""JSON lines without a signature: the same objects with orjson and without."""
+"""JSON lines without a signature yield the same objects with and without orjson."""
 
 import json
 import sys

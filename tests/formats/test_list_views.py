@@ -1,4 +1,4 @@
-"""Columns of Arrow whose lists are views: the rows are those of pyarrow."""
+"""Arrow columns of list views have the same rows as in pyarrow."""
 
 import itertools
 
@@ -139,7 +139,7 @@ def test_names_that_are_not_utf_8_are_an_error(tmp_path, stream):
 
 
 class Exported:
-    """A column as other libraries export it: pyarrow does not look at it before."""
+    """A column as other libraries export it, without validation by pyarrow."""
 
     def __init__(self, column):
         self.column = column

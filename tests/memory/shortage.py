@@ -41,7 +41,7 @@ class Pipeline:
     lost: int = 1  # rows that one failure may take: those of one element of any stage
     ordered: bool = True
     fresh: bool = False  # writes files: each run gets a folder of its own
-    once: bool = False  # cannot be run again: an error may end it
+    once: bool = False  # cannot be rerun, so an error may end it
     skips: bool = False  # leaves elements out that failed
 
 
@@ -401,7 +401,7 @@ def deliver(pipe, folder, begin=lambda: None, early=False):
                 came.append(None)
                 continue
             failing = 0
-            LIBRARY.memory_spare(ctypes.c_bool(True))  # what looks at it may run a pipeline
+            LIBRARY.memory_spare(ctypes.c_bool(True))  # examining it may run a pipeline
             came.append(pipe.ids(element))
             LIBRARY.memory_spare(ctypes.c_bool(False))
             del element
@@ -443,7 +443,7 @@ def check(pipe, came, expected, failed):
         if place == len(wanted):
             raise Wrong(f"{i} is out of order: {came}")
         place += 1
-    # One that was not made has no rows, and one that cannot begin again may end.
+    # A pipeline that was not created has no rows; one that cannot be rerun may end.
     ended = came == [None] or (pipe.once and came[-IN_A_ROW:] == [None] * IN_A_ROW)
     if not ended and len(left) > (failed if pipe.skips else errors) * pipe.lost:
         raise Wrong(f"{errors} errors took {left}: {came}")
@@ -520,7 +520,8 @@ def main(library, folder, most, width, *names):
 def threads_end():
     """Whether the threads of all these runs are gone within some seconds."""
     for _ in range(100):
-        if len(list(Path("/proc/self/task").iterdir())) <= THREADS + 1:  # that of coroutines stays
+        # The thread of coroutines stays.
+        if len(list(Path("/proc/self/task").iterdir())) <= THREADS + 1:
             return True
         time.sleep(0.1)
     print("threads are left")

@@ -1,4 +1,4 @@
-"""Memory runs out at each allocation of the engine: MemoryError at its place, nothing else."""
+"""A failure of any allocation of the engine raises MemoryError at its position only."""
 
 import os
 import platform

@@ -118,7 +118,7 @@ def test_a_copy_that_is_gone_is_made_again(server, kept):
 
 
 def overwritten(path, at, count=8):
-    """Change some bytes of a file, and nothing else of it."""
+    """Change some bytes of a file, but not its size."""
     with path.open("r+b") as file:
         file.seek(at)
         before = file.read(count)

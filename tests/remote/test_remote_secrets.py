@@ -1,4 +1,4 @@
-"""Users and passwords in URLs: they reach the server, and nothing else of the program."""
+"""Users and passwords in URLs reach the server only."""
 
 import base64
 import copy
@@ -53,7 +53,7 @@ def test_a_plan_a_pickle_and_a_state_have_no_password(lines):
         assert not shows(text)
     assert not shows(pickled.decode("latin-1"))
     assert not shows(state.decode("latin-1"))
-    again = pickle.loads(pickled)  # in this process the password is known
+    again = pickle.loads(pickled)  # this process knows the password
     assert [x.tolist() for x in again] == [x.tolist() for x in copy.deepcopy(ds)]
 
 

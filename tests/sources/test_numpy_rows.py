@@ -412,7 +412,7 @@ def test_members_that_overlap_are_refused(tmp_path):
 
 
 def resident():
-    """Return the bytes of memory that this process has."""
+    """Return the memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 

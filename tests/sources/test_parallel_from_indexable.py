@@ -50,7 +50,7 @@ def test_fetches_run_at_the_same_time():
             return 2
 
         def __getitem__(self, i):
-            self.both.wait(60)  # passes only while another fetch waits here too
+            self.both.wait(60)  # passes only if another fetch waits here concurrently
             return i
 
     assert_same(list(ps.Dataset.from_indexable(Meeting(), num_parallel_calls=2)), [0, 1])

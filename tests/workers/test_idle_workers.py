@@ -65,7 +65,7 @@ def test_memory_is_released_and_workers_end_without_a_further_call(batched):
     for array, copy in kept:
         np.testing.assert_array_equal(array, copy)
 
-    # What is referenced no more is released, also when its worker has ended.
+    # Unreferenced memory is released, even after its worker has ended.
     first = kept[0][0].nbytes * 5 // 4
     del array, copy, kept[0]
     wait_until(lambda: shared_bytes() <= held - first + 2 * MB, PATIENCE)

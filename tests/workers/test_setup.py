@@ -1,4 +1,4 @@
-"""worker_init and worker_teardown: what each worker process calls once."""
+"""worker_init and worker_teardown: each worker process calls them once."""
 
 import os
 import sys

@@ -413,7 +413,7 @@ class FileIterator final : public BlockIterator {
     return window;
   }
 
-  // After the last record. The checksum of compressed data lies after all of them.
+  // Call after the last record, because the checksum of compressed data follows it.
   bool EndsSound() {
     while (data_->compression() != Compression::kNone && !bytes_->window().ended) {
       bytes_->Skip(bytes_->window().size);

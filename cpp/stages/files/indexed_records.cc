@@ -391,7 +391,7 @@ void IndexedRecordsDataset::ThrowShorter(const File& file, InputFile& opened, in
               std::string_view(file.records->format().stage), *file.records->path(), at);
 }
 
-// Whether no other record follows the one that was found among the bytes that are wanted.
+// Whether no further record follows `record` in the requested bytes.
 bool IndexedRecordsDataset::EndsWith(const Found& record, const Wanted& wanted,
                                      RecordReader& reader, const uint8_t* bytes) {
   for (size_t at = record.next; at < wanted.size;) {

@@ -28,7 +28,7 @@ class CallTurns {
     ended_.NotifyOne();
   }
 
-  // How many calls run; relaxed: another thread's estimate.
+  // The number of running calls; relaxed: an estimate for other threads.
   int running() const { return calls_.load(std::memory_order_relaxed); }
 
   // Holds a turn for as long as it lives, unless the run ended before there was one.

@@ -156,8 +156,7 @@ class OngoingMapIterator final : public BlockIterator {
     input_.TryReset();
   }
 
-  // Whatever ends it: the calls that have begun before are not cancelled, for the consumer waits
-  // for their numbers.
+  // If this fails, earlier calls are not cancelled, because the consumer waits for their numbers.
   void BeginAll(OngoingCalls& ongoing) {
     try {
       while (BeginMore(ongoing)) continue;
@@ -243,7 +242,7 @@ class OngoingMapIterator final : public BlockIterator {
 
   void PublishLast(MapPacket packet) {
     Publish(std::move(packet), next_number_++);
-    ended_.fetch_add(1, std::memory_order_release);  // this number's, which is no call
+    ended_.fetch_add(1, std::memory_order_release);  // this number has no call
   }
 
   // --- on the pump, and where calls end ---
@@ -297,7 +296,7 @@ class OngoingMapIterator final : public BlockIterator {
   WaitStatus Pop(MapPacket& packet) {
     auto pop = [&] {
       if (ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr)) return true;
-      // acquire: pairs with the release in Take. The call may be the one that is waited for.
+      // acquire: pairs with the release in Take. The consumer may be waiting for this call.
       return packet.halted = lost_.load(std::memory_order_acquire);
     };
     if (pop()) return WaitStatus::kReady;
@@ -330,7 +329,7 @@ class OngoingMapIterator final : public BlockIterator {
   Grain grain_ = Grain::Ahead(lane_);
   int64_t next_number_ = 0;
   std::atomic<int64_t> ended_{0};  // of these numbers
-  std::atomic<bool> lost_{false};  // there was no memory for the result of one
+  std::atomic<bool> lost_{false};  // there was no memory for a result
 
   StageStats* stats_;
   SlotRing<MapPacket> ring_;

@@ -75,11 +75,11 @@ class ParallelMapDataset final : public Dataset, public RandomAccess, public Ela
 // Where the system refuses threads, the existing workers do the work, and without any the consumer
 // does.
 //
-// A fixed number of calls of Python functions is a maximum: the map begins with one worker, and has
-// twice as many each time that the consumer has waited for kStarvedNs, in one wait or several,
-// while all of them were inside calls. So functions that wait run at the whole number after some
-// milliseconds, and many iterators whose functions are quicker than their consumers hold one thread
-// each. AUTOTUNE counts on its number, and warm_start asks for all.
+// For Python functions, a fixed number of calls is a maximum. The map begins with one worker. It
+// doubles the number each time that the consumer has waited for kStarvedNs in total while all
+// workers were inside calls. So functions that wait soon run at the full number, and iterators
+// whose functions are faster than their consumers keep one thread each. AUTOTUNE relies on its
+// number, and warm_start starts all workers.
 //
 // Where no Python runs, the consumer also does the work while HandOver says that threads do not
 // pay. The input goes over to it in three steps: it sets `leave_`, and goes on taking what is in
@@ -269,7 +269,7 @@ class ParallelMapIterator final : public BlockIterator {
     return info;
   }
 
-  // How many workers to start, counting those that have started. relaxed: a hint.
+  // The number of workers to start, including those already started. relaxed: a hint.
   int WorkersNeeded() const {
     if (begun_workers_ >= most_) return tuned_.width() + 1;
     return begun_workers_ + (slow_input_.load(std::memory_order_relaxed) ? 1 : 0);
@@ -482,12 +482,13 @@ class ParallelMapIterator final : public BlockIterator {
     return Pop(packet);
   }
 
-  // Waits on ready_, and starts workers meanwhile if they are what is missing.
+  // Waits on ready_, and starts workers during the wait if there are too few.
   template <class Ready>
   WaitStatus WaitForWorkers(Ready ready) {
     int64_t look = kStarvedNs;
     while (begun_workers_ < most_ && !workers_.refused()) {
-      const bool starved = turns_.running() >= workers_.size();  // else they wait for the input
+      const bool starved =
+          turns_.running() >= workers_.size();  // otherwise workers wait for the input
       const MonoTime start = NowNs();
       const MonoTime until = start + (starved ? kStarvedNs - starved_ns_ : look);
       const WaitStatus status = WaitUntil(ready_, cancel_, until, ready);
@@ -574,9 +575,9 @@ class ParallelMapIterator final : public BlockIterator {
   TimedSteps<10'000, 8> timing_;  // of what the consumer makes
   TunedStage tuned_;
   std::optional<MapInLine> in_line_;
-  // Of most_; see the comment on the class.
+  // At most most_; see the comment on the class.
   int begun_workers_;
-  int64_t starved_ns_ = 0;  // that the consumer has waited since it became so many
+  int64_t starved_ns_ = 0;  // the consumer's wait since the last doubling
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
   Crew workers_;  // last: joined before anything they use is gone
 };

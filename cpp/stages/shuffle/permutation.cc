@@ -56,7 +56,7 @@ class PermutationDataset final : public Dataset, public RandomAccess {
   int64_t size_;
   std::optional<uint64_t> seed_;
   bool reshuffle_;
-  mutable std::atomic<uint64_t> own_seed_;  // of a restored state, or that of its birth
+  mutable std::atomic<uint64_t> own_seed_;  // from a restored state, or from construction
 };
 
 class PermutationIterator final : public BlockIterator {

@@ -82,8 +82,8 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
   std::optional<uint64_t> seed_;
   bool reshuffle_;
   bool fused_;                              // whether rows may be gathered by their indices
-  mutable std::atomic<uint64_t> own_seed_;  // of a restored state, or that of its birth
-  mutable std::mutex order_mutex_;          // a leaf lock over what follows, which the plan decides
+  mutable std::atomic<uint64_t> own_seed_;  // from a restored state, or from construction
+  mutable std::mutex order_mutex_;  // a leaf lock; guards the following, which the plan determines
   mutable uint64_t order_key_ = 0;
   mutable std::optional<ShuffledRows> order_;
   mutable std::vector<int64_t> positions_;  // of the elements so far, in the order of order_key_

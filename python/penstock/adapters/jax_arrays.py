@@ -38,7 +38,7 @@ def check_sharding(sharding: Any) -> None:
 
 
 def processes_of_rows(sharding: Any) -> int:
-    """Return how many processes hold rows of their own, for the leaf that has most of them."""
+    """Return the number of processes with their own rows, the maximum over all leaves."""
     jax = framework("to_jax", "jax")
     counts = [1]
 
@@ -51,12 +51,12 @@ def processes_of_rows(sharding: Any) -> int:
 
 
 def _row_groups(sharding: Any) -> int:
-    # Sizes that suit every sharding: the rows that a process holds do not depend on them.
+    # Sizes that every sharding can divide: a process's rows do not depend on them.
     axes = max(1, len(getattr(sharding, "spec", ())))
     rows: dict[int, set[Any]] = {}
     try:
         indices = sharding.devices_indices_map((sharding.num_devices,) * axes)
-    except ValueError:  # of more axes than its spec shows
+    except ValueError:  # the sharding needs more axes than its spec shows
         return len({device.process_index for device in sharding.device_set})
     for device, index in indices.items():
         rows.setdefault(device.process_index, set()).add((index[0].start, index[0].stop))

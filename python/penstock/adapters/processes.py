@@ -52,19 +52,19 @@ def jax_processes() -> tuple[int, int]:
 
 
 def warn_undivided(stage: str, dataset: Any, sharded: bool | None, count: int, how: str) -> None:
-    """Warn where processes that need rows of their own may all read the same ones.
+    """Warn if processes that need different rows may all read the same ones.
 
     Parameters
     ----------
     stage : str
-        What the user called, for the message.
+        The name that the user called, for the message.
     dataset : Dataset
         The dataset of this process.
     sharded : bool, optional
-        The argument of that name: None looks for a stage that divides the dataset. True or False is
-        the user's word that the rows differ between processes, or need not.
+        The argument of that name. None looks for a stage that divides the dataset. True states
+        that the rows differ between processes; False, that they need not.
     count : int
-        The number of processes that need rows of their own.
+        The number of processes that need different rows.
     how : str
         The call that divides a dataset among them.
     """
@@ -72,9 +72,9 @@ def warn_undivided(stage: str, dataset: Any, sharded: bool | None, count: int, h
         return
     warnings.warn(
         f"{stage}: a batch is spread over {count} processes, but no stage of the pipeline divides "
-        f"the data among them, so that all may read the same rows; put {how} before batch, or "
-        "give sharded=True if each process reads rows of its own anyway (other files, or a "
-        "generator that divides them), and sharded=False if all shall read the same",
+        f"the data among them, so all may read the same rows; put {how} before batch, or "
+        "give sharded=True if each process reads different rows anyway (other files, or a "
+        "generator that divides them), and sharded=False if all should read the same",
         RuntimeWarning,
         stacklevel=5,
     )

@@ -15,7 +15,7 @@ from penstock.errors import StateError
 from penstock.stages.prefetch import is_prefetched
 
 _BEGINNING = {"penstock": None}
-_ENDED, _PASSES = "ended", "passes"  # beside the position of the pass that was begun last
+_ENDED, _PASSES = "ended", "passes"  # stored with the position of the latest pass
 
 
 class _TorchIterable:
@@ -50,12 +50,12 @@ class _TorchIterable:
         if saved:
             self._begun_here = saved.get(_PASSES, 1) - (not ended)
         if ended:
-            # Nothing is left of that pass, but the numbers of passes and seeds continue. Those of
-            # another pipeline (another number of workers) do not: then this is the first pass.
+            # That pass is finished, but the numbers of passes and seeds continue. The state of
+            # another pipeline (another number of workers) has none: then this is the first pass.
             with BatchIterator(iter(dataset), form) as last, contextlib.suppress(StateError):
                 last.load_state_dict(saved)
         if worker is not None:
-            # One seed for all workers, another one for each pass: they must agree on the order.
+            # All workers share one seed in a pass, because they must agree on the order.
             random.set_seed(worker.seed - worker.id + self._begun_here)
         self._begun_here += 1
         begun = BatchIterator(iter(dataset), form)

@@ -1,4 +1,4 @@
-"""Seeds as TensorFlow counts them: with the global one, or as a pair without any other."""
+"""TensorFlow's seeds: an explicit seed with the global one, or a pair of seeds alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def with_global(seed: Any) -> Any:
     Parameters
     ----------
     seed : int or None
-        What the program gave.
+        The program's argument.
 
     Returns
     -------
     int or None
-        Another one for each global seed (`tf.random.set_seed`), `seed` itself where there is none.
+        `seed` combined with the global seed (`tf.random.set_seed`); `seed` itself without one.
     """
     if seed is None or (of_all := _core.global_seed()) is None:
         return seed
@@ -38,9 +38,9 @@ def _joined(*seeds: int) -> int:
 
 
 def stateless(seed: Any) -> AbstractContextManager[None]:
-    """Return a scope in which operations without a seed draw what a pair of integers says.
+    """Return a scope in which operations without a seed draw from a pair of integers.
 
-    Neither the element nor the global seed counts there.
+    Neither the element nor the global seed matters in it.
     """
     return random.key(seed_of_pair(seed))
 

@@ -13,7 +13,7 @@ from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
 from penstock.stage import Stage
 
-# All begin afresh, "fork" too: a process with threads cannot be forked safely.
+# None inherits this process, not even "fork": a process with threads cannot be forked safely.
 _CONTEXTS = ("fork", "forkserver", "spawn")
 
 
@@ -37,7 +37,7 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
 
 
 def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) -> str:
-    """Return what workers are; raise ValueError for workers that cannot be, or have no dataset."""
+    """Return the kind of workers; raise ValueError for arguments that contradict each other."""
     if context is not None:
         name = context if isinstance(context, str) else getattr(context, "_name", None)
         if method == "thread":
@@ -66,7 +66,7 @@ def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) 
 
 
 def check_method(method: str, num_workers: int, dataset: Any) -> None:
-    """Raise ValueError for worker processes that cannot be."""
+    """Raise ValueError for arguments that worker processes do not support."""
     if method == "thread" or num_workers == 0:
         return
     if sys.platform != "linux":
@@ -82,7 +82,7 @@ def check_method(method: str, num_workers: int, dataset: Any) -> None:
 
 
 def _warn_of_many(num_workers: int) -> None:
-    """Warn of more workers than cores, with the words of PyTorch, for which programs filter."""
+    """Warn of more workers than cores, in PyTorch's words, which programs filter for."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     if num_workers > cores:

@@ -10,20 +10,20 @@ from penstock.data_loader import torch_rules
 
 
 class Draws:
-    """What the passes of a loader draw from, as it has to be after `Draws.restore`.
+    """The generator that passes of a loader draw from, in the state that `restore` sets.
 
     Parameters
     ----------
     generator : object
-        That of the loader.
+        The loader's generator.
     follows_torch : bool
-        Whether the loader draws from a generator of PyTorch's.
+        Whether the loader draws from a PyTorch generator.
 
     Notes
     -----
-    The loader's own generator gets the saved state back. The global one belongs to the program:
-    passes draw from the saved state of it, and leave the generator unchanged, until the program
-    seeds it or restores it itself.
+    The loader's own generator is restored to the saved state. The global generator belongs to the
+    program and stays unchanged. Passes draw from its saved state until the program seeds or
+    restores it.
     """
 
     def __init__(self, generator: Any, follows_torch: bool) -> None:
@@ -34,7 +34,7 @@ class Draws:
         self._fresh = False
 
     def state(self) -> str | None:
-        """Return the state of the generator; None if the loader draws from none of PyTorch's."""
+        """Return the state of the generator; None if the loader draws from no PyTorch generator."""
         if not self._follows_torch:
             return None
         return self._saved or torch_rules.state_of(
@@ -42,14 +42,14 @@ class Draws:
         )
 
     def restore(self, state: str | None) -> None:
-        """Let the next pass draw from a state that `state` returned."""
+        """Make the next pass draw from a state that `state` returned."""
         self._saved = state if self._follows_torch else None
         if self._saved is not None:
             self._seed, self._fresh = _seeding()
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Have the generator in its restored state while a pass draws what it begins with."""
+        """Keep the generator in its restored state while a pass makes its initial draws."""
         saved = self._saved
         if saved is None:
             yield
@@ -76,7 +76,7 @@ class Draws:
 
 
 def _seeding() -> tuple[int, bool]:
-    """Return the seed of the global generator, and whether nothing was drawn since."""
+    """Return the seed of the global generator, and whether nothing has been drawn since."""
     torch = torch_rules.torch()
     seed = torch.initial_seed()
     fresh = torch.Generator().manual_seed(seed)

@@ -137,7 +137,7 @@ class Reading:
     failed : collection of int
         Numbers of skipped batches that were errors.
     state : mapping, optional
-        What `state` returned after batch ``start - 1``, or after the end of the pass before.
+        The result of `state` after batch ``start - 1``, or after the end of the previous pass.
     goes_on : bool
         Whether the state is from the middle of a pass.
     """
@@ -171,7 +171,7 @@ class Reading:
         own = self._saved.get("dataset_state")
         of_iterator = (self._saved.get("fetcher_state") or {}).get("dataset_iter_state")
         if not self._goes_on:
-            # An iterator that was the dataset itself has its state after the end.
+            # If the iterator was the dataset itself, its state is the one after the end.
             own, of_iterator = (of_iterator if own is None else own), None
         if own is not None and restore(dataset, own):
             self._restored = True
@@ -199,7 +199,7 @@ class Reading:
         """
         size = self._size
         samples = items_of(self._iterator)
-        # An iterator that is at its end after an error has been ended by it.
+        # If the iterator is exhausted after an error, the error has ended it.
         last: Exception | None = None
         for number in () if self._restored else range(self._start):
             last = None
@@ -213,7 +213,7 @@ class Reading:
         for number in itertools.count(self._start):
             what: Any
             try:
-                # An iterator that has ended is not asked again: some begin from the start.
+                # Never call next() on an exhausted iterator again: some restart from the beginning.
                 what = [] if self._ended else list(itertools.islice(samples, size or 1))
             except Exception as error:
                 what = Failed(error)
@@ -231,8 +231,8 @@ class Reading:
 
     def _note(self, count: int) -> None:
         self._ended = self._ended or count < (self._size or 1)
-        # A Hugging Face stream keeps the state that it was given, and would begin every later pass
-        # there. It has read that state once the first sample arrives.
+        # A Hugging Face stream keeps the state that was loaded, and would start every later pass
+        # there. It has read that state when the first sample arrives.
         if self._restored and getattr(self._dataset, "_starting_state_dict", None) is not None:
             self._dataset._starting_state_dict = None
 
@@ -244,12 +244,12 @@ def keeps_state(thing: Any) -> bool:
 
 def state_of(thing: Any) -> Any:
     """Return a copy of an object's state; None if it keeps none."""
-    # Some return a dict that they keep changing.
+    # Some objects return a dict that they change later.
     return copy.deepcopy(thing.state_dict()) if keeps_state(thing) else None
 
 
 def restore(thing: Any, state: Any) -> bool:
-    """Restore what `state_of` returned; false if the object keeps no state."""
+    """Restore a result of `state_of`; return False if the object keeps no state."""
     if keeps_state(thing):
         thing.load_state_dict(copy.deepcopy(state))
         return True
@@ -257,7 +257,7 @@ def restore(thing: Any, state: Any) -> bool:
 
 
 def of_processes(count: int) -> StateError:
-    """Return the error of a state of worker processes where one reader continues."""
+    """Return the error for a state of worker processes that a single reader cannot restore."""
     return StateError(
         "DataLoader: a state of one copy of the dataset was expected, got one of "
         f"{count} worker processes; give worker_method='process' and num_workers={count}",

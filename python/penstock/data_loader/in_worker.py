@@ -32,16 +32,16 @@ class Preparation(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """Where a worker begins to read its copy of a dataset.
+    """The position at which a worker starts to read its copy of a dataset.
 
     Attributes
     ----------
     batches : int
         The number of batches of an iterable dataset to skip.
     failed : tuple of int
-        The numbers of those that were errors.
+        The numbers of skipped batches that were errors.
     state : mapping or None
-        The dataset's state after them.
+        The dataset's state after the skipped batches.
     goes_on : bool
         Whether the state is from the middle of a pass.
     """
@@ -111,14 +111,14 @@ class LoaderInWorker(Settings):
     def _enter(self, what: Preparation) -> None:
         worker_info.be(what.number, what.workers, what.base_seed, self.dataset)
         default = (default_collate, getattr(torch_rules.data(), "default_collate", None))
-        # No one but this module has the batches that these make.
+        # Only this module refers to the batches that these make.
         batch_memory.share(self.collate_fn in default)
 
     def _failure(self, error: BaseException) -> Any:
         return pickled_error(error)
 
     def answer(self, what: Any) -> Made:
-        """Open the dataset, or return the batch of some indices, or the next one."""
+        """Open the dataset, or return the batch of the given indices, or the next batch."""
         if type(what) is Opening:
             return self._open(what)
         if self._unopened is not None:
@@ -148,7 +148,7 @@ class LoaderInWorker(Settings):
             ).open()
             self._inputs = self._reading.inputs()
             return Made(dataset_state=self._reading.state(), opened=True)
-        except (Exception, SystemExit) as error:  # is due where the first batch is
+        except (Exception, SystemExit) as error:  # raised at the position of the first batch
             self._unopened = error
             return Made(opened=True)
 

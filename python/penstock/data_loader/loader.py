@@ -73,8 +73,8 @@ class DataLoader(Settings):
         Called in each worker of a pass before it fetches, with its number from 0 to
         ``num_workers - 1``.
     multiprocessing_context : None, "spawn", "forkserver", "fork" or a context of these
-        If there is one, workers are processes. They always start afresh, with "fork" too, since a
-        process with threads cannot be forked safely.
+        If given, workers are processes. They never inherit this process's memory, not even with
+        "fork", because a process with threads cannot be forked safely.
     generator : int, numpy.random.Generator or torch.Generator, optional
         What orders are drawn from. None: PyTorch's global generator for its datasets, else
         `set_seed` if it was called, else the operating system.
@@ -88,8 +88,8 @@ class DataLoader(Settings):
     in_order : bool
         Whether batches come in their order, or each as soon as it is made.
     worker_method : "thread" or "process", optional
-        What the workers are: processes if there is a `multiprocessing_context`, else threads.
-        Processes are for datasets that hold the GIL, as pure Python does.
+        The kind of workers. None: processes if `multiprocessing_context` is given, else threads.
+        Use processes for datasets that hold the GIL, as pure Python code does.
 
     Raises
     ------
@@ -193,7 +193,7 @@ class DataLoader(Settings):
             rules = torch_rules.data() if of_torch else collate
             collate_fn = rules.default_collate if batched else rules.default_convert
         self.collate_fn: Callable[[Any], Any] = collate_fn
-        # Digested now: the dataset may change when it is used.
+        # Computed now, because using the dataset may change it.
         self._account = self._own_account()
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
@@ -219,7 +219,7 @@ class DataLoader(Settings):
         return made
 
     def _team_of_copies(self) -> Team | None:
-        """Return the workers of a pass if each has its own copy of the dataset."""
+        """Return the workers of a pass if each has its own copy of the dataset, else None."""
         if not self._in_processes and not self._divided:
             return None
         if self._team is not None and self._team.take(self.num_workers):
@@ -228,7 +228,7 @@ class DataLoader(Settings):
             return Team(self)
         try:
             return ThreadTeam(self)
-        except Exception:  # it cannot be copied: one thread reads all of it
+        except Exception:  # it cannot be copied, so one thread reads all of it
             return None
 
     @property
@@ -238,7 +238,7 @@ class DataLoader(Settings):
 
     @property
     def _divided(self) -> bool:
-        """Whether worker threads read copies of an iterable dataset, which asks for its share."""
+        """Whether worker threads read copies of an iterable dataset that divides itself."""
         return self.num_workers > 1 and self._iterable and divides_itself(self.dataset)
 
     def state_dict(self) -> dict[str, Any]:

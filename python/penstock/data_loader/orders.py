@@ -152,7 +152,7 @@ def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on
 
 
 def begin_reading(loader: Settings, goes_on: bool) -> int | None:
-    """Draw what a pass over an iterable dataset draws when it begins: see `draw_base_seed`."""
+    """Make the initial draws of a pass over an iterable dataset: see `draw_base_seed`."""
     with loader._draws.used():
         return draw_base_seed(loader, goes_on)
 
@@ -278,7 +278,7 @@ def _drawn(
         batching = _batching(loader)
         batches = loader._index_sampler
         if batching is not None and batching.batch_size is not None:
-            # PyTorch's own calls iter() on the sampler's iterator again.
+            # PyTorch's DataLoader calls iter() on the sampler's iterator again.
             batches = BatchSampler(batching.sampler, batching.batch_size, batching.drop_last)
         items = items_of(iter(batches))
         # The global generator is where it was, so from it the seed is drawn again.

@@ -216,7 +216,7 @@ def inputs_of(loader: Settings, position: Position) -> Inputs:
     Returns
     -------
     iterator
-        What is still to be fetched; empty if the order is known.
+        The items that are still to be fetched; empty if the order is known.
     """
     low, ahead, *_ = position.reached
     order = begin(loader, position.saved_order, low, position.goes_on)
@@ -238,15 +238,15 @@ def _reading(loader: Settings, position: Position) -> Reading:
 
 
 def kept_now(dataset: Any) -> Kept | None:
-    """Return the state that a dataset has now."""
+    """Return the current state of a dataset."""
     state = state_of(dataset)
     return None if state is None else kept(state)
 
 
 def _restored(loader: Settings, position: Position) -> Callable[[], Any] | None:
-    """Restore the state of a map-style dataset; return what reads it, None if it keeps none.
+    """Restore the state of a map-style dataset; return its reader, None if it keeps no state.
 
-    After all that the pass draws when it begins: the state may be that of a global generator.
+    Call it after the initial draws of the pass: the state may include a global generator.
     """
     saved = position.reached.dataset_state
     if "workers" in (saved or {}):
@@ -284,7 +284,7 @@ def _pipeline(
     if workers == 1:
         return source.map(work).prefetch(factor)
     if state is not None:
-        # The state after a batch is that of a dataset which has made all before it, and no other.
+        # The state after a batch is that of a dataset that has made exactly the batches up to it.
         return source.map(work).prefetch(factor * workers)
     # Beside a source that is read by Python one thread of them is busy reading.
     made = source.map(work, num_parallel_calls=calls, deterministic=loader.in_order)
@@ -292,7 +292,7 @@ def _pipeline(
 
 
 def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
-    """Read an iterable dataset in worker threads, each of which is prepared before it reads."""
+    """Read an iterable dataset in worker threads; prepare each thread before it reads."""
     opened = threading.Event()
     position.settle = opened.wait
 
@@ -320,7 +320,7 @@ def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
 
 
 def _seed_of_threads(position: Position, drawn: int | None) -> int:
-    """Return what the seeds in the WorkerInfo of threads follow from; nothing is drawn for it."""
+    """Return the base of the seeds in the threads' WorkerInfo, without drawing anything."""
     state = {} if position.order is None else position.order.state
     if drawn is None and "base_seed" not in state and "seed" not in state:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
@@ -330,9 +330,9 @@ def _seed_of_threads(position: Position, drawn: int | None) -> int:
 def _source(
     position: Position, inputs: Inputs, progress: Progress | None, preparations: int
 ) -> tuple[Dataset, Any]:
-    """Return a dataset of what workers are given, and what turns that to a number and an input.
+    """Return a dataset of the workers' inputs, and a function from element to number and input.
 
-    It begins with as many elements as there are threads to prepare.
+    The dataset begins with one element for each thread to prepare.
     """
     order = position.order
     if isinstance(order, KnownOrder):

@@ -35,8 +35,8 @@ class Position:
     Attributes
     ----------
     reached : Reached
-        The delivered batches. Replaced as a whole when a batch is handed over: after an
-        interruption either the batch was delivered, or it is still to come.
+        The delivered batches. Replaced as a whole when a batch is delivered, so an interruption
+        neither loses nor repeats a batch.
     saved_order : mapping or None
         The order that the pass has to follow.
     order : object
@@ -71,7 +71,7 @@ class Position:
         self.order = order
 
     def opened(self, dataset_state: Any) -> None:
-        """Note the dataset's state before the first batch of this pass."""
+        """Record the dataset's state before the first batch of this pass."""
         self.reached = self.reached._replace(dataset_state=dataset_state)
 
     def after(self, number: int, dataset_state: Any, failed: bool = False) -> Reached:
@@ -90,7 +90,7 @@ class Position:
         return Reached(low, ahead, state, failures)
 
     def finish(self) -> None:
-        """Note that the end was reached; the end after a failure to read does not count."""
+        """Record that the end was reached; an end after a failure to read does not count."""
         if self.reached.low - 1 in self.reached.failed:
             return
         if not self.finished and self.order is not None:
@@ -128,12 +128,12 @@ def kept(dataset_state: Any = None, iterator_state: Any = None, iterates: bool =
 
 
 def layout(dataset_state: Any, workers: int, finished: bool) -> dict[str, Any]:
-    """Return the dataset's part of a state_dict, under the names that torchdata has for it.
+    """Return the dataset's part of a state_dict, with torchdata's names.
 
     Parameters
     ----------
     dataset_state : mapping or None
-        Of one reader, as `kept` returns it, or ``{"workers": [...], ...}`` of worker processes.
+        One reader's, as `kept` returns it, or ``{"workers": [...], ...}`` of worker processes.
     workers : int
         Workers of the loader.
     finished : bool
@@ -152,7 +152,7 @@ def layout(dataset_state: Any, workers: int, finished: bool) -> dict[str, Any]:
 
 
 def kept_in(state: Mapping[str, Any]) -> Any:
-    """Return the dataset_state from which `layout` made this part of a state_dict."""
+    """Return the dataset_state of a part that `layout` made: its inverse."""
     snapshot = state.get("_snapshot")
     if snapshot is None:
         found = {name: state.get(name) for name in kept()}

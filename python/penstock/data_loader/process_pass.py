@@ -72,7 +72,7 @@ class ProcessPass(Pass):
             base_seed = position.order.state["base_seed"]
             self._order = position.order if isinstance(position.order, KnownOrder) else None
             self._source = inputs if self._order is None else numbers_of(position)
-        # Of the copies of the dataset, where they have to be told where to begin.
+        # Of the workers' copies, if they need a position to begin at.
         self._copies = None
         self._turn = 0
         if self._iterable or keeps_state(loader.dataset):
@@ -243,13 +243,13 @@ class ProcessPass(Pass):
         """Wait until all workers have opened their copies, so that their states are known."""
         deadline = time.monotonic() + self._timeout
         for worker, member in enumerate(self._members):
-            # One that ends instead, and is replaced, has no state yet.
+            # A worker that ends instead, and is replaced, has no state yet.
             while worker not in self._opened and self._members[worker] is member:
                 self._prepare(worker)
                 self._wait(worker, deadline)
 
     def _note(self, worker: int, state: Kept | None) -> None:
-        """Note the state of a worker's copy where no batch came with it."""
+        """Record the state of a worker's copy that arrived without a batch."""
         if self._copies is not None:
             self._copies = self._copies.noted(worker, state)
             self._position.opened(self._copies.state())
@@ -324,9 +324,9 @@ class _Copies:
     loader : Settings
         The loader.
     position : Position
-        Where its pass begins.
+        The position at which its pass begins.
     base_seed : int
-        The seeds of all workers follow from it.
+        All workers' seeds derive from it.
 
     Attributes
     ----------
@@ -353,13 +353,13 @@ class _Copies:
         self.turn: int = (saved or {}).get("turn", 0)
 
     def opening(self, worker: int) -> Opening:
-        """Return where a worker begins."""
+        """Return the position at which a worker begins."""
         one = self._each[worker]
         state = {name: one[name] for name in kept()}
         return Opening(one["batches"], tuple(one["failed"]), state, self._goes_on)
 
     def ended(self) -> set[int]:
-        """Return the workers that had read all when the state was saved."""
+        """Return the workers that had finished reading when the state was saved."""
         states = enumerate(one["fetcher_state"] or {} for one in self._each)
         return {i for i, state in states if self._goes_on and state.get("fetcher_ended")}
 
@@ -374,7 +374,7 @@ class _Copies:
         )
 
     def noted(self, worker: int, state: Kept | None) -> _Copies:
-        """Return the same with a state of a worker's copy."""
+        """Return a copy with the state of a worker's copy replaced."""
         return self._with(worker, state or {}, self.turn)
 
     def state(self) -> dict[str, Any] | None:
@@ -382,7 +382,7 @@ class _Copies:
         return {"workers": self._each, "turn": self.turn, "base_seed": self._base_seed}
 
     def final(self) -> dict[str, Any] | None:
-        """Return what the next pass begins with, if the workers stay; None if there is nothing."""
+        """Return the states for the next pass, if the workers persist; None without states."""
         each = [{name: one[name] for name in kept()} for one in self._each]
         fetched = [(one["fetcher_state"] or {}).get("dataset_iter_state") for one in each]
         if all(one["dataset_state"] is None for one in each) and fetched == [None] * len(each):

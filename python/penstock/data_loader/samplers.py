@@ -14,7 +14,7 @@ from penstock import random
 
 
 def items_of(iterator: Iterator[Any]) -> Iterator[Any]:
-    """Return the items of an iterator without calling `iter` on it, which resets some."""
+    """Return the items of an iterator without calling `iter`, which resets some."""
     return itertools.starmap(iterator.__next__, itertools.repeat(()))
 
 
@@ -71,13 +71,13 @@ class RandomSampler:
         return len(self.data_source)
 
     def draw(self, saved: int | None = None) -> int:
-        """Return the seed of one more pass.
+        """Return the seed of the next pass.
 
         Parameters
         ----------
         saved : int, optional
-            The seed of a pass that began before: it is returned, and a generator moves on as it
-            did then. The sequence of `penstock.set_seed` does not move, as states carry it.
+            The seed of a restored pass. It is returned, and a generator advances as it did then.
+            The sequence of `penstock.set_seed` does not advance: states restore it.
         """
         self._passes += 1
         if isinstance(self.generator, np.random.Generator):
@@ -136,7 +136,7 @@ class BatchSampler:
             if len(batch) == self.batch_size:
                 yield batch
                 continue
-            # It has ended, and is not asked again: some iterators begin from the start.
+            # Never call next() on an exhausted iterator again: some restart from the beginning.
             if not self.drop_last:
                 yield batch
             return
@@ -152,7 +152,7 @@ def _seed_of(seed: int, number: int) -> int:
 
 
 def _plain(state: Any) -> Any:
-    """Return the state of a bit generator with lists for arrays, so that JSON takes it."""
+    """Return the state of a bit generator with lists instead of arrays, for JSON."""
     if isinstance(state, dict):
         return {name: _plain(value) for name, value in state.items()}
     return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

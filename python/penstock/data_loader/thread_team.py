@@ -1,4 +1,4 @@
-"""Worker threads that each read a copy of an iterable dataset, which divides itself among them."""
+"""Worker threads that each read a copy of an iterable dataset that divides itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ASKS = "get_worker_info"
 
 
 def divides_itself(dataset: Any) -> bool:
-    """Return whether the code of an iterable dataset asks which worker it is in."""
+    """Return whether the code of an iterable dataset queries its worker."""
     return not isinstance(dataset, Stage) and _asks(dataset, set())
 
 
@@ -37,7 +37,7 @@ def _asks(thing: Any, seen: set[int]) -> bool:
     codes = (getattr(member, "__code__", None) for member in members)
     if any(_ASKS in code.co_names for each in codes if each is not None for code in _nested(each)):
         return True
-    # Datasets of datasets: those in attributes, and in lists there.
+    # Nested datasets: in attributes, and in lists in attributes.
     inner = list(getattr(thing, "__dict__", {}).values())
     inner += [each for value in inner if type(value) in (list, tuple) for each in value[:64]]
     return any(_asks(value, seen) for value in inner if hasattr(type(value), "__dict__"))
@@ -51,7 +51,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 class ThreadTeam(Team):
-    """The same workers as those of a `Team`, as threads: copies are made in memory.
+    """The thread version of `Team`: copies of the dataset are made in memory.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class ThreadTeam(Team):
         self._copies = [copy.deepcopy(loader.dataset) for _ in range(self._workers)]
 
     def replace(self, number: int) -> None:
-        """Threads do not end before they are told to."""
+        """Do nothing: threads end only on request."""
 
     def disband(self) -> None:
         """End the threads."""
@@ -78,10 +78,10 @@ class ThreadTeam(Team):
             member.process.kill()
 
     def begin(self, base_seed: int) -> None:
-        """Begin a pass: workers that are kept stay as they are."""
+        """Begin a pass; persistent workers stay unchanged."""
         self._base_seed = base_seed
         if not self.members:
-            # In place: the pass has the list.
+            # In place, because the pass refers to the list.
             self.members += (
                 Member(self._thread(number), used=False) for number in range(self._workers)
             )
@@ -96,7 +96,7 @@ class ThreadTeam(Team):
 
 
 class _LoaderInThread(LoaderInWorker):
-    """What a worker thread holds: its copy of the dataset."""
+    """The contents of a worker thread: its copy of the dataset."""
 
     def __init__(self, loader: Settings, dataset: Any) -> None:
         super().__init__(loader)
@@ -111,14 +111,14 @@ class _LoaderInThread(LoaderInWorker):
 
 
 class AnsweringThread:
-    """A worker thread with the methods of an `AnsweringProcess` that a pass uses.
+    """A worker thread with those methods of `AnsweringProcess` that a pass uses.
 
     Parameters
     ----------
     respondent : LoaderInWorker
-        What answers.
+        The object that answers requests.
     what : Preparation
-        What it begins with.
+        Its initial settings.
     """
 
     pid = os.getpid()
@@ -128,17 +128,17 @@ class AnsweringThread:
         self._round = 0
         self._last = -1
         self.answers: deque[Any] = deque()
-        # Readable while there are answers, so that a pass can wait for several threads.
+        # Readable while there are answers, so a pass can wait for several threads.
         self._ready = _Bell()
         shared = (self._requests, self.answers, self._ready, respondent, what)
         threading.Thread(target=_serve, args=shared, name="penstock", daemon=True).start()
 
     def fileno(self) -> int:
-        """Return what can be waited for: it is ready when an answer is there."""
+        """Return a waitable object that is ready when an answer has arrived."""
         return self._ready.reader
 
     def ask(self, number: int, what: Any) -> bool:
-        """Send a request, unless one of that number, or a later one, was sent."""
+        """Send a request, unless a request with this or a later number was sent."""
         if number > self._last:
             self._last = number
             self._requests.put((self._round, number, what))
@@ -155,7 +155,7 @@ class AnsweringThread:
             self.received()
 
     def received(self) -> None:
-        """Note that what `receive` returned is kept elsewhere."""
+        """Drop the answer that `receive` returned; the caller keeps it."""
         self.answers.popleft()
         if not self.answers:
             self._ready.clear()
@@ -163,12 +163,12 @@ class AnsweringThread:
                 self._ready.ring()
 
     def renew(self) -> None:
-        """Begin another series of requests."""
+        """Begin a new series of requests."""
         self._round += 1
         self._last = -1
 
     def kill(self) -> None:
-        """Let the thread end after what it does now."""
+        """Make the thread end after its current request."""
         self._requests.put(None)
 
     def how_it_ended(self) -> str:
@@ -185,7 +185,7 @@ class _Bell:
         os.set_blocking(self._writer, False)
 
     def ring(self) -> None:
-        with suppress(BlockingIOError):  # it is full, and so readable
+        with suppress(BlockingIOError):  # it is full, so it is readable
             os.write(self._writer, b"!")
 
     def clear(self) -> None:

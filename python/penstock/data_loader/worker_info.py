@@ -27,10 +27,10 @@ class WorkerInfo:
     num_workers : int
         How many there are.
     seed : int
-        Another one in each worker and pass. The random number generators of a worker process were
-        seeded with it; threads share the generators of the program.
+        Different in each worker and pass. It has seeded the random generators of a worker process;
+        threads share the program's generators.
     dataset : object
-        The dataset; in a worker process, its copy.
+        The dataset; in a worker process, the worker's copy.
     """
 
     id: int
@@ -40,11 +40,11 @@ class WorkerInfo:
 
 
 _info: WorkerInfo | None = None
-_thread = threading.local()  # its `info`: that of a worker thread
+_thread = threading.local()  # `info`: the WorkerInfo of a worker thread
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Return which worker of a `DataLoader` calls this.
+    """Return the `DataLoader` worker that calls this.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def get_worker_info() -> WorkerInfo | None:
 
     Notes
     -----
-    The thread that reads an iterable dataset is worker 0 of 1 while it does: it reads everything.
+    A single thread that reads an iterable dataset is worker 0 of 1: it reads everything.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def enter(info: WorkerInfo) -> WorkerInfo | None:
-    """Let the calling thread be a worker, for PyTorch's function too; return what it was before."""
+    """Make the calling thread a worker, for PyTorch's function too; return its former info."""
     before: WorkerInfo | None = getattr(_thread, "info", None)
     worker = sys.modules.get("torch.utils.data._utils.worker")
     if worker is not None and not hasattr(worker, _NAME):
@@ -79,15 +79,15 @@ def enter(info: WorkerInfo) -> WorkerInfo | None:
 
 
 def leave(before: WorkerInfo | None) -> None:
-    """Let the calling thread be what `enter` returned."""
+    """Restore the info of the calling thread that `enter` returned."""
     _thread.info = before
 
 
 def _ask_threads(worker: Any) -> None:
-    """Let PyTorch's function look for worker threads of this module, too.
+    """Make PyTorch's function find the worker threads of this module, too.
 
-    Programs have imported the function by name, so it stays the same object. It reads a global
-    variable of PyTorch, which is one for all threads.
+    Programs may have imported the function by name, so it must stay the same object. It reads a
+    global variable of PyTorch, which all threads share.
     """
 
     def of_thread() -> Any:

@@ -80,14 +80,14 @@ def too_late(timeout: float, number: int) -> RuntimeError:
 
 
 class Threads:
-    """The worker threads of one pass: each has a number, and calls worker_init_fn before all else.
+    """The worker threads of one pass: each has a number and calls worker_init_fn first.
 
     Parameters
     ----------
     loader : Settings
         The loader.
     base_seed : int
-        The seeds of all of them follow from it.
+        The seeds of all threads derive from it.
     """
 
     def __init__(self, loader: Settings, base_seed: int) -> None:
@@ -96,19 +96,19 @@ class Threads:
         self._workers = loader.num_workers
         self._base_seed = base_seed
         self._before = {} if self._prepare is None else _generators()
-        # Now and then the engine puts one more thread to work: it replaces another.
+        # The engine sometimes adds a thread, which replaces another one.
         self._numbers = itertools.cycle(range(loader.num_workers))
         calls = loader.num_workers - bool(loader._iterable)  # one reads
         self.together = threading.Barrier(max(calls, 1))
         self._thread = threading.local()
 
     def enter(self, reads: bool = False) -> WorkerInfo | None:
-        """Let the calling thread be a worker, until `leave` is called.
+        """Make the calling thread a worker until `leave` is called.
 
         Parameters
         ----------
         reads : bool
-            Whether it reads an iterable dataset: as the only one.
+            Whether it is the only thread, and reads an iterable dataset.
 
         Returns
         -------
@@ -126,23 +126,23 @@ class Threads:
         return worker_info.enter(own.reader if reads else own.info)
 
     def prepare(self) -> None:
-        """Call worker_init_fn for the next number, in a thread that has none if there is one.
+        """Call worker_init_fn for the next number, preferably in a thread without a number.
 
-        Each worker of the pass calls this once: those that come first wait for the others, so that
-        no thread comes twice. They wait in vain where there are fewer threads than workers.
+        Each worker of the pass calls this once. Early callers wait for the others, so no thread
+        calls it twice. If there are fewer threads than workers, the wait times out.
         """
         own = self._thread
         if not hasattr(own, "info"):
             with suppress(threading.BrokenBarrierError):
                 self.together.wait(_PATIENCE)
-            with suppress(Exception):  # it is raised where a batch is due
+            with suppress(Exception):  # it is raised at the position of a batch
                 self.leave(self.enter())
         else:
             number = next(self._numbers)
             own.failure = own.failure or self._prepared(self._info(number, self._workers), number)
 
     def leave(self, before: WorkerInfo | None) -> None:
-        """Let the calling thread be what it was before."""
+        """Restore the former state of the calling thread."""
         worker_info.leave(before)
 
     def _info(self, number: int, workers: int) -> WorkerInfo:
@@ -159,7 +159,7 @@ class Threads:
             return error
         finally:
             worker_info.leave(before)
-        # The first one says enough. Others may have seeded at the same time.
+        # Only the first is reported. Others may have seeded at the same time.
         if number == 0:
             _warn_of_seeds(self._before)
         return None

@@ -37,7 +37,7 @@ class Job:
     settings : Settings
         How the work is divided.
     place : bytes
-        Of the pipeline in the consumer's, which its random draws depend on.
+        The position of the pipeline in the consumer's, which random draws depend on.
     ordered : bool
         Whether results are taken in order.
     """

@@ -16,7 +16,7 @@ class Order:
     """A lease as workers get it."""
 
     sequence: int  # of the run: after an error, and after set_state, another one begins
-    place: bytes  # of the pipeline in a larger one, for the random draws
+    place: bytes  # position of the pipeline in a larger one, for random draws
     state: bytes  # of the pipeline where the sequence begins
     sound: bool  # none of the elements before the lease failed
     first: int

@@ -471,7 +471,7 @@ class SharedConsumer:
     settings : Settings
         How.
     place : bytes
-        Of the pipeline in the consumer's, which its random draws depend on.
+        The position of the pipeline in the consumer's, which random draws depend on.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class Work:
         Parameters
         ----------
         place : bytes
-            Of the pipeline in the consumer's, which its random draws depend on.
+            The position of the pipeline in the consumer's, which random draws depend on.
         ordered : bool
             Whether elements come in the order of one process.
         """

@@ -102,7 +102,7 @@ class CsvDataset(Source):
     Notes
     -----
     Records end with ``\n``, ``\r\n`` or ``\r``. A UTF-8 byte order mark at the beginning of a file
-    belongs to no record. Reading and decoding are native and run without the
+    is skipped. Reading and decoding are native and run without the
     GIL. A saved state holds a byte offset.
 
     Examples

@@ -48,8 +48,8 @@ class SqlDataset(Source):
     Raises
     ------
     ValueError
-        If `driver_name` is another one; while iterating, if SQLite refuses the query, or it has
-        another number of columns.
+        If `driver_name` is unknown; while iterating, if SQLite rejects the query, or the query
+        returns a different number of columns.
     TypeError
         If an argument is of another type, such as an open file or a connection, or a type is none
         of these; while iterating, at the position of a row with a value that its type cannot hold;
@@ -57,8 +57,8 @@ class SqlDataset(Source):
     OSError
         While iterating, if the file cannot be read, or another program has locked it.
     DataError
-        While iterating, if the file is no database, is damaged, or is cut off within a page, where
-        SQLite would read zeros; the data ends there.
+        While iterating, if the file is not a database, is damaged, or is truncated within a page
+        (SQLite would read zeros); the data ends there.
 
     Notes
     -----
@@ -197,7 +197,7 @@ class _Rows:
 
     @contextlib.contextmanager
     def _naming(self) -> Iterator[None]:
-        """Raise an error of SQLite as one that names stage, row and file."""
+        """Convert SQLite errors to errors that name stage, row and file."""
         import sqlite3
 
         with library_errors("SqlDataset", self._query.path, f"row {self._number}: "):
@@ -207,7 +207,7 @@ class _Rows:
                 raise self._meaning(error) from error
 
     def _meaning(self, error: Exception) -> Exception:
-        """Return an error of SQLite as one of the system, of the query, or of the data."""
+        """Convert an SQLite error to an OSError, ValueError or DataError."""
         import sqlite3
 
         code = getattr(error, "sqlite_errorcode", None)

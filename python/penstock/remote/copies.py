@@ -5,8 +5,8 @@ It is filled under another name, by one process that has locked it, and renamed 
 of a process that is killed only such an unfinished file stays, which the next one removes.
 
 Next to a copy is a file with a checksum for each block (cpp/storage/checked_copy.h). The engine
-compares what it reads with them; of a copy that has changed since, or has no checksums, it reads
-the remote file instead, and the copy is removed.
+verifies the blocks that it reads. If a copy has changed or has no checksums, the engine reads the
+remote file instead, and the copy is removed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Copies:
         return str(path)
 
     async def remove_damaged(self, url: str) -> None:
-        """Remove a copy that does not fit its checksums."""
+        """Remove a copy that does not match its checksums."""
         name, _ = self._names.pop(url, ("", ""))
         if name:
             log.warn(
@@ -190,20 +190,20 @@ class _Filling:
             os.fsync(self._file.fileno())
             copy = self._path.with_name(self.name)
             self._keep_sums(_core.sums_of_copy(str(copy)))
-            if os.name == "nt":  # where an open file cannot be renamed
+            if os.name == "nt":  # Windows cannot rename an open file
                 self._file.close()
             self._path.replace(copy)
             self._file.close()
             return True
 
     def _keep_sums(self, name: str) -> None:
-        # Before the copy has its name: one without checksums is not read.
+        # Before the copy is renamed, because copies without checksums are not read.
         path = self._path.with_suffix(f".sums{_UNFINISHED}")
         with path.open("xb") as file:
             lock(file.fileno())
             file.write(self._sums.text(str(self._path)))
             file.flush()
-            if os.name != "nt":  # where an open file cannot be renamed
+            if os.name != "nt":  # Windows cannot rename an open file
                 path.replace(name)
         if os.name == "nt":
             path.replace(name)

@@ -1,4 +1,4 @@
-"""The files that match a pattern, or are in a folder, on this machine or in a store."""
+"""List files that match a pattern, or are in a folder, locally or in a store."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def files_below(url: str) -> list[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether programs keep notes under a name, and no data.
+    """Return whether a name is that of a program's metadata, not of data.
 
     macOS writes ``._1.jpg`` and ``__MACOSX``, Jupyter writes ``.ipynb_checkpoints``.
     """
@@ -64,17 +64,17 @@ def is_hidden(name: str) -> bool:
 def walk(
     tops: Iterable[str], follow_links: bool, hidden: Callable[[str], bool]
 ) -> Iterator[tuple[str, str, list[str], list[str]]]:
-    """Visit folders and those inside, each real folder once.
+    """Visit folders and their subfolders, each real folder once.
 
-    Folders that are reached without links come first, so that a folder which a link leads to as
-    well has its own name. A link that leads back up is not followed.
+    Folders that are reached without links come first, so a folder that is also the target of a
+    link keeps its own name. Links that lead back up are not followed.
 
     Parameters
     ----------
     tops : iterable of str
-        Where to begin. All are visited, also if they are links, or the same folder.
+        The top folders. All are visited, even links and duplicates.
     follow_links : bool
-        Whether to enter folders inside them that are links.
+        Whether to follow links to folders inside them.
     hidden : callable
         Takes the name of a file or folder inside them, and returns whether to skip it.
 
@@ -123,7 +123,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _matching(pattern: str) -> set[str]:
-    """Return what matches a pattern; ``**`` enters each real folder once, so links may go round."""
+    """Return the matches of a pattern; ``**`` enters each real folder once, despite links."""
     found = _ANY_FOLDERS.search(pattern)
     if found is None:
         return set(glob.glob(pattern))  # noqa: PTH207

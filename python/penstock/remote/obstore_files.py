@@ -44,7 +44,7 @@ _RENAMED = {
 }
 _IGNORED = {"project", "use_ssl", "config_kwargs", "s3_additional_kwargs", "asynchronous", "loop"}
 _FAMILY = {"s3a": "s3", "azure": "az", "abfs": "az", "abfss": "az", "adl": "az", "https": "http"}
-# Headers that the library itself does not send to another host.
+# Headers that the library never sends to another host.
 _KEPT_BACK = frozenset(("authorization", "cookie"))
 
 
@@ -117,7 +117,7 @@ class ObstoreFiles:
         # Retries are made by whoever calls: one loop, with one limit.
         common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
         self._base = ""  # of URLs, where headers must not follow a redirect to another host
-        self._moved: dict[str, Any] = {}  # stores of files that are on another host, by their paths
+        self._moved: dict[str, Any] = {}  # stores of files on another host, by path
         if family == "http":
             user, _, host = host.rpartition("@")
             if user:
@@ -144,7 +144,7 @@ class ObstoreFiles:
         self._store = self._open()
 
     async def _find(self, path: str) -> None:
-        """Find out whether a file is on another host, before it is read."""
+        """Check whether a file is on another host, before it is read."""
         if not self._base:
             return
         from penstock.remote.redirects import moved_to  # which imports http and ssl

@@ -59,9 +59,9 @@ async def _matching(store: Attempts, pattern: str) -> list[str]:
 
 
 def _expression(pattern: str) -> str:
-    """Return the regular expression that means the same as a glob pattern.
+    """Convert a glob pattern to a regular expression.
 
-    As on this machine, a name that begins with a dot is matched by a pattern that does.
+    As for local files, only a pattern that begins with a dot matches such a name.
     """
     out = []
     for token in _TOKEN.finditer(pattern):

@@ -1,7 +1,7 @@
-"""Where a web server sends a reader to, found without sending the reader's headers there.
+"""Resolve the redirects of a web server without sending the user's headers to other hosts.
 
-The library that reads follows redirects by itself, to other hosts too, with all headers but
-Authorization and Cookie. Headers of the user may be as secret: a key in ``X-Api-Key``, say.
+obstore follows redirects automatically, also to other hosts, and sends all headers except
+Authorization and Cookie. Other headers may be secret, too, such as a key in ``X-Api-Key``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from penstock.remote.failures import Failure
 _MOST = 10  # redirects
 _PORTS = {"http": 80, "https": 443}
 _TIMEOUT = 10.0  # seconds
-_NOT_QUOTED = "!#$%&'()*+,/:;=?@[]~"  # what a URL may have, and what is quoted already
+_NOT_QUOTED = "!#$%&'()*+,/:;=?@[]~"  # characters allowed in a URL, and already quoted ones
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: it is an HTTPError."""
+    """Follows no redirect, so a redirect raises HTTPError."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Return None, for no other request."""
+        """Return None: send no further request."""
 
 
 def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
@@ -35,9 +35,9 @@ def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
     Parameters
     ----------
     url : str
-        What is to be read.
+        The URL to read.
     client : mapping
-        Options of obstore's client: the headers, and how the host is reached.
+        Options of obstore's client: the headers and connection settings.
     """
     opener = urllib.request.build_opener(_Stay, *_handlers(client))
     for _ in range(_MOST):
@@ -48,7 +48,7 @@ def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
         except urllib.error.HTTPError as error:
             where = error.headers.get("Location") if 300 <= error.code < 400 else None
             if where is None:
-                return None  # the reader will find the same
+                return None  # the reader will get the same error
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise Failure(f"{getattr(error, 'reason', error)}"[:300], again=True) from error
         before, url = urlsplit(url), urljoin(url, quote(where, safe=_NOT_QUOTED))

@@ -69,9 +69,9 @@ def configure(
 
     Notes
     -----
-    A user and password in the URL of a file (``https://name:password@host/``) hold for the URLs of
-    its folder from then on, too. They are kept in this process and nowhere else: plans, pickles,
-    states and errors have the URL without them.
+    A user and password in the URL of a file (``https://name:password@host/``) also apply to
+    other URLs of its folder from then on. They are kept in this process only: plans, pickles,
+    states and errors contain the URL without them.
 
     The call replaces what was said for the same prefix. It holds for files that are opened after
     it. Worker processes that are spawned make their own call. Options that come with a path

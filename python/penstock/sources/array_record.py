@@ -127,7 +127,7 @@ class _Records:
 def _opened(path: str) -> Any:
     module = library(_STAGE, "array_record.python.array_record_module", "arrayrecord")
     local = local_file(path)
-    with open(local, "rb"):  # noqa: PTH123 - the reader has no error for a file that is not there
+    with open(local, "rb"):  # noqa: PTH123 - the reader raises no error for a missing file
         pass
     reader = module.ArrayRecordReader(local, _OPTIONS)
     if not reader.ok():

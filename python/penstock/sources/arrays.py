@@ -44,7 +44,7 @@ class NumpyDataset(Source):
     OSError
         If a file cannot be read.
     DataError
-        If a file is damaged or not of NumPy's format; while iterating, at the position of a row
+        If a file is damaged or not in NumPy's format; while iterating, at the position of a row
         that cannot be read.
     ValueError
         If an array has no rows of numbers one after the other: a single number, one in Fortran
@@ -53,15 +53,15 @@ class NumpyDataset(Source):
 
     Notes
     -----
-    Rows are read when they are asked for, and those of a batch straight into its memory. `shuffle`
+    Rows are read on demand, and those of a batch directly into its memory. `shuffle`
     directly after it shuffles numbers of rows, however large its buffer, and `batch` gathers the
-    rows. A file that is written to, or becomes shorter, while the dataset lives raises `DataError`
-    for each row that is read after that.
+    rows. If a file is written to or truncated while the dataset exists, each row that is read
+    afterwards raises `DataError`.
 
-    Before the first row of an array in a ``.npz`` file is returned, all of the array is read once
-    to verify its checksum. A compressed one (``np.savez_compressed``) is decompressed then, and
-    stays in memory while the dataset lives; if it needs more memory than is available, it raises
-    `MemoryError`. Of two arrays of one name the last one is read, as by `numpy.load`.
+    Before the first row of an array in a ``.npz`` file is returned, the whole array is read once
+    to verify its checksum. A compressed array (``np.savez_compressed``) is then decompressed, and
+    stays in memory while the dataset exists. If it needs more memory than is available, it raises
+    `MemoryError`. Of two arrays with the same name the last one is read, as in `numpy.load`.
 
     The formats are those of `numpy.lib.format`, versions 1 to 3.
 
@@ -102,7 +102,7 @@ def _found(path: str) -> Any:
         try:
             with zipfile.ZipFile(content) as file:
                 names = [each.removesuffix(".npy") for each in file.namelist()]
-        # A version that is not known, a name that is not UTF-8, a size that is out of range.
+        # An unknown version, a name that is not UTF-8, or a size that is out of range.
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError) as error:
             raise DataError(
                 f"NumpyDataset: the directory of the .npz file cannot be read ({error}); the file "

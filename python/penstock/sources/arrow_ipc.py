@@ -25,9 +25,9 @@ _ID, _EXTENDS = 0, 2  # fields of a dictionary
 
 
 class IpcFile:
-    """A file of record batches, for one thread at a time.
+    """A file of record batches. Not thread-safe.
 
-    Files of this machine are read, not mapped: one that becomes shorter is an error.
+    Local files are read, not mapped, so truncating one raises an error.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class IpcFile:
         if begin == b"ARROW1":
             self._reader = pa.ipc.open_file(source)
         elif self._path is None:
-            # Whole: each jump in a remote file is a request.
+            # Read whole, because each seek in a remote file is a request.
             self._reader = pa.ipc.open_stream(source)
             self._batches = list(self._reader)
         else:
@@ -69,7 +69,7 @@ class IpcFile:
                 self._reader = pa.ipc.open_file(source, options=self._options)
 
     def is_same(self, size: int | None) -> bool:
-        """Return whether a file of this machine has this size, and has not been written to."""
+        """Return whether a local file has this size, and has not been written to."""
         return self.size == size and self._version() == self._opened
 
     def _version(self) -> tuple[int, int] | None:
@@ -90,7 +90,7 @@ class IpcFile:
         return self._pa.Table.from_batches([batch])
 
     def sizes(self) -> list[int]:
-        """Return the rows of each batch, for which at most one column is read, the smallest."""
+        """Return the number of rows of each batch; read at most the smallest column for it."""
         if self._stream is not None:
             return [message.rows for message in self._stream.batches]
         if not hasattr(self._reader, "num_record_batches"):
@@ -110,14 +110,14 @@ class IpcFile:
 
 
 class _Message(NamedTuple):
-    """A message of a stream, and where its bytes are in the file."""
+    """A message of a stream, and the position of its bytes in the file."""
 
     kind: int
     begin: int
     end: int
     rows: int  # of a record batch
-    dictionary: int  # number of a dictionary; -1: this is another message
-    extends: bool  # it adds to the dictionary of its number
+    dictionary: int  # number of a dictionary; -1: not a dictionary message
+    extends: bool  # it appends to the dictionary with its number
 
 
 class _Stream:
@@ -132,14 +132,14 @@ class _Stream:
         if os.fstat(self._file.fileno()).st_ino != os.fstat(fd).st_ino:
             raise self._damaged("it has been replaced while it was opened")
         self.batches: list[_Message] = []
-        self._before: list[list[_Message]] = []  # what each batch needs, shared by many
+        self._before: list[list[_Message]] = []  # messages that each batch needs; lists are shared
         needed: list[_Message] = []
         for message in self._messages():
             if message.kind == _BATCH:
                 self.batches.append(message)
                 self._before.append(needed)
             elif message.kind in (_SCHEMA, _DICTIONARY):
-                # A dictionary that does not extend the one before takes its place.
+                # A dictionary that does not extend the former one replaces it.
                 old = None if message.extends else message.dictionary
                 needed = [*(m for m in needed if m.dictionary != old), message]
 
@@ -194,7 +194,7 @@ class _Stream:
         return bytes(data)
 
     def _message(self, begin: int, body_at: int, metadata: bytes) -> _Message:
-        """Return what the metadata of a message says, a flatbuffer.
+        """Parse the metadata of a message, a flatbuffer.
 
         https://flatbuffers.dev/internals; Message.fbs of Arrow.
         """
@@ -221,7 +221,7 @@ class _Stream:
 
 
 def _offset(data: bytes, at: int) -> int:
-    """Return the place that the offset at a place leads to."""
+    """Follow the offset at a position; return the target position."""
     return at + int(struct.unpack_from("<I", data, at)[0])
 
 
@@ -232,7 +232,7 @@ class _Table:
         self._data = data
         self._at = at
         self._fields = at - int(struct.unpack_from("<i", data, at)[0])
-        if self._fields < 0:  # it would count from the end
+        if self._fields < 0:  # Python would index from the end
             raise IndexError
         (self._size,) = struct.unpack_from("<H", data, self._fields)
 
@@ -244,12 +244,12 @@ class _Table:
         return self._at + offset if offset else 0
 
     def number(self, form: str, field: int) -> int:
-        """Return a number, 0 if it is not there."""
+        """Return a number, 0 if it is missing."""
         place = self._place(field)
         return int(struct.unpack_from(form, self._data, place)[0]) if place else 0
 
     def table(self, field: int) -> _Table:
-        """Return a table within this one."""
+        """Return a nested table."""
         place = self._place(field)
         if not place:
             raise IndexError

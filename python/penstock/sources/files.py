@@ -246,7 +246,7 @@ class TextLineDataset(Source):
     Order, states and pipes are as with `TFRecordDataset`. The threads of `num_parallel_calls` read
     files that have at least four times `buffer_size` bytes, are not compressed, and are on this
     machine; others are read as without it. A UTF-8 byte order mark at the beginning of a file
-    belongs to no line.
+    is skipped.
 
     Examples
     --------

@@ -132,7 +132,7 @@ class _Folder:
             return [entry.name for entry in entries if entry.is_dir()]
 
     def files(self, subfolders: list[str], formats: tuple[str, ...]) -> dict[str, list[str]]:
-        """Return the files in each of these subfolders and below; "" is the folder itself."""
+        """Return the files below each of these subfolders; "" is the folder itself."""
         # A Path would change what the user wrote.
         tops = {os.path.join(self._path, name) if name else self._path: name for name in subfolders}  # noqa: PTH118
         found: dict[str, list[tuple[str, str]]] = {name: [] for name in subfolders}

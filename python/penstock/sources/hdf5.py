@@ -100,7 +100,7 @@ def _opened(path: str) -> Any:
         from penstock.remote.reading import ObjectReader
 
         return _checked(h5py, path, io.BufferedReader(ObjectReader(path), _READ))
-    with open(path, "rb"):  # noqa: PTH123 - an error of its own for a file that is not there
+    with open(path, "rb"):  # noqa: PTH123 - raises the right error for a missing file
         pass
     return _checked(h5py, path, path)
 
@@ -109,5 +109,5 @@ def _checked(h5py: Any, name: str, file: Any) -> Any:
     with library_errors("HDF5Dataset", name, "this is no complete HDF5 file: "):
         try:
             return h5py.File(file, "r")
-        except OSError as error:  # the number is of the last call of the system, which went well
+        except OSError as error:  # its errno is of the last system call, which succeeded
             raise ValueError(str(error)) from None

@@ -24,7 +24,7 @@ from penstock.stages.map import map_for
 from penstock.structure import TensorSpec
 
 _STAGE = "JSONLinesDataset"
-_LONG = 19  # digits of the shortest integer that 64 bits may not hold
+_LONG = 19  # minimum digits of an integer that may exceed 64 bits
 _COMPRESSIONS = {".gz": "GZIP", ".zst": "ZSTD"}
 
 
@@ -76,12 +76,12 @@ class JSONLinesDataset(Source):
     comments, no bytes that are no UTF-8, no lone surrogates (``"\ud800"``), no nesting of more than
     1,000 levels, and each of the fields once. An integer is one without a fraction or exponent.
 
-    Without a signature an element is what Python's ``json.loads`` returns, integers of any size
-    among them. Where ``orjson`` is installed it makes the same objects in less time. A dict is
+    Without a signature an element is the result of Python's ``json.loads``, including integers of
+    any size. If ``orjson`` is installed, it produces the same objects in less time. A dict is
     passed on as it is, and becomes an element with fields where a function of `map` returns it.
 
-    Order, states and byte order marks are as with `TextLineDataset`, whatever
-    `num_parallel_calls` is.
+    Order, states and byte order marks are as with `TextLineDataset`, for any
+    `num_parallel_calls`.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class _Objects:
 
 @functools.cache
 def _loads() -> Callable[[bytes], Any]:
-    """Return `json.loads`, or a function that returns the same sooner."""
+    """Return `json.loads`, or a faster function with the same results."""
     try:
         quick = importlib.import_module("orjson").loads
     except ModuleNotFoundError:

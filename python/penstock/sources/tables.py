@@ -144,12 +144,12 @@ class ArrowDataset(Source):
 
     Notes
     -----
-    A record batch is read when its first row is asked for; of a file in the file format, only the
-    columns that are needed. A file that is written to while it is read raises `DataError`. All else
-    is as with `ParquetDataset`. For a shuffle of all rows of files that are not compressed, hand
-    over the mapped table:
-    ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``. Such a file
-    must not become shorter: the operating system ends a process that reads what is gone.
+    A record batch is read when its first row is requested. In the file format, only the columns
+    that are needed are read. A file that is written to while it is read raises `DataError`. Other
+    behaviour is as in `ParquetDataset`. To shuffle all rows of uncompressed files, pass the mapped
+    table:
+    ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``. Never
+    truncate such a file: the operating system kills a process that reads the missing part.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class _Contents(NamedTuple):
 
     empty: Any
     sizes: dict[int, int]
-    size: int | None = None  # bytes of the file; None where they are not compared
+    size: int | None = None  # bytes of the file; None: not compared
 
 
 class _Format:
@@ -255,7 +255,7 @@ class _Format:
         raise NotImplementedError
 
     def is_same(self, file: Any, size: int | None) -> bool:
-        """Return whether an open file has not been written to since it had so many bytes."""
+        """Return whether an open file has this size and has not been written to."""
         return True
 
     def finished(self, table: Any) -> Any:

@@ -74,8 +74,8 @@ class TarDataset(Source):
     -----
     RuntimeWarning
         While iterating, at the end of an archive that lacks the zeros there: it may have been cut
-        off between two samples. Programs that never close their writer leave them out, too. Also
-        where other bytes than those of another archive follow the zeros; they are not read.
+        off between two samples. Programs that never close their writer omit them, too. Also if
+        bytes other than another archive follow the zeros; they are not read.
 
     Raises
     ------
@@ -112,8 +112,8 @@ class TarDataset(Source):
     of a compressed archive is verified after its last sample. Folders, links, hidden files, files
     without a dot, and those whose path begins with a name such as ``__meta__`` are skipped. Images
     are decoded in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions;
-    of others it holds elements: that these are `bytes` rather than pixels, leave `decode` off and
-    use `map` after it. A saved state holds the byte where the next sample begins.
+    of others it holds elements. To buffer `bytes` rather than pixels, leave `decode` off and use
+    `map` after the shuffle. A saved state holds the byte position of the next sample.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def _arrays(contents: bytes) -> dict[str, Any]:
     if not zipfile.is_zipfile(io.BytesIO(contents)):
         raise ValueError("this is no npz file, or it is cut off")
     with zipfile.ZipFile(io.BytesIO(contents)) as file:
-        # They decompress to many times what the file has.
+        # Overlapping members decompress to many times the size of the file.
         if sum(info.compress_size for info in file.infolist()) > len(contents):
             raise ValueError("its arrays overlap")
     with np.load(io.BytesIO(contents), allow_pickle=False) as arrays:

@@ -43,7 +43,7 @@ class FromArrow(Tensors):
             By the names of columns: what stands for missing values; ``"column.field"`` is the field
             of a struct. Needs pyarrow.
         validate : bool
-            Whether to check the table first, as ``table.validate(full=True)`` of pyarrow does.
+            Whether to check the table first, with pyarrow's ``table.validate(full=True)``.
             Needs pyarrow.
 
         Returns
@@ -62,9 +62,9 @@ class FromArrow(Tensors):
 
         Notes
         -----
-        Offsets of strings and lists are trusted, as pyarrow trusts them: in a damaged table they
-        lead to other memory, and the process may crash. Set `validate` for a table whose source you
-        do not trust; it takes a pass over all strings and lists. `ArrowDataset` always checks.
+        Offsets of strings and lists are trusted, as in pyarrow. In a damaged table they may point
+        outside the table, and the process may crash. Set `validate` for tables from untrusted
+        sources; it reads all strings and lists once. `ArrowDataset` always validates.
 
         Columns of numbers are used where they lie, in memory or in a mapped file. Strings are str,
         and bytes bytes; dictionaries and categories are what they represent. A list is an array of
@@ -187,13 +187,13 @@ class FromArrow(Tensors):
         Parameters
         ----------
         ds : datasets.Dataset
-            The rows, in the order that it has after its ``shuffle``, ``select`` and the like. Its
-            ``with_transform``, and arguments of its format as in ``with_format("numpy",
-            dtype=...)``, are applied. Other formats only choose columns: elements are NumPy values.
+            The rows, in its order after ``shuffle``, ``select`` and so on. Its ``with_transform``
+            and format arguments, as in ``with_format("numpy", dtype=...)``, are applied. Other
+            formats only select columns: elements are NumPy values.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
-            As of `from_arrow`. Rows that are transformed take none.
+            As in `from_arrow`. Not allowed if rows are transformed.
 
         Returns
         -------
@@ -267,7 +267,7 @@ class FromArrow(Tensors):
 
 
 def _validated(table: Any) -> Any:
-    """Return a table of pyarrow whose offsets lie within its buffers."""
+    """Validate a pyarrow table: its offsets must lie within its buffers."""
     pa = library("from_arrow", "pyarrow", "arrow")
     table = table_of("from_arrow", table)
     try:

@@ -59,7 +59,7 @@ class ListFiles(Tensors, Shuffle):
 
         Notes
         -----
-        The patterns are matched once, at the call. Names that begin with a dot are only matched by
+        The patterns are matched once, at the call. Names that begin with a dot only match
         patterns that do. ``**`` follows links to folders, but enters each real folder once.
 
         Examples

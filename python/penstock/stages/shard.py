@@ -233,7 +233,7 @@ def is_divided(dataset: Any) -> bool:
 
 
 def _has_stage(dataset: Any, fits: Callable[[Any], bool]) -> bool:
-    """Return whether `fits` holds for a dataset or one of its inputs."""
+    """Return whether `fits` is true for a dataset or one of its inputs."""
     waiting = [dataset]
     seen: set[int] = set()
     while waiting:

@@ -29,10 +29,10 @@ class Shuffle(Plan):
             Elements in the buffer, >= 1. With at least as many as the dataset has, or with
             `UNKNOWN_CARDINALITY`, the order is a uniform permutation.
         seed : int, optional
-            Makes the orders repeatable: a dataset made again gives the same sequence of epochs,
-            wherever the stage is in the pipeline. Datasets with as many elements that are shuffled
-            with the same seed and `buffer_size` have the same order. None draws from the seed of
-            the iterator (see `set_seed`), or, with ``reshuffle_each_iteration=False``, from one
+            Makes the orders repeatable: a rebuilt dataset yields the same sequence of epochs, at
+            any position of the stage in the pipeline. Datasets of equal size that are shuffled with
+            the same seed and `buffer_size` have the same order. None draws from the seed of the
+            iterator (see `set_seed`), or, with ``reshuffle_each_iteration=False``, from a seed
             that is taken now.
         reshuffle_each_iteration : bool, optional
             Whether each epoch and each new iterator has its own order; None means True.

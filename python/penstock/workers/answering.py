@@ -102,7 +102,7 @@ class AnsweringProcess:
     Parameters
     ----------
     spawns : bool
-        Start a new interpreter, rather than fork from the server (penstock.workers.starting).
+        Start a new interpreter instead of forking from the server (penstock.workers.starting).
 
     Attributes
     ----------
@@ -206,12 +206,12 @@ class AnsweringProcess:
 
 
 def take(spawns: bool = False) -> tuple[AnsweringProcess, bool]:
-    """Return a process that no one uses, and whether it was used before.
+    """Return an idle or new process, and whether it was used before.
 
     Parameters
     ----------
     spawns : bool
-        How a new one is started: see `AnsweringProcess`.
+        How to start a new process: see `AnsweringProcess`.
     """
     with suppress(IndexError):
         while True:

@@ -1,4 +1,4 @@
-"""The process that forks workers: it has imported what they need, and starts no thread."""
+"""The process that forks workers: it has imported their modules, and starts no thread."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from contextlib import contextmanager, suppress
 
 from penstock import _core
 
-# As Worker::kSocketFile and the following.
+# The same numbers as Worker::kSocketFile and following.
 _OURS = 10
 _GIVEN = range(10, 14)
 
 
 def serve(preload: Sequence[str]) -> None:
-    """Fork a worker for each request of the process that has started this one, until that ends.
+    """Fork a worker for each request of the parent process, until that exits.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def serve(preload: Sequence[str]) -> None:
         raises the error.
     """
     channel = socket.socket(fileno=os.dup(_OURS))
-    for number in _GIVEN:  # nothing else gets these numbers
+    for number in _GIVEN:  # reserve these numbers
         os.dup2(0, number, inheritable=False)
     with _ending_with(channel):
         for name in preload:
@@ -40,17 +40,17 @@ def serve(preload: Sequence[str]) -> None:
                 importlib.import_module(name)
     safe = _can_fork()
     gc.collect()
-    gc.freeze()  # so that workers do not write to the pages of what was imported
+    gc.freeze()  # so workers do not write to pages of imported modules
     try:
         while _answer(channel, safe):
             pass
-    except OSError:  # the other end has closed meanwhile
+    except OSError:  # the other end has closed in the meantime
         pass
     os._exit(0)
 
 
 def _answer(channel: socket.socket, safe: bool) -> bool:
-    """Fork for the next request, and return the id of the worker; false if there is none."""
+    """Fork for the next request; return the process id, false if there is no request."""
     request, files, *_ = socket.recv_fds(channel, 256, 8)
     if not request:
         return False
@@ -59,17 +59,17 @@ def _answer(channel: socket.socket, safe: bool) -> bool:
         pid = -errno.EMFILE if len(files) < 5 else _forked()
         if pid == 0:
             channel.close()
-            _be_worker(request[8:].decode(), files)  # the name is after its length
+            _be_worker(request[8:].decode(), files)  # the name follows its length
     for file in files:
         os.close(file)
-    # Without a process, the other end spawns one.
+    # If there is no process, the other end spawns one.
     channel.send(struct.pack("<Qi", 4, max(pid, 0)))
     return True
 
 
 @contextmanager
 def _ending_with(channel: socket.socket) -> Iterator[None]:
-    """End this process when the other end of a socket closes, without a thread that watches it."""
+    """Exit this process when the other end of a socket closes, without a watcher thread."""
 
     def look(*_: object) -> None:
         waiting = select.poll()
@@ -78,7 +78,7 @@ def _ending_with(channel: socket.socket) -> Iterator[None]:
             os._exit(0)
 
     flags = fcntl.fcntl(channel, fcntl.F_GETFL)
-    former = signal.signal(signal.SIGIO, look)  # comes with each request too
+    former = signal.signal(signal.SIGIO, look)  # also sent for each request
     fcntl.fcntl(channel, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(channel, fcntl.F_SETFL, flags | fcntl.FASYNC)
     look()
@@ -95,15 +95,15 @@ def _forked() -> int:
 
 
 def _can_fork() -> bool:
-    """Return whether a fork of this process is whole: it has one thread, and uses no GPU."""
+    """Return whether this process can be forked safely: one thread, and no GPU in use."""
     torch = sys.modules.get("torch")
     uses_gpu = torch is not None and torch.cuda.is_initialized()
     return len(os.listdir("/proc/self/task")) == 1 and not uses_gpu  # noqa: PTH208
 
 
 def _be_worker(entry: str, files: Sequence[int]) -> None:
-    """Run `serve` of a module in a new process that has these files, and end it."""
-    os.setpgid(0, 0)  # Ctrl-C in a terminal reaches the process that has started this one
+    """Run a module's `serve` in a new process with these files, and exit."""
+    os.setpgid(0, 0)  # so Ctrl-C in a terminal reaches only the parent process
     above = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _GIVEN.stop) for file in files]
     for file in files:
         os.close(file)
@@ -115,6 +115,6 @@ def _be_worker(entry: str, files: Sequence[int]) -> None:
     if "numpy.random" in sys.modules:
         import numpy as np
 
-        np.random.seed()  # else workers would draw the same numbers
+        np.random.seed()  # otherwise workers would draw the same numbers
     importlib.import_module(entry).serve()
     os._exit(0)

@@ -50,8 +50,8 @@ def packed(value: Any) -> Parcel:
 def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
     """Return the same for a new process, which has another main module.
 
-    What is of the main module goes by value where cloudpickle is installed. Arrays of memory-mapped
-    files go as the files' names, and PyTorch tensors in shared memory share it with the process.
+    What is of the main module goes by value where cloudpickle is installed. Memory-mapped
+    arrays are sent as file names, and PyTorch tensors in shared memory stay shared.
 
     Parameters
     ----------

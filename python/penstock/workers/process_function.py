@@ -35,7 +35,7 @@ class ProcessFunction(ExecutedFunction):
     timeout : float
         Seconds that one call may take; 0 is any time.
     setup : Setup
-        What each worker calls once.
+        Functions that each worker calls once.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ def executed(
     timeout : float, optional
         Seconds that one call in a worker process may take; None is any time.
     init, teardown : callable, optional
-        What each worker process calls once: before the first call, and at its end.
+        Called once by each worker process: before its first call, and when it exits.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def sent(
     shares : bool
         Large arrays may be outside the bytes.
     setup : Setup
-        What each worker calls once, before it makes the function.
+        Functions that each worker calls once, before it builds the function.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def sent(
 
 
 def after_setup(setup: Setup, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function` for the process that debugs it: what workers call once is called first."""
+    """Return `function` for a debugging process, which calls the setup functions first."""
     if setup == _NO_SETUP:
         return function
 
@@ -177,7 +177,7 @@ def after_setup(setup: Setup, function: Callable[..., Any]) -> Callable[..., Any
 def load(payload: bytes, file: int) -> Callable[..., Any]:
     """Return the function of a payload and the file of its arrays, in a worker process."""
     path, main, seed, has_setup, spans, pickled = pickle.loads(payload)
-    # Explicit seeds of penstock.compat depend on the global one.
+    # In penstock.compat, explicit seeds depend on the global seed.
     if seed is None:
         _core.clear_seed()
     else:
@@ -230,7 +230,7 @@ def serve() -> None:
     begin_to_serve()
     _core.serve(load)
     tear_down()
-    os._exit(0)  # threads of functions end with it
+    os._exit(0)  # ends threads that functions have started
 
 
 def begin_to_serve() -> None:

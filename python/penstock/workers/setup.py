@@ -1,4 +1,4 @@
-"""Functions that each worker process calls once, before its first call and at its end."""
+"""Functions that each worker process calls once: before its first call and at exit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Setup(NamedTuple):
             _end_workers_at_exit()
 
     def here(self) -> None:
-        """Call `init` in this process, in which the stage is debugged: once."""
+        """Call `init` once in this process, which debugs the stage."""
         if self not in _done_here:
             if self.init is not None:
                 self.init()
@@ -58,12 +58,12 @@ def setup_of(
     teardown: Callable[[], object] | None,
     native: bool = False,
 ) -> Setup:
-    """Return the functions, if the stage has worker processes.
+    """Return the functions after checking that the stage has worker processes.
 
     Raises
     ------
     ValueError
-        If the stage was given one of them, and not ``executor="process"``, or a native function.
+        If a function is given without ``executor="process"``, or for a native function.
     """
     for name, function in (("worker_init", init), ("worker_teardown", teardown)):
         if function is None:
@@ -79,10 +79,10 @@ def setup_of(
 
 
 def set_up(setup: Setup) -> None:
-    """Call `init` in a worker process, unless it was called there before.
+    """Call `init` in a worker process, unless it was called before.
 
-    A function that came by value is another one each time: it has its own global variables, which
-    it shares with the stage's function.
+    A function that was pickled by value is a new function each time. It has its own global
+    variables, which it shares with the stage's function.
     """
     if setup in _done:
         return
@@ -92,7 +92,7 @@ def set_up(setup: Setup) -> None:
 
 
 def tear_down() -> None:
-    """Call the teardown functions of this worker process, the last one that was set up first."""
+    """Call the teardown functions of this worker process, in reverse order of setup."""
     while _done:
         setup = _done.pop()
         if setup.teardown is None:
@@ -109,7 +109,7 @@ def tear_down() -> None:
 
 
 def _end_workers_at_exit() -> None:
-    """At the end of this process, end its idle workers in such a way that they tear down."""
+    """Register an exit hook that ends idle workers after their teardown functions."""
     global _ends_at_exit
     if _ends_at_exit != os.getpid():
         _ends_at_exit = os.getpid()
@@ -117,5 +117,5 @@ def _end_workers_at_exit() -> None:
 
 
 _done: list[Setup] = []  # in a worker process
-_done_here: list[Setup] = []  # in a process that debugs
-_ends_at_exit = 0  # the process that has registered it
+_done_here: list[Setup] = []  # in a debugging process
+_ends_at_exit = 0  # the process that has registered the hook

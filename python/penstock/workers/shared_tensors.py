@@ -1,4 +1,4 @@
-"""PyTorch tensors in shared memory, which worker processes share, as those of PyTorch do."""
+"""PyTorch tensors in shared memory: worker processes share them, as PyTorch's do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def reduced(value: Any) -> Any:
-    """Return how `pickle` finds a tensor's shared memory again, NotImplemented for all else.
+    """Reduce a tensor to a handle of its shared memory; NotImplemented for other objects.
 
-    The memory is found through this process, which must keep the tensor until it was found.
+    The memory is opened through this process, which must keep the tensor until then.
     """
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, (torch.Tensor, torch.UntypedStorage)):

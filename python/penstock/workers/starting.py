@@ -1,4 +1,4 @@
-"""How worker processes are started: forked from a server that has imported what they need."""
+"""Start worker processes: forks of a server that has imported their modules."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-# What every worker imports, and those of a DataLoader.
+# The modules that every worker imports, and those of DataLoader workers.
 _ALWAYS = (
     *("penstock.workers.process_function", "penstock.workers.answering", "cloudpickle"),
     "penstock.data_loader.in_worker",
 )
-# Modules that take long to import, and start no thread when they are imported.
+# Modules that are slow to import, and start no thread during import.
 _SLOW = ("torch",)
-_MOST_MODULES = 300  # that are looked at
+_MOST_MODULES = 300  # maximum number that is examined
 
 
 class Command(NamedTuple):
-    """How a worker process is started.
+    """The commands that start a worker process.
 
     Attributes
     ----------
     spawn : list of str
-        A program and its arguments.
+        A program and its arguments, for a new interpreter.
     server : list of str
-        The same for a fork server; empty if there is to be none.
+        A program and its arguments for a fork server; empty for no server.
     entry : str
-        The module whose `serve` is called in a worker.
+        The module whose `serve` the worker calls.
     """
 
     spawn: list[str]
@@ -36,14 +36,14 @@ class Command(NamedTuple):
 
 
 def command(entry: str, spawns: bool = False) -> Command:
-    """Return how a worker process is started that runs `serve` of a module.
+    """Return the commands for a worker process that runs a module's `serve`.
 
     Parameters
     ----------
     entry : str
         The module.
     spawns : bool
-        Start a new interpreter for each worker, and no fork server.
+        Start a new interpreter for each worker, without a fork server.
     """
     if spawns or sys.platform != "linux":
         return Command(_program(entry, "serve()"), [], entry)
@@ -52,7 +52,7 @@ def command(entry: str, spawns: bool = False) -> Command:
 
 
 def note_needs(objects: Iterable[Any]) -> None:
-    """Let the fork server import the slow modules that these need: what a pickle refers to by name.
+    """Make the fork server import the slow modules that a pickle refers to by name.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _need(objects: Iterable[Any], slow: str) -> bool:
 
 
 def _import(modules: list[str], slow: str) -> bool:
-    """Return whether one of these modules, or what it has imported, is `slow` or a part of it."""
+    """Return whether one of these modules is, or has imported, `slow` or a part of it."""
     seen = {*_ASIDE, *sys.stdlib_module_names}
     while modules and len(seen) < _MOST_MODULES + len(sys.stdlib_module_names):
         name = modules.pop()
@@ -98,7 +98,7 @@ def _import(modules: list[str], slow: str) -> bool:
 
 
 def _preloaded() -> list[str]:
-    """Return what the fork server imports: what workers need, and what the program asks for."""
+    """Return the modules for the fork server: those of workers and of the user's list."""
     asked: list[str] = []
     stdlib = sys.modules.get("multiprocessing.forkserver")
     if stdlib is not None:  # multiprocessing's set_forkserver_preload keeps its list there

@@ -194,7 +194,7 @@ class _Thread:
 
 
 def _with_stage(stage: str, number: int, error: Exception) -> Exception:
-    """Return an error of an element that names stage and element: libraries raise others."""
+    """Convert a library's error to one that names stage and element."""
     text = printable(str(error))
     of_system = isinstance(error, OSError) and error.errno is not None
     if of_system or isinstance(error, MemoryError) or text.startswith(f"{stage}: "):

@@ -96,7 +96,7 @@ BufferRef Exactly(const std::string& input) {
   return bytes;
 }
 
-// Whatever the header says, the items lie within the bytes of the array's file.
+// For any header, the items must lie within the array's file.
 void Touch(const NpyArray& array, uint64_t whole) {
   const auto size =
       static_cast<uint64_t>(array.shape.elements()) * static_cast<uint64_t>(array.dtype.itemsize);

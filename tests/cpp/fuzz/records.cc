@@ -249,7 +249,7 @@ std::vector<std::string> ZlibFiles(const std::string&) { return {Deflated("one\n
 
 const RegisterTarget gzip({"gzip", GzipFiles, Files("text_line", "GZIP")});
 const RegisterTarget zlib({"zlib", ZlibFiles, Files("text_line", "ZLIB")});
-// Good gzip files of bad archives and records.
+// Valid gzip files that contain damaged archives and records.
 const RegisterTarget archive({"tar_gzip", TarFiles,
                               [](const std::string& input, Random& random) {
                                 RunFile("tar_sample", Deflated(input, 31), "GZIP", random);

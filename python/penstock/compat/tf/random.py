@@ -40,7 +40,7 @@ port_all(globals(), _random, ["normal", "shuffle", "uniform"])
 
 @functools.wraps(_random.set_seed)
 def set_seed(seed: Any) -> None:
-    # Not ported: the seeds of what is ported depend on this one.
+    # Not ported; the seeds of ported operations depend on this seed.
     try:
         _random.set_seed(argument(seed))
     except Exception as error:

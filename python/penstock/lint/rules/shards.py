@@ -8,7 +8,7 @@ from penstock.lint.rule import Said, rule
 from penstock.lint.view import StageView
 
 _SHARDS = ("shard", "shard_evenly")
-# The number of their elements depends on the contents of those that they take.
+# The number of their outputs depends on the contents of their inputs.
 _BY_CONTENT = frozenset(
     (
         *("bucket_by_sequence_length", "filter", "flat_map", "group_by_reducer"),
@@ -63,8 +63,8 @@ def shard_after_work(stage: StageView) -> Said:
 
         files.shard(8, rank).map(decode).batch(32)
 
-    **When to ignore it.** The function decides how many elements there are. (`shard_evenly` after a
-    `pack` or `filter` is where it belongs, and gives no finding.)
+    **When to ignore it.** The function determines the number of elements. (`shard_evenly` after a
+    `pack` or `filter` is right, and not reported.)
     """
     if stage.kind not in _SHARDS or stage.args.get("num_shards") == 1:
         return
@@ -81,11 +81,11 @@ def shard_after_work(stage: StageView) -> Said:
 
 @rule("PS025")
 def uneven_after_even_shards(stage: StageView) -> Said:
-    """A stage after `shard_evenly` makes a number of elements that depends on their contents.
+    """A stage after `shard_evenly` makes the number of elements depend on their contents.
 
-    **Why is this bad?** `shard_evenly` gives every process the same number of elements. A stage
-    after it that packs, filters, splits or groups them makes more in one process than in another.
-    One process then ends its epoch first, and the others wait for it in their next collective
+    **Why is this bad?** `shard_evenly` gives every process the same number of elements. A later
+    stage that packs, filters, splits or groups them produces more in one process than in another.
+    One process then finishes its epoch first, and the others wait for it in their next collective
     operation.
 
     **Instead of**::
@@ -98,18 +98,18 @@ def uneven_after_even_shards(stage: StageView) -> Said:
 
     or repeat the shard and end it after a number of steps: ``.repeat().take(steps)``.
 
-    **When to ignore it.** The stage makes as many elements in every process, or the training loop
-    stops all processes at the same step.
+    **When to ignore it.** The stage produces the same number of elements in every process, or the
+    training loop stops all processes at the same step.
     """
     if stage.kind != "shard_evenly" or stage.args.get("num_shards") == 1:
         return
     after = list(stage.after)
-    if not after or not math.isnan(after[-1].count):  # in the end the number is the same
+    if not after or not math.isnan(after[-1].count):  # the final number is the same
         return
     for each in after:
         if each.kind in _BY_CONTENT:
             yield (
-                f"{each} after it makes another number of elements in each process",
+                f"{each} after it produces a different number in each process",
                 f"put {each} before shard_evenly, or end with repeat().take(steps)",
             )
             return

@@ -211,8 +211,8 @@ def random_crop(
     -----
     Randomness: without a seed, a function that `Dataset.map` calls draws from the key of its
     element, so neither threads nor order change the result; elsewhere, the draws follow
-    `penstock.random.set_seed`. With a seed, the seed, the epoch and the element decide: an image
-    and its mask that are cropped with one seed are cropped alike.
+    `penstock.random.set_seed`. With a seed, the draws depend on seed, epoch and element: an
+    image and its mask that are cropped with the same seed are cropped alike.
 
     Examples
     --------

@@ -150,6 +150,7 @@ void Enter(Run& run, const char* method) {
                   "its own there",
                   std::string_view(method));
     }
+    ParkIfExiting();
     if (ShuttingDown()) {  // the thread that is inside, or the first that waits, may never go on
       throw Error(ErrorKind::kRuntime, "{}: the run was stopped, because Python is exiting",
                   std::string_view(method));

@@ -141,6 +141,8 @@ bool ShuttingDown();
 bool MustPark();
 // Never returns. Waking such a thread would kill it in the middle of C++, or print a traceback.
 [[noreturn]] void Park();
+// Parks a thread that MustPark, and that holds the GIL.
+void ParkIfExiting();
 // Installs the exit hook; called before the first thread starts.
 void InstallExitHook();
 

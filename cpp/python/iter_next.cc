@@ -212,6 +212,7 @@ PyObject* NextSlow(Iter* it, ObjectLock& lock) {
       run.row = 0;
       if (error.kind() == ErrorKind::kCancelled) {
         if (run.closed) return nullptr;
+        ParkIfExiting();
         throw Error(ErrorKind::kRuntime, "next: the run was stopped, because Python is exiting");
       }
       if (!run.options.name.empty()) error.Note("dataset: " + run.options.name);

@@ -324,6 +324,12 @@ void Park() {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+void ParkIfExiting() {
+  if (!MustPark()) return;
+  PyEval_SaveThread();
+  Park();
+}
+
 namespace {
 
 #if defined(Py_GIL_DISABLED)

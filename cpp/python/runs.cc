@@ -149,6 +149,7 @@ void Enter(Run& run, const char* method) {
                   "its own there",
                   std::string_view(method));
     }
+    ParkIfExiting();
     if (ShuttingDown()) {  // the thread inside, or the first waiter, may never continue
       throw Error(ErrorKind::kRuntime, "{}: the run was stopped, because Python is exiting",
                   std::string_view(method));

@@ -112,8 +112,10 @@ class DataLoader(Settings):
     Errors: an exception of ``dataset[i]`` is raised as itself where its batch is due, with a note
     that names the index; the next batch follows.
 
-    Threads: an iterable dataset is read by one of them, so nothing comes twice, and the others
-    collate.
+    Threads: one thread reads an iterable dataset, and the others collate. If the code of the
+    dataset calls `get_worker_info`, each thread reads its own copy, as in PyTorch. If a map-style
+    dataset has a ``state_dict``, its samples are fetched sequentially, so that a state after a
+    batch is well defined.
 
     Processes: as in PyTorch. Batch ``i`` comes from worker ``i % num_workers``, each worker has its
     own copy of the dataset, its number (`get_worker_info`) and its seeds, and reads all of an
@@ -247,16 +249,17 @@ class DataLoader(Settings):
         Returns
         -------
         dict
-            Numbers, seeds and states of generators (of some kilobytes), never samples. It can be
-            pickled, and saved with a model.
+            Numbers, seeds and states of generators (a few kilobytes), never samples. The entries
+            that torchdata's loader has too have its layout. JSON can hold it if the dataset's own
+            state is JSON. A checksum detects changes.
 
         Notes
         -----
-        Batches that were made ahead and not handed out count as not made. After the end of a pass
-        it is the beginning of the next one. Random numbers that the dataset draws by itself are not
-        in it, unless the dataset, or its iterator, has a ``state_dict`` of its own. The position
-        in the sequence of `set_seed` is in it, so that the passes after a resumed one have the
-        orders that they would have had.
+        Batches that were made in advance and not yet returned count as not made. After the end of
+        a pass, the state is that of the beginning of the next one. If the dataset or its iterator
+        has ``state_dict`` and ``load_state_dict``, its state is included; otherwise random numbers
+        that the dataset draws are not. The state includes the position in the sequence of
+        `set_seed`, so the passes after a resumed one have the orders of the uninterrupted program.
 
         Examples
         --------

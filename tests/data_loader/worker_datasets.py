@@ -110,6 +110,7 @@ class KeptShare(Share):
             self.position = i + info.num_workers
             self.read += 1
             yield i, self.read
+        self.position = None  # the next pass begins at the start
 
     def state_dict(self):
         return {"at": self.position}

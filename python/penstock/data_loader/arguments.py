@@ -82,13 +82,13 @@ def check_method(method: str, num_workers: int, dataset: Any) -> None:
 
 
 def _warn_of_many(num_workers: int) -> None:
-    """Warn of more workers than cores, in PyTorch's words, which programs filter for."""
+    """Warn of more workers than cores."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     if num_workers > cores:
         warnings.warn(
-            f"DataLoader: num_workers={num_workers} is more than the {cores} available CPU cores; "
-            "excessive worker creation might get DataLoader running slow or even freeze",
+            f"DataLoader: num_workers={num_workers} exceeds the {cores} available CPU cores; "
+            "more workers than cores slow each other down",
             stacklevel=5,
         )
 

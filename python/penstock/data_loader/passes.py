@@ -37,6 +37,7 @@ from penstock.data_loader.position import Kept, Position, Reached, kept
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.workers import PREPARE, Progress, Threads, Worker
 from penstock.dataset import Dataset
+from penstock.exclusions import ignored
 from penstock.options import Options
 
 
@@ -279,7 +280,8 @@ def _pipeline(
     calls = workers - 1 if loader._iterable else workers
     prepared = loader.worker_init_fn is not None and workers > 1 and state is None
     source, wanted = _source(position, inputs, progress, calls if prepared else 0)
-    work = Worker(fetch, wanted, threads, state, progress)
+    # The loader has digested the dataset: the identity of this pipeline is never used.
+    work = ignored(Worker(fetch, wanted, threads, state, progress))
     factor = loader.prefetch_factor or 1
     if workers == 1:
         return source.map(work).prefetch(factor)
@@ -372,7 +374,7 @@ def _source(
         if failure is not None:
             yield Held((None, Failed(failure), None))
 
-    args = {"generator": read, "args": (), "output_signature": None, "opaque": True}
+    args = {"generator": ignored(read), "args": (), "output_signature": None, "opaque": True}
     return Dataset._make("from_generator", (), args), lambda item: item.value
 
 

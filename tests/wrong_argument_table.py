@@ -282,6 +282,7 @@ TAKEN = {
     "width": "negative zero",
     "worker_init": "None",
     "worker_init_fn": "None",
+    "worker_method": "None",
     "worker_teardown": "None",
     "worker_timeout": "None float",
     "lease_timeout": "float",

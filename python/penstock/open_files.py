@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.exclusions import ignored
+
 _MOST_OPEN = 64
 
 
@@ -38,25 +40,31 @@ class OpenFiles:
     def __init__(self, names: Sequence[str], opened: Callable[[str], Any]) -> None:
         self.names = list(names)
         self._opened = opened
-        self._begin()
-
-    def _begin(self) -> None:
-        self._process = os.getpid()
-        self._most = _most_open()
-        self._lock = threading.Lock()
-        self._open: OrderedDict[int, Any] = OrderedDict()
+        # Excluded from the identity of the dataset: it differs between processes, and changes.
+        self._here = ignored(_Here())
 
     def __getitem__(self, number: int) -> Any:
-        if self._process != os.getpid():
-            self._begin()
-        with self._lock:
-            if number in self._open:
-                self._open.move_to_end(number)
-                return self._open[number]
-            file = self._open[number] = self._opened(self.names[number])
-            if len(self._open) > self._most:
-                self._open.popitem(last=False)  # which another thread may still be reading
+        if self._here.value.process != os.getpid():
+            self._here.value = _Here()
+        here = self._here.value
+        with here.lock:
+            if number in here.files:
+                here.files.move_to_end(number)
+                return here.files[number]
+            file = here.files[number] = self._opened(self.names[number])
+            if len(here.files) > here.limit:
+                here.files.popitem(last=False)  # another thread may still be reading it
             return file
 
     def __reduce__(self) -> Any:
         return OpenFiles, (self.names, self._opened)
+
+
+class _Here:
+    """The open files of one process."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.limit = _most_open()
+        self.lock = threading.Lock()
+        self.files: OrderedDict[int, Any] = OrderedDict()

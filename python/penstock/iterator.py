@@ -411,7 +411,7 @@ def state_as(state: bytes, text: bool) -> bytes | str:
 
 def bytes_of(state: Any, owner: str = "set_state") -> bytes:
     """Return a state as bytes, whatever form a checkpoint has kept it in: bytes, text, an array."""
-    if isinstance(state, str):
+    if isinstance(state, str) and state.startswith(TEXT_BEGIN.decode()):
         return _of_text(state, owner)
     if isinstance(state, bytes):
         return _of_text(state, owner) if state.startswith(TEXT_BEGIN) else state
@@ -434,6 +434,5 @@ def _of_text(state: str | bytes, owner: str) -> bytes:
         return base64.b64decode(state.strip(), validate=True)
     except ValueError:
         raise ValueError(
-            f"{owner}: the text is no state, or is damaged; use that of get_state(text=True) "
-            f"unchanged, got {state!r:.80}"
+            f"{owner}: the text of the state is damaged; use that of get_state(text=True) unchanged"
         ) from None

@@ -40,7 +40,7 @@ struct Run {
   StallWatch stall;
   RunningCall::Thread consumer;  // its calls, while it pulls itself
   bool closed = false;
-  bool restored = false;  // its session began at a saved state
+  bool restored = false;       // its session began at a saved state
   bool told_shortage = false;  // the MemoryError that has ended the session was raised
   uint64_t fork_generation = ForkGeneration();
 };

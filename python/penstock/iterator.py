@@ -414,7 +414,7 @@ def state_as(state: bytes, text: bool) -> bytes | str:
 
 def bytes_of(state: Any, owner: str = "set_state") -> bytes:
     """Return a state as bytes, from bytes, text or an array that a checkpoint holds."""
-    if isinstance(state, str):
+    if isinstance(state, str) and state.startswith(TEXT_BEGIN.decode()):
         return _of_text(state, owner)
     if isinstance(state, bytes):
         return _of_text(state, owner) if state.startswith(TEXT_BEGIN) else state
@@ -437,6 +437,6 @@ def _of_text(state: str | bytes, owner: str) -> bytes:
         return base64.b64decode(state.strip(), validate=True)
     except ValueError:
         raise ValueError(
-            f"{owner}: the text is not a state, or is damaged; use the result of "
-            f"get_state(text=True) unchanged, got {state!r:.80}"
+            f"{owner}: the text of the state is damaged; use the result of "
+            "get_state(text=True) unchanged"
         ) from None

@@ -51,17 +51,17 @@ class TestRaggedBatches(DatasetContract):
 
 def test_the_memory_is_released_with_the_dataset():
     gc.collect()
-    before = set(arrow_c.HELD)
+    before = set(arrow_c.HELD.value)
     ds = ps.Dataset.from_arrow(table())
     last = list(ds)[-1]
-    own = arrow_c.HELD.keys() - before
+    own = arrow_c.HELD.value.keys() - before
     assert own
     del ds
     gc.collect()
     assert_same([last], [row(ROWS - 1)])
     del last
     gc.collect()
-    assert not own & arrow_c.HELD.keys()
+    assert not own & arrow_c.HELD.value.keys()
 
 
 def test_what_is_no_table():

@@ -2,6 +2,7 @@
 // written once (stages/files/file_dataset.cc).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -74,7 +75,7 @@ inline size_t ByteOrderMark(const ByteWindow& window) {
 inline bool MayBeginWithMark(const ByteWindow& window) {
   constexpr uint8_t kMark[] = {0xEF, 0xBB};
   return window.offset == 0 && !window.ended && window.size < 3 &&
-         std::memcmp(window.data, kMark, window.size) == 0;
+         std::equal(window.data, window.data + window.size, kMark);
 }
 
 class RecordReader {

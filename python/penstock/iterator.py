@@ -433,10 +433,16 @@ def bytes_of(state: Any, owner: str = "set_state") -> bytes:
 
 
 def _of_text(state: str | bytes, owner: str) -> bytes:
+    text = state.strip()
     try:
-        return base64.b64decode(state.strip(), validate=True)
+        decoded = base64.b64decode(text, validate=True)
+        # The decoder ignores the unused bits of the last character.
+        undamaged = base64.b64encode(decoded) == (text.encode() if isinstance(text, str) else text)
     except ValueError:
-        raise ValueError(
-            f"{owner}: the text of the state is damaged; use the result of "
-            "get_state(text=True) unchanged"
-        ) from None
+        undamaged = False
+    if undamaged:
+        return decoded
+    raise ValueError(
+        f"{owner}: the text of the state is damaged; use the result of "
+        "get_state(text=True) unchanged"
+    )

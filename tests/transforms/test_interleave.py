@@ -290,3 +290,35 @@ def test_a_parallel_interleave_of_an_endless_dataset_counts_as_endless():
     opened = ds.interleave(ps.Dataset.range, num_parallel_calls=2)
     assert opened.cardinality() == ps.INFINITE_CARDINALITY
     assert ds.interleave(ps.Dataset.range).cardinality() == ps.UNKNOWN_CARDINALITY
+
+
+@pytest.mark.parametrize("saved_failing", [True, False])
+def test_a_dataset_opened_ahead_may_fail_at_one_time_and_not_at_another(saved_failing):
+    """A state may hold a failure that is gone later, or the other way round."""
+    failing = saved_failing
+    opened = []
+
+    def opens(x):
+        opened.append(int(x))
+        if failing and x == 2:
+            raise OSError("unreachable")
+        return ps.Dataset.range(10 * x, 10 * x + 3)
+
+    ds = ps.Dataset.range(4).interleave(
+        ps.ignored(opens), cycle_length=1, num_parallel_calls=1, prefetch_input_elements=2
+    )
+    it = iter(ds)
+    assert [next(it), next(it)] == [0, 1]
+    assert 2 in opened
+    state = it.get_state()
+    failing = not saved_failing
+    again = iter(ds)
+    again.set_state(state)
+    rest = [next(again) for _ in range(4)]
+    assert rest == [2, 10, 11, 12]
+    if not saved_failing:
+        with pytest.raises(OSError, match="unreachable"):
+            next(again)
+        assert list(again) == [30, 31, 32]
+    else:
+        assert list(again) == [20, 21, 22, 30, 31, 32]

@@ -107,10 +107,10 @@ class InterleaveIterator final : public BlockIterator {
     visitor.IntsIn(positions, -1, pulled - 1, "the position of an open dataset");
     input_.VisitState(visitor, back);
     if (visitor.saving()) {
+      // A dataset that was opened ahead has no state: nothing of it was delivered. If its opening
+      // failed, it is tried again.
       for (auto& slot : slots_)
         if (slot) slot->VisitState(visitor);
-      for (auto& next : ahead_)
-        if (next.opened) next.opened->VisitState(visitor);
       return;
     }
     Reopen(pulled, positions, visitor);
@@ -333,11 +333,12 @@ class InterleaveIterator final : public BlockIterator {
     }
     PassTo(pulled);
     for (size_t i = 0; i < positions.size(); ++i) {
-      if (opened[i].opened) opened[i].opened->VisitState(visitor);
-      if (i < cycle)
+      if (i < cycle) {
+        if (opened[i].opened) opened[i].opened->VisitState(visitor);
         slots_[i] = std::move(opened[i].opened);
-      else
+      } else {
         ahead_.push_back(std::move(opened[i]));
+      }
     }
     reopening_ = false;
     for (auto& slot : slots_)

@@ -75,11 +75,11 @@ class ParallelMapDataset final : public Dataset, public RandomAccess, public Ela
 // Where the system refuses threads, the existing workers do the work, and without any the consumer
 // does.
 //
-// For Python functions, a fixed number of calls is a maximum. The map begins with one worker. It
-// doubles the number each time that the consumer has waited for kStarvedNs in total while all
-// workers were inside calls. So functions that wait soon run at the full number, and iterators
-// whose functions are faster than their consumers keep one thread each. AUTOTUNE relies on its
-// number, and warm_start starts all workers.
+// A fixed number of calls is a maximum. The map begins with one worker. It doubles the number each
+// time that the consumer has waited for kStarvedNs in total while all workers were inside calls. So
+// functions that wait soon run at the full number, and iterators whose functions are faster than
+// their consumers keep one thread each. AUTOTUNE relies on its number, and warm_start starts all
+// workers.
 //
 // Where no Python runs, the consumer also does the work while HandOver says that threads do not
 // pay. The input goes over to it in three steps: it sets `leave_`, and goes on taking what is in
@@ -115,7 +115,7 @@ class ParallelMapIterator final : public BlockIterator {
         turns_(cancel_),
         tuned_(session_, context.path, {data.kind(), stage_.name, stage_.function},
                std::max(2, session_.threads()), most_, calls.calls != kAutotune),
-        begun_workers_(in_turns_ || calls.calls == kAutotune || session_.warming() ? most_ : 1),
+        begun_workers_(calls.calls == kAutotune || session_.warming() ? most_ : 1),
         workers_(
             lane_, stage_.kind.c_str(),
             [this](int number, Parking& parking) { Work(number, parking); },
@@ -486,7 +486,7 @@ class ParallelMapIterator final : public BlockIterator {
   template <class Ready>
   WaitStatus WaitForWorkers(Ready ready) {
     int64_t look = kStarvedNs;
-    while (begun_workers_ < most_ && !workers_.refused()) {
+    while (begun_workers_ < most_ && !Leaves() && !workers_.refused()) {
       const bool starved =
           turns_.running() >= workers_.size();  // otherwise workers wait for the input
       const MonoTime start = NowNs();

@@ -94,7 +94,7 @@ def name_of(stage: str, argument: str, path: Any) -> str:
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
-    name = os.fsdecode(check_path(stage, argument, path))
+    name = str(os.fsdecode(check_path(stage, argument, path)))  # plain also for numpy.str_
     if name.startswith("file://") and is_url(name):
         from urllib.request import url2pathname  # which imports http and ssl
 

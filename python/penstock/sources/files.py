@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
 from penstock.paths import Names, name_of, what_came
 from penstock.sources.source import Source
+from penstock.structure import TensorSpec
 from penstock.traits import traits_of
 
 # How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
@@ -388,6 +390,8 @@ def _records(
         return Dataset._make(kind, (), {"filename": path, **args}, name)
     if isinstance(filenames, Dataset):
         files = filenames
+        if files._node.spec(TensorSpec) == TensorSpec((), object):  # the readers take str only
+            files = files.map(functools.partial(name_of, stage, "each of filenames"))
     else:
         names = np.array(names_of(stage, filenames), dtype=object)
         files = Dataset.from_tensor_slices(names)

@@ -102,6 +102,11 @@ def name_of(stage: str, argument: str, path: Any) -> str:
     return note_url(name) if is_url(name) else name
 
 
+def compression_of(compression: str | None) -> str:
+    """Return the name of a compression as the engine has it: "" for None, "ZSTD" for "zstd"."""
+    return (compression or "").upper()
+
+
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
     """Return one or more glob patterns, perhaps URLs, as a list; the errors are as of `name_of`."""
     if isinstance(patterns, (str, bytes, os.PathLike)):

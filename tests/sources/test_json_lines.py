@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import random
 import sys
 
 import numpy as np
@@ -190,7 +191,7 @@ def test_a_wrong_line_is_one_error(tmp_path, line):
     with pytest.raises(ps.DataError) as raised:
         next(it)
     text = str(raised.value)
-    assert text.startswith("JSONLinesDataset: line 2: ")
+    assert text.startswith("JSONLinesDataset: record 1: ")
     assert WRONG[line] in text
     assert f"(file {path}, byte 9)" in text
     assert (raised.value.file, raised.value.offset) == (str(path), 9)
@@ -364,3 +365,33 @@ def test_a_byte_order_mark_is_no_json(tmp_path, signature):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a":1}\n{"a":2}\n')
     assert [dict(row) for row in ps.JSONLinesDataset(path, signature)] == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("signature", [None, {"x": ps.TensorSpec((), np.int64)}])
+def test_blank_lines_are_skipped(tmp_path, signature, end):
+    rng = random.Random(3)
+    numbers = range(300)
+    text = "\ufeff" + end
+    for i in numbers:
+        text += f'{{"x": {i}}}' + end
+        text += "".join(rng.choice(["", " ", "\t \t", " " * 99]) + end for _ in range(i % 3))
+    path = tmp_path / "a.jsonl"
+    path.write_text(text + "  ", encoding="utf-8", newline="")
+    for buffer_size in (1, 50, None):
+        ds = ps.JSONLinesDataset(path, signature, buffer_size=buffer_size)
+        assert [int(row["x"]) for row in ds] == list(numbers)
+        assert [int(row["x"]) for row in ds.skip(100).take(3)] == [100, 101, 102]
+    calls = ps.JSONLinesDataset(path, signature, num_parallel_calls=2)
+    assert [int(row["x"]) for row in calls] == list(numbers)
+    ps.index(path)
+    indexed = ps.JSONLinesDataset(path, signature, indexed=True)
+    assert len(indexed) == len(numbers)
+    assert [int(indexed[i]["x"]) for i in numbers] == list(numbers)
+
+
+def test_only_blank_lines_are_no_elements(tmp_path):
+    path = tmp_path / "a.jsonl"
+    for text in ("", "\n", " \n\n\t", "\ufeff", "\ufeff\n"):
+        path.write_text(text, encoding="utf-8")
+        assert list(ps.JSONLinesDataset(path)) == []

@@ -325,7 +325,7 @@ def test_log_names_the_element(caplog):
     with caplog.at_level(logging.WARNING, "penstock"):
         list(labelled().map(fail, name="decode", on_error="log"))
     assert [r.getMessage() for r in caplog.records] == [
-        "map(fail, name='decode'): element 5 ('photos/5.jpg', 5) left out: ValueError: bad"
+        "map(fail, name='decode'): element 5 ('photos/5.jpg', 5) skipped: ValueError: bad"
     ]
 
 

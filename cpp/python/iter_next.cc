@@ -191,7 +191,7 @@ Error Shortage(Run& run) {
   run.told_shortage = true;
   const std::string& text = run.block.error->message();
   if (!GoesOn(run)) return Error(ErrorKind::kMemory, "{}", text);
-  return Error(ErrorKind::kMemory, "{}; the next call goes on after the last element",
+  return Error(ErrorKind::kMemory, "{}; the next call continues after the last element",
                std::string_view(text).substr(0, text.find(';')));
 }
 

@@ -1,4 +1,4 @@
-"""The names that a function looks up outside of its own variables, and how it uses them."""
+"""The global names that a function looks up, and how it uses them."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ class Iterator(_core.Iterator, Closing):
         Traceback (most recent call last):
             ...
         penstock.errors.StateError: set_state: the state is of other data: shuffle: buffer_size 5, \
-the state has 6; set_state(state, strict=False) takes it all the same
+the state has 6; set_state(state, strict=False) accepts it anyway
         """
         saved = bytes_of(state)
         stages, account, sized = self._compare_state(saved)
@@ -265,9 +265,9 @@ the state has 6; set_state(state, strict=False) takes it all the same
                 shown += f"; and {len(found) - _MOST_SHOWN} more"
             text = f"set_state: the state is of other data: {shown}"
             if strict:
-                advice = "set_state(state, strict=False) takes it all the same"
+                advice = "set_state(state, strict=False) accepts it anyway"
                 raise StateError(f"{text}; {advice}", found)
-            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"{text}; it is accepted anyway", RuntimeWarning, stacklevel=3)
         super().set_state(saved)
         _core.continue_seeds(_core.open_state(saved)["seeds"])
 

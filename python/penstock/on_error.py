@@ -114,4 +114,4 @@ def log_error(error: Exception, info: ErrorInfo) -> None:
         place += f" (file {printable(info.file)}"
         place += ")" if info.offset is None else f", byte {info.offset})"
     said = printable(str(error))
-    logging.getLogger("penstock").warning("%s left out: %s: %s", place, type(error).__name__, said)
+    logging.getLogger("penstock").warning("%s skipped: %s: %s", place, type(error).__name__, said)

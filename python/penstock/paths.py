@@ -94,12 +94,17 @@ def name_of(stage: str, argument: str, path: Any) -> str:
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
-    name = os.fsdecode(check_path(stage, argument, path))
+    name = str(os.fsdecode(check_path(stage, argument, path)))  # plain also for numpy.str_
     if name.startswith("file://") and is_url(name):
         from urllib.request import url2pathname  # which imports http and ssl
 
         return url2pathname(urlsplit(name).path)
     return note_url(name) if is_url(name) else name
+
+
+def compression_of(compression: str | None) -> str:
+    """Return the name of a compression as the engine has it: "" for None, "ZSTD" for "zstd"."""
+    return (compression or "").upper()
 
 
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:

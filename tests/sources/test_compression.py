@@ -323,3 +323,19 @@ def test_the_error_for_another_name_lists_those_that_there_are():
     words = re.escape('compression_type must be None, "", "GZIP", "ZLIB" or "ZSTD", got "BZ2"')
     with pytest.raises(ValueError, match=words):
         ps.TextLineDataset("a", "BZ2")
+
+
+def test_names_of_compressions_may_be_in_lower_case(tmp_path):
+    path = str(tmp_path / "a.tfrecord")
+    with ps.io.TFRecordWriter(path, ps.io.TFRecordOptions("gzip")) as writer:
+        writer.write(b"x")
+    assert list(ps.TFRecordDataset(path, compression_type="gzip")) == [b"x"]
+    assert list(ps.TFRecordDataset(path, "Gzip")) == [b"x"]
+    ds = ps.Dataset.from_tensor_slices([b"x"])
+    ds.save(str(tmp_path / "saved"), compression="gzip")
+    assert list(ps.Dataset.load(str(tmp_path / "saved"))) == [b"x"]
+    assert list(ds.snapshot(str(tmp_path / "kept"), compression="gzip")) == [b"x"]
+    (name,) = ds.write_tfrecords(str(tmp_path / "out"), compression="gzip")
+    assert list(ps.TFRecordDataset(name, "GZIP")) == [b"x"]
+    (name,) = ds.write_tfrecords(str(tmp_path / "zlib"), compression="zlib")
+    assert list(ps.TFRecordDataset(name, "ZLIB")) == [b"x"]

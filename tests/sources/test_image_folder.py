@@ -250,7 +250,7 @@ def test_links_are_entered_where_that_is_asked_for(folder, tmp_path):
         (
             {"validation_split": 0.01, "subset": "validation"},
             ValueError,
-            "validation images were expected",
+            "validation_split=0.01 of \\d images leaves none for validation",
         ),
         (
             {"pad_to_aspect_ratio": True, "crop_to_aspect_ratio": True},

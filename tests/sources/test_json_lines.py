@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import random
 import sys
 
 import numpy as np
@@ -148,7 +149,7 @@ WRONG = {
     b"[1]": "an object was expected, got a list, at byte 0",
     b'{"x": 1} 2': "nothing more was expected at byte 9",
     b'{"x": 1': "} was expected at byte 7",
-    b'{"x": 1,}': "a string was expected, got what is no JSON, at byte 8",
+    b'{"x": 1,}': "a string was expected, got invalid JSON, at byte 8",
     b'{"y": 1}': "field x: it was expected, and is missing in the object that ends at byte 8",
     b'{"x": 1, "x": 2}': "field x: a name that comes once was expected, it comes again at byte 13",
     b'{"x": "1"}': "field x: a number was expected, got a string, at byte 6",
@@ -159,8 +160,10 @@ WRONG = {
     b'{"x": 01}': "field x: no digit was expected after a leading 0 at byte 7",
     b'{"x": -}': "field x: a digit was expected at byte 7",
     b'{"x": 1e}': "field x: a digit was expected at byte 8",
-    b'{"x": +1}': "field x: a number was expected, got what is no JSON, at byte 6",
-    b'{"x": NaN}': "field x: a number was expected, got what is no JSON, at byte 6",
+    b'{"x": +1}': "field x: a number was expected, got invalid JSON, at byte 6",
+    b'{"x": NaN}': "field x: a number was expected, got NaN, which JSON does not have, at byte 6",
+    b'{"x": nan}': "field x: a number was expected, got NaN, which JSON does not have, at byte 6",
+    b'{"x": nul}': "field x: a number was expected, got invalid JSON, at byte 6",
     b'{"x": ' + b"9" * 50 + b"}": "got " + "9" * 40 + "... of 50 characters, which ends at byte 56",
     b'{"x": 1, "y": "\xff"}': "bytes that are no UTF-8 are in a string at byte 15",
     b'{"x": 1, "y": "\xed\xa0\x80"}': "bytes that are no UTF-8 are in a string at byte 15",
@@ -172,7 +175,7 @@ WRONG = {
     b'{"x": 1, "y": "\t"}': "a control character, which must be escaped, is in a string at byte 15",
     b'{"x": 1, "y": "': "the end of a string was expected at byte 15",
     b'{"x": 1, "y": ' + b"[" * 1001 + b"]" * 1001 + b"}": "a value is nested more than 1000 deep",
-    b'{"x": 1, "y": [1, }': "a value was expected, got what is no JSON, at byte 18",
+    b'{"x": 1, "y": [1, }': "a value was expected, got invalid JSON, at byte 18",
     b'{"x": 1, "y": {"a" 1}}': ": was expected at byte 19",
     b'{"x": 1, "y": tru}': "a value was expected, got a bool, at byte 14",
 }
@@ -188,7 +191,7 @@ def test_a_wrong_line_is_one_error(tmp_path, line):
     with pytest.raises(ps.DataError) as raised:
         next(it)
     text = str(raised.value)
-    assert text.startswith("JSONLinesDataset: line 2: ")
+    assert text.startswith("JSONLinesDataset: record 1: ")
     assert WRONG[line] in text
     assert f"(file {path}, byte 9)" in text
     assert (raised.value.file, raised.value.offset) == (str(path), 9)
@@ -362,3 +365,33 @@ def test_a_byte_order_mark_is_no_json(tmp_path, signature):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a":1}\n{"a":2}\n')
     assert [dict(row) for row in ps.JSONLinesDataset(path, signature)] == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("signature", [None, {"x": ps.TensorSpec((), np.int64)}])
+def test_blank_lines_are_skipped(tmp_path, signature, end):
+    rng = random.Random(3)
+    numbers = range(300)
+    text = "\ufeff" + end
+    for i in numbers:
+        text += f'{{"x": {i}}}' + end
+        text += "".join(rng.choice(["", " ", "\t \t", " " * 99]) + end for _ in range(i % 3))
+    path = tmp_path / "a.jsonl"
+    path.write_text(text + "  ", encoding="utf-8", newline="")
+    for buffer_size in (1, 50, None):
+        ds = ps.JSONLinesDataset(path, signature, buffer_size=buffer_size)
+        assert [int(row["x"]) for row in ds] == list(numbers)
+        assert [int(row["x"]) for row in ds.skip(100).take(3)] == [100, 101, 102]
+    calls = ps.JSONLinesDataset(path, signature, num_parallel_calls=2)
+    assert [int(row["x"]) for row in calls] == list(numbers)
+    ps.index(path)
+    indexed = ps.JSONLinesDataset(path, signature, indexed=True)
+    assert len(indexed) == len(numbers)
+    assert [int(indexed[i]["x"]) for i in numbers] == list(numbers)
+
+
+def test_only_blank_lines_are_no_elements(tmp_path):
+    path = tmp_path / "a.jsonl"
+    for text in ("", "\n", " \n\n\t", "\ufeff", "\ufeff\n"):
+        path.write_text(text, encoding="utf-8")
+        assert list(ps.JSONLinesDataset(path)) == []

@@ -122,3 +122,19 @@ def test_a_folder_elsewhere_is_found_through_its_link(folder, tmp_path_factory):
     (folder / "sub" / "link").symlink_to(other, target_is_directory=True)
     found = list(ps.Dataset.list_files(str(folder / "**" / "z.txt"), shuffle=False))
     assert found == names(folder, "sub/link/in/z.txt")
+
+
+def test_directories_are_skipped_on_request(tmp_path):
+    for name in ("a.txt", "more/inner.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+
+    def listed(pattern, **options):
+        return list(ps.Dataset.list_files(tmp_path / pattern, shuffle=False, **options))
+
+    here, folder, inner = (str(tmp_path / name) for name in ("a.txt", "more", "more/inner.txt"))
+    assert listed("*") == [here, folder]
+    assert listed("*", include_directories=False) == [here]
+    assert listed("**/*", include_directories=False) == [here, inner]
+    with pytest.raises(FileNotFoundError, match="list_files: no file matches"):
+        listed("mor*", include_directories=False)

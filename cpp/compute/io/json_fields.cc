@@ -418,7 +418,7 @@ class JsonFields final : public Function {
 
   static Error At(const Error& error, const Block& lines, int64_t row, const CallInfo& info) {
     const Origin origin = lines.origin(row);
-    Error failed(error.kind(), "{}: line {}: {} of the line", info.stage->kind, origin.index + 1,
+    Error failed(error.kind(), "{}: record {}: {} of the line", info.stage->kind, origin.index,
                  error.message());
     failed.In(FailedStepOf(info, row, lines.Row(row)), origin);
     return failed;

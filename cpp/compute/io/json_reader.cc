@@ -47,9 +47,12 @@ std::string_view JsonReader::Kind() {
   if (next == '{') return "an object";
   if (next == '[') return "a list";
   if (next == '-' || IsDigit(next)) return "a number";
-  if (next == 't' || next == 'f') return "a bool";
-  if (next == 'n') return "null";
-  return at_ == end_ ? "nothing" : "what is no JSON";
+  const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
+  if (rest.starts_with("true") || rest.starts_with("false")) return "a bool";
+  if (rest.starts_with("null")) return "null";
+  if (rest.starts_with("nan") || rest.starts_with("NaN")) return "NaN, which JSON does not have";
+  if (rest.starts_with("Infinity")) return "Infinity, which JSON does not have";
+  return rest.empty() ? "nothing" : "invalid JSON";
 }
 
 bool JsonReader::TakeWord(std::string_view word) {

@@ -31,8 +31,16 @@ uint64_t LineEnds(const uint8_t* bytes) {
 
 #endif
 
+// Whether a line has only the white space of JSON.
+bool Blank(const uint8_t* text, size_t size) {
+  return std::all_of(text, text + size,
+                     [](uint8_t byte) { return byte == ' ' || byte == '\t' || byte == '\r'; });
+}
+
 class TextLineReader final : public FormatReader<TextLineReader> {
  public:
+  explicit TextLineReader(bool skips_blank) : skips_blank_(skips_blank) {}
+
   Found Find(const ByteWindow& window) override {
     if (MayBeginWithMark(window)) return {.kind = Found::kMore, .size = window.size, .need = 3};
     const size_t begin = ByteOrderMark(window);
@@ -51,10 +59,13 @@ class TextLineReader final : public FormatReader<TextLineReader> {
     if (!end && window.size == begin) return {.kind = Found::kEnd};
     size_t length = end ? static_cast<size_t>(end - window.data) : window.size;
     size_t text = length > begin && window.data[length - 1] == '\r' ? length - 1 : length;
+    const size_t next = end ? length + 1 : length;
+    if (skips_blank_ && Blank(window.data + begin, text - begin))
+      return {.kind = Found::kSkip, .next = next};
     return {.kind = Found::kRecord,
             .begin = begin,
             .size = text - begin,
-            .next = end ? length + 1 : length,
+            .next = next,
             .header = begin};
   }
 
@@ -71,6 +82,7 @@ class TextLineReader final : public FormatReader<TextLineReader> {
         if (count == spans.size()) return count;
         size_t end = at + static_cast<size_t>(std::countr_zero(ends));
         size_t text = end > begin && window.data[end - 1] == '\r' ? end - 1 : end;
+        if (skips_blank_ && Blank(window.data + begin, text - begin)) return count;
         spans[count] = {begin, text - begin, end + 1, count == 0 ? mark : 0};
         ++count;
         begin = end + 1;
@@ -91,12 +103,15 @@ class TextLineReader final : public FormatReader<TextLineReader> {
 #endif
 
  private:
+  const bool skips_blank_;
   size_t searched_ = 0;  // bytes of the window without a line end
 };
 
 const FileFormat kTextLines{
     "TextLineDataset", Beginning::kText,
-    [](const Args&) -> std::unique_ptr<RecordReader> { return std::make_unique<TextLineReader>(); },
+    [](const Args& args) -> std::unique_ptr<RecordReader> {
+      return std::make_unique<TextLineReader>(args.Has("skip_blank") && args.Bool("skip_blank"));
+    },
     /*named_compression=*/false, /*lines=*/true};
 
 const RegisterDataset text_line_stage("text_line", TraitsOf(kTextLines),

@@ -181,6 +181,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("empty", "element_spec"): checks.or_none(checks.specification),
     ("decode_csv", "record_defaults"): checks.sequence,
     ("default_collate", "batch"): checks.sequence,
+    ("list_files", "include_directories"): checks.truth,
     ("shuffle", "buffer_size"): checks.count_or_all,
     ("prefetch", "buffer_size"): checks.or_none(checks.ahead),
     ("prefetch_to_device", "buffer_size"): checks.ahead,
@@ -197,7 +198,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("load", "compression"): checks.text,
     ("save", "compression"): checks.text,
     ("snapshot", "compression"): checks.or_none(checks.text),
-    ("index", "format"): checks.or_none(checks.one_of("tfrecord", "text", "csv", "tar")),
+    ("index", "format"): checks.or_none(checks.one_of("tfrecord", "text", "json_lines", "csv", "tar")),
     ("index", "num_parallel_reads"): checks.or_none(_count),
     **{
         (f"write_{form}", "compression"): checks.or_none(checks.text)

@@ -344,9 +344,9 @@ class DataLoader(Settings):
         if found:
             text = f"load_state_dict: the state is of other data: {'; '.join(found)}"
             if strict:
-                advice = "load_state_dict(state, strict=False) takes it all the same"
+                advice = "load_state_dict(state, strict=False) accepts it anyway"
                 raise StateError(f"{text}; {advice}", found)
-            warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"{text}; it is accepted anyway", RuntimeWarning, stacklevel=3)
         own = {"penstock", "account", "seeds", "shared", "process", "draws", CHECKSUM}
         own.update(self._shape())
         saved = {k: v for k, v in state.items() if k not in own}

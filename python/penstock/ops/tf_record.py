@@ -12,7 +12,7 @@ from typing import Any
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
-from penstock.paths import is_url, name_file, name_of
+from penstock.paths import compression_of, is_url, name_file, name_of
 from penstock.printable import printable
 
 _WINDOW_BITS = {"GZIP": 31, "ZLIB": 15}
@@ -40,17 +40,18 @@ class TFRecordOptions:
     def __init__(
         self, compression_type: str | None = None, compression_level: int | None = None
     ) -> None:
-        if compression_type and compression_type not in _MOST_LEVELS:
+        packing = compression_of(compression_type)
+        if packing not in _MOST_LEVELS:
             raise ValueError(
                 'TFRecordOptions: compression_type must be None, "", "GZIP", "ZLIB" or "ZSTD", got '
                 f"{compression_type!r}"
             )
-        most = _MOST_LEVELS[compression_type or ""]
+        most = _MOST_LEVELS[packing]
         if compression_level is not None and not -1 <= compression_level <= most:
             raise ValueError(
                 f"TFRecordOptions: compression_level must be 0 to {most}, got {compression_level}"
             )
-        self.compression_type = compression_type or ""
+        self.compression_type = packing
         self.compression_level = compression_level
 
     def __repr__(self) -> str:

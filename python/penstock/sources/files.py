@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,8 +17,9 @@ from penstock.errors import TraceError
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.ops.symbol import Symbol
 from penstock.ops.tracing import SymbolicReader
-from penstock.paths import Names, name_of, what_came
+from penstock.paths import Names, compression_of, name_of, what_came
 from penstock.sources.source import Source
+from penstock.structure import TensorSpec
 from penstock.traits import traits_of
 
 # How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
@@ -307,7 +309,7 @@ def file_args(
     if buffer_size is not None and buffer_size < 0:
         raise ValueError(f"{stage}: buffer_size must be >= 0 bytes, got {buffer_size}")
     args = {
-        "compression_type": compression_type or "",
+        "compression_type": compression_of(compression_type),
         "buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size,
     }
     # Left out when it is not given, so that plans stay what they were without it.
@@ -388,6 +390,8 @@ def _records(
         return Dataset._make(kind, (), {"filename": path, **args}, name)
     if isinstance(filenames, Dataset):
         files = filenames
+        if files._node.spec(TensorSpec) == TensorSpec((), object):  # the readers take str only
+            files = files.map(functools.partial(name_of, stage, "each of filenames"))
     else:
         names = np.array(names_of(stage, filenames), dtype=object)
         files = Dataset.from_tensor_slices(names)

@@ -301,6 +301,11 @@ def image_folder(
     made = []
     for each in ("training", "validation") if subset == "both" else (subset,):
         taken = files.share(validation_split, each)
+        if files.paths and not taken.paths:
+            raise ValueError(
+                f"{_STAGE}: validation_split={validation_split} of {len(files.paths)} images leaves "
+                f"none for {each}; use another validation_split, or more images"
+            )
         if not taken.paths:
             raise ValueError(
                 f"{_STAGE}: {f'{each} ' if each else ''}images were expected in "

@@ -28,7 +28,8 @@ from penstock.writers.staged import staged
 # The kind of source for each format, and the endings of names that mean it.
 _FORMATS = {
     "tfrecord": ("tf_record", (".tfrecord", ".tfrecords", ".tfrec")),
-    "text": ("text_line", (".txt", ".text", ".jsonl", ".ndjson")),
+    "text": ("text_line", (".txt", ".text")),
+    "json_lines": ("text_line", (".jsonl", ".ndjson")),
     "csv": ("csv_record", (".csv", ".tsv")),
     "tar": ("tar_sample", (".tar",)),
 }
@@ -60,9 +61,9 @@ def index(
         The folder for the indexes, which is made if it is missing: for files in a folder that
         cannot be written to. None puts each beside its file. A source then takes
         ``indexed=index_dir``.
-    format : "tfrecord", "text", "csv" or "tar", optional
-        What the files are; None takes it from the end of each name (``.tfrecord``, ``.txt``,
-        ``.jsonl``, ``.csv``, ``.tar``, ...). The lines of JSON files are "text".
+    format : "tfrecord", "text", "json_lines", "csv" or "tar", optional
+        The format of the files; None takes it from the end of each name (``.tfrecord``, ``.txt``,
+        ``.jsonl``, ``.csv``, ``.tar``, ...).
     header, field_delim, use_quote_delim
         Of "csv", as of `experimental.CsvDataset`: what the files will be read with.
     max_record_bytes : int, optional
@@ -115,15 +116,18 @@ def index(
     """
     names = names_of("index", filenames)
     folder = "" if index_dir is None else name_of("index", "index_dir", index_dir)
-    more = {"header": header, "field_delim": field_delim, "use_quote_delim": use_quote_delim}
-    kinds = {name: _kind(name, format) for name in names}
+    more: dict[str, dict[str, Any]] = {
+        "csv": {"header": header, "field_delim": field_delim, "use_quote_delim": use_quote_delim},
+        "json_lines": {"skip_blank": True},
+    }
+    formats = {name: format or _format_of(name) for name in names}
     _require_different(names, folder)
     if folder and not is_url(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
     jobs = []
-    for name, kind in kinds.items():
+    for name, each in formats.items():
         args = file_args("index", None, None, max_record_bytes)
-        jobs.append(_Job(name, folder, kind, args | more if kind == "csv_record" else args))
+        jobs.append(_Job(name, folder, _FORMATS[each][0], args | more.get(each, {})))
     threads = min(num_parallel_reads or min(os.cpu_count() or 1, _MOST_THREADS), len(jobs) or 1)
     with _shown(jobs, progress):
         _run(jobs, threads)
@@ -133,13 +137,11 @@ def index(
     return {job.name: job.records for job in jobs}
 
 
-def _kind(name: str, given: str | None) -> str:
-    """Return the kind of source that reads a file."""
-    if given is not None:
-        return _FORMATS[given][0]
-    for kind, endings in _FORMATS.values():
+def _format_of(name: str) -> str:
+    """Return the format that the end of a file name means."""
+    for each, (_, endings) in _FORMATS.items():
         if name.lower().endswith(endings):
-            return kind
+            return each
     raise ValueError(
         f"index: the name of a file was expected to say its format, got {name!r}; give format= "
         f"one of {', '.join(map(repr, _FORMATS))}"

@@ -80,8 +80,8 @@ class JSONLinesDataset(Source):
     any size. If ``orjson`` is installed, it produces the same objects in less time. A dict is
     passed on as it is, and becomes an element with fields where a function of `map` returns it.
 
-    Order, states and byte order marks are as with `TextLineDataset`, for any
-    `num_parallel_calls`.
+    Lines without any characters but spaces and tabs are skipped, and are not counted. Order, states
+    and byte order marks are as with `TextLineDataset`, for any `num_parallel_calls`.
 
     Examples
     --------
@@ -130,6 +130,7 @@ class JSONLinesDataset(Source):
         if compression_type is None:
             compression_type = _compression_of(filenames)
         args = file_args(_STAGE, compression_type, buffer_size, max_record_bytes)
+        args["skip_blank"] = True
         lines = read_files("text_line", filenames, args, num_parallel_reads, indexed=indexed)
         values = map_for(
             _STAGE,

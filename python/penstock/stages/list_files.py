@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -28,6 +29,7 @@ class ListFiles(Tensors, Shuffle):
         seed: int | None = None,
         name: str | None = None,
         *,
+        include_directories: bool = True,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """List the files that match one or more glob patterns.
@@ -42,6 +44,8 @@ class ListFiles(Tensors, Shuffle):
             Seed of the shuffle.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
+        include_directories : bool, optional
+            Whether to list directories that match, as tf.data does.
         storage_options : dict, optional
             Of URLs, as of `remote.configure`: from now on for all in their folders.
 
@@ -76,6 +80,8 @@ class ListFiles(Tensors, Shuffle):
         names: list[str] = []
         for pattern in patterns:
             matches = files_matching(pattern)
+            if not include_directories:
+                matches = [each for each in matches if not os.path.isdir(each)]  # noqa: PTH112
             if not matches:
                 raise FileNotFoundError(f"list_files: no file matches {pattern!r}")
             names.extend(matches)

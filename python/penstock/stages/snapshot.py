@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
 from penstock.meter import Meter, Reading, total_of
-from penstock.paths import name_of
+from penstock.paths import compression_of, name_of
 from penstock.stages.arguments import given
 from penstock.stages.load import read_saved
 from penstock.stages.rows import Rows
@@ -90,7 +90,7 @@ class Snapshot(Rows):
         return self._then(
             "snapshot",
             path=folder,
-            compression=compression or "",
+            compression=compression_of(compression),
             shard_func=shard_func,
             reader=_SnapshotReader(reader_func, max_record_bytes),
             name=name,
@@ -157,7 +157,7 @@ class Snapshot(Rows):
         stage = self._then(
             "snapshot",
             path=_folder("save", path),
-            compression=compression or "",
+            compression=compression_of(compression),
             shard_func=shard_func,
             always=True,
         )

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
-from penstock.paths import name_of
+from penstock.paths import compression_of, name_of
 from penstock.stages.ragged_batch import RaggedBatch
 from penstock.structure import TensorSpec, map_leaves
 from penstock.writers.formats import Columns, Lines, Records, Samples, columns_of
 from penstock.writers.shards import Writer, write_shards
 
-_COMPRESSIONS = {"GZIP": "GZIP", "ZSTD": "ZSTD", "": "", None: ""}
+_COMPRESSIONS = ("", "GZIP", "ZSTD")
 _PARQUET = ("SNAPPY", "GZIP", "ZSTD", "LZ4", "BROTLI", "")
 _BY_ENDING = {".gz": "GZIP", ".zst": "ZSTD"}
 
@@ -85,7 +85,8 @@ class Write(RaggedBatch):
         """
         stage = "write_tfrecords"
         name = name_of(stage, "path", path)
-        packing = "ZLIB" if compression == "ZLIB" else _compression_of(stage, name, compression)
+        zlib = compression_of(compression) == "ZLIB"
+        packing = "ZLIB" if zlib else _compression_of(stage, name, compression)
         opens = partial(_opened, Records, stage, packing)
         return write_shards(stage, self, name, shards, progress, opens)
 
@@ -250,7 +251,7 @@ class Write(RaggedBatch):
         _check_columns(stage, spec)
         columns = columns_of(stage, spec)
         empty = columns(map_leaves(_none_of, spec))
-        packing = "SNAPPY" if compression is None else compression
+        packing = "SNAPPY" if compression is None else compression.upper()
         if packing not in _PARQUET:
             raise ValueError(
                 f"{stage}: compression must be one of {', '.join(_PARQUET)}, got {compression!r}"
@@ -271,11 +272,11 @@ def _opened(kind: Any, stage: str, compression: str, path: str) -> Writer:
 def _compression_of(stage: str, path: str, compression: str | None) -> str:
     if compression is None:
         return _BY_ENDING.get(os.path.splitext(path)[1], "")  # noqa: PTH122
-    if compression not in _COMPRESSIONS:
+    if compression_of(compression) not in _COMPRESSIONS:
         raise ValueError(
             f'{stage}: compression must be None, "", "GZIP" or "ZSTD", got {compression!r}'
         )
-    return compression
+    return compression_of(compression)
 
 
 def _none_of(leaf: TensorSpec) -> Any:

@@ -73,8 +73,10 @@ class DataLoader(Settings):
         Called in each worker of a pass before it fetches, with its number from 0 to
         ``num_workers - 1``.
     multiprocessing_context : None, "spawn", "forkserver", "fork" or a context of these
-        If given, workers are processes. They never inherit this process's memory, not even with
-        "fork", because a process with threads cannot be forked safely.
+        If given, workers are processes. With "spawn" each is a new interpreter. With "forkserver"
+        and "fork" they are forked from penstock's fork server, which starts faster. They never
+        inherit this process's memory, not even with "fork", because a process with threads cannot
+        be forked safely.
     generator : int, numpy.random.Generator or torch.Generator, optional
         What orders are drawn from. None: PyTorch's global generator for its datasets, else
         `set_seed` if it was called, else the operating system.

@@ -202,6 +202,7 @@ class DataLoader(Settings):
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
         self._draws = Draws(generator, self._follows_torch)
+        self._seed_at_begin: int | None = None  # _draws.base_seed when the latest pass began
         self._complete = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -212,6 +213,7 @@ class DataLoader(Settings):
     def __iter__(self) -> Pass:
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
+        self._seed_at_begin = self._draws.base_seed
         made: Pass
         team = None if debugging.enabled() else self._team_of_copies()
         if team is not None:
@@ -279,6 +281,11 @@ class DataLoader(Settings):
         if (shared := shared_order(self)) is not None:
             state |= {"shared": shared, "process": rank_in(self)}
         state["draws"] = self._draws.state()
+        under_way = self._saved is None and self._position is not None
+        if under_way and not self._position.finished:
+            state["workers_seed"] = self._seed_at_begin
+        else:
+            state["workers_seed"] = self._draws.base_seed
         state |= self._progress()
         return signed(state)
 
@@ -349,7 +356,16 @@ class DataLoader(Settings):
                 advice = "load_state_dict(state, strict=False) takes it all the same"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is taken all the same", RuntimeWarning, stacklevel=3)
-        own = {"penstock", "account", "seeds", "shared", "process", "draws", CHECKSUM}
+        own = {
+            "penstock",
+            "account",
+            "seeds",
+            "shared",
+            "process",
+            "draws",
+            "workers_seed",
+            CHECKSUM,
+        }
         own.update(self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
@@ -360,6 +376,7 @@ class DataLoader(Settings):
         _core.continue_seeds(base64.b85decode(state["seeds"]))
         self._saved = saved
         self._draws.restore(state["draws"])
+        self._draws.base_seed = state["workers_seed"]
         restore_epochs(self, self._saved)
 
     def _own_account(self) -> str:

@@ -36,7 +36,7 @@ class Draws:
         self.base_seed: int | None = None
 
     def keep(self, base_seed: int | None, persistent: bool) -> None:
-        """Note the base seed of the pass that begins; later passes of persistent workers keep it."""
+        """Note the base seed of a pass, which persistent workers keep in later passes."""
         self.base_seed = base_seed if persistent and self._follows_torch else None
 
     def state(self) -> str | None:

@@ -281,11 +281,9 @@ class DataLoader(Settings):
         if (shared := shared_order(self)) is not None:
             state |= {"shared": shared, "process": rank_in(self)}
         state["draws"] = self._draws.state()
-        under_way = self._saved is None and self._position is not None
-        if under_way and not self._position.finished:
-            state["workers_seed"] = self._seed_at_begin
-        else:
-            state["workers_seed"] = self._draws.base_seed
+        position = self._position
+        between = self._saved is not None or position is None or position.finished
+        state["workers_seed"] = self._draws.base_seed if between else self._seed_at_begin
         state |= self._progress()
         return signed(state)
 
@@ -376,7 +374,7 @@ class DataLoader(Settings):
         _core.continue_seeds(base64.b85decode(state["seeds"]))
         self._saved = saved
         self._draws.restore(state["draws"])
-        self._draws.base_seed = state["workers_seed"]
+        self._draws.base_seed = state.get("workers_seed")
         restore_epochs(self, self._saved)
 
     def _own_account(self) -> str:

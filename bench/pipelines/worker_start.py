@@ -1,10 +1,11 @@
 """The first batch of two worker processes that need PyTorch, against PyTorch's DataLoader.
 
-Each figure is a program of its own that has imported PyTorch and penstock: the seconds until the
-first batch, and the CPU time of the program and its workers until then. PyTorch forks the program
-itself, with all that it holds. penstock's workers are forked from a server that has imported
-PyTorch once ("first pass"); with the server there ("later pass"), they only fork. "New
-interpreters" is each worker importing PyTorch, as without a server. It needs PyTorch.
+Each figure comes from a separate process that has imported PyTorch and penstock: the seconds until
+the first batch, and the CPU time of the process and its workers until then. PyTorch forks the
+process itself, with its memory. penstock forks its workers from a fork server. In the first pass,
+the server starts and imports PyTorch once ("first pass"). If it is running, workers only fork
+("later pass"). With `multiprocessing_context="spawn"` each worker imports PyTorch ("new
+interpreters"). The benchmark needs PyTorch.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from collections.abc import Callable
 from bench.pipelines.measure import Figure, interleaved, main
 
 PROGRAM = """
-import functools, glob, json, os, sys, time
+import glob, json, os, sys, time
 import torch
 import penstock as ps
 from penstock import _core
-from penstock.workers import answering
 
 class Rows(torch.utils.data.Dataset):
     def __len__(self):
@@ -53,9 +53,10 @@ if __name__ == "__main__":
     if way == "torch":
         make = lambda: torch.utils.data.DataLoader(Rows(), batch_size=4, num_workers=2)
     else:
-        if way == "spawned":
-            answering.command = functools.partial(answering.command, spawns=True)
-        make = lambda: ps.DataLoader(Rows(), batch_size=4, num_workers=2, worker_method="process")
+        context = "spawn" if way == "spawned" else "forkserver"
+        make = lambda: ps.DataLoader(
+            Rows(), batch_size=4, num_workers=2, multiprocessing_context=context
+        )
     if way == "later":
         first_batch(make)
         _core.end_idle_workers()

@@ -8,6 +8,7 @@
 
 #include "runtime/fork.h"
 #include "runtime/wait.h"
+#include "workers/parcel.h"
 #include "workers/wire.h"
 
 namespace penstock {
@@ -32,6 +33,17 @@ bool IsFree(Worker& worker) {
   MessageReader(answer, worker.heap());
   worker.Answered();
   return true;
+}
+
+// Whether a parked worker still works on a request: it may be starting, or importing modules.
+bool IsBusy(Worker& worker) {
+  std::string answer;
+  while (!worker.requests.empty()) {
+    if (worker.channel().Receive(answer, nullptr, 0) != ChannelStatus::kDone) return true;
+    UnpackParcel(answer, worker.heap());
+    worker.requests.pop_front();
+  }
+  return false;
 }
 
 }  // namespace
@@ -158,9 +170,11 @@ bool WorkerPool::EndIdle(MonoTime idle) {
   {
     std::lock_guard lock(mutex_);
     const MonoTime since = NowNs() - idle;
-    auto take = [since](std::vector<IdleWorker>& from, std::vector<std::unique_ptr<Worker>>& to) {
+    auto take = [&](std::vector<IdleWorker>& from, std::vector<std::unique_ptr<Worker>>& to) {
       std::erase_if(from, [&](IdleWorker& each) {
-        if (each.since > since && !each.worker->channel().Closed()) return false;
+        const bool busy = idle > 0 && IsBusy(*each.worker);
+        const MonoTime begin = busy ? std::min(since, NowNs() - kBusyNs) : since;
+        if (each.since > begin && !each.worker->channel().Closed()) return false;
         to.push_back(std::move(each.worker));
         return true;
       });

@@ -62,6 +62,8 @@ class WorkerPool {
 
   // The time that an idle worker stays.
   static constexpr MonoTime kIdleNs = 5'000'000'000;
+  // The same for a parked worker that has not answered yet: its imports would have to be repeated.
+  static constexpr MonoTime kBusyNs = 60'000'000'000;
   // Ends workers that have been idle for that time. Returns whether other workers are idle.
   bool EndIdle(MonoTime idle = kIdleNs);
 

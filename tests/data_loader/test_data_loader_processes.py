@@ -479,9 +479,70 @@ def test_a_hung_worker_does_not_stop_the_next_pass(tmp_path):
     assert numbers(loader(range(4), 2)) == [[0, 1], [2, 3]]
 
 
-def test_idle_workers_hold_no_dataset():
-    while answering._idle:  # those of other tests, which may have ended
+def test_a_worker_that_is_still_starting_serves_the_next_pass(tmp_path, monkeypatch):
+    monkeypatch.setattr(answering, "_UNFINISHED", 0.0)
+    end_idle()
+    begun, file = tmp_path / "begun", tmp_path / "file"
+    one = loader(sets.Opens(2, begun, file), 1, num_workers=1)
+    first = iter(one)
+    (member,) = first._members
+    wait_until(begun.exists)
+    first.close()
+    assert len(answering._idle) == 1
+
+    def let_it_start():
+        wait_until(lambda: not answering._idle)
+        monkeypatch.setattr(answering, "_UNFINISHED", 60.0)
+        file.touch()
+
+    thread = threading.Thread(target=let_it_start)
+    thread.start()
+    pids = {int(pid) for _, _, pids in one for pid in pids}
+    thread.join()
+    assert pids == {member.process.pid}
+
+
+def test_a_free_worker_is_used_rather_than_one_that_is_still_starting(tmp_path):
+    end_idle()
+    begun, file = tmp_path / "begun", tmp_path / "file"
+    starting = iter(loader(sets.Opens(2, begun, file), 1, num_workers=1))
+    list(loader(sets.Ones(2), 1, num_workers=1))
+    (free,) = answering._idle
+    wait_until(begun.exists)
+    starting.close()  # which makes it the first to be taken
+    process, used = answering.take()
+    file.touch()
+    assert (process, used) == (free, True)
+    process.give_back()
+
+
+def test_a_persistent_worker_that_is_busy_keeps_its_dataset(tmp_path, monkeypatch):
+    monkeypatch.setattr(answering, "_UNFINISHED", 0.0)
+    file = tmp_path / "file"
+    one = loader(sets.Sleeps(4, 2, file), 1, num_workers=1, persistent_workers=True)
+    first = iter(one)
+    assert next(first).tolist() == [0]
+    pid = one._team.members[0].process.pid
+    first.close()
+    renew = answering.AnsweringProcess.renew
+
+    def renew_and_go_on(process):
+        renew(process)
+        file.touch()
+
+    monkeypatch.setattr(answering.AnsweringProcess, "renew", renew_and_go_on)
+    assert [batch.tolist() for batch in one] == [[0], [1], [2], [3]]
+    assert one._team.members[0].process.pid == pid
+
+
+def end_idle():
+    """End the idle workers of other tests."""
+    while answering._idle:
         answering._idle.pop().kill()
+
+
+def test_idle_workers_hold_no_dataset():
+    end_idle()
     list(loader(sets.Table(), 1))
     wait_until(lambda: all(each.finishes() for each in answering._idle))
     for process in answering._idle:
@@ -529,6 +590,25 @@ def test_a_context_of_multiprocessing_makes_workers_processes():
             loader(range(4), multiprocessing_context=context)
     with pytest.raises(ValueError, match="needs num_workers > 0"):
         ps.DataLoader(range(4), multiprocessing_context="spawn")
+
+
+def test_spawn_starts_new_interpreters_and_the_other_methods_fork_from_the_server():
+    pids = {}
+    for method in ("forkserver", "spawn", "fork"):
+        for context in (method, multiprocessing.get_context(method)):
+            one = ps.DataLoader(sets.Started(4), 2, num_workers=1, multiprocessing_context=context)
+            for _, forked, made_by in one:
+                assert forked.tolist() == [method != "spawn"] * 2
+                pids.setdefault(method, set()).update(made_by.tolist())
+    assert not pids["spawn"] & (pids["fork"] | pids["forkserver"])
+
+
+def test_a_worker_that_replaces_a_spawned_one_is_spawned_too():
+    dataset = sets.Started(3, ends=[0])
+    batches = iter(ps.DataLoader(dataset, 1, num_workers=1, multiprocessing_context="spawn"))
+    with pytest.raises(ps.WorkerError, match="exit code 3"):
+        next(batches)
+    assert [forked.tolist() for _, forked, _ in batches] == [[False], [False]]
 
 
 @pytest.mark.parametrize("method", ["thread", "process"])

@@ -36,6 +36,10 @@ OPTIONS = [
 ]
 
 
+# In PyTorch, later passes of persistent workers draw less than those of others.
+PERSISTENT = {"num_workers": 1, "persistent_workers": True, "multiprocessing_context": "fork"}
+
+
 def loader_follows_torch(loader):
     """Orders of other datasets come from penstock's seed, unless something of torch says them."""
     given = (loader.dataset, data.Dataset), (loader.generator, torch.Generator)
@@ -47,7 +51,8 @@ def assert_same_passes(make, passes=2, **workers):
     """Two passes of both loaders, each from the same seed; what is drawn after them too."""
     runs = []
     follows = loader_follows_torch(make(ps.DataLoader, {}))
-    for loader_of, more in ((data.DataLoader, {}), (ps.DataLoader, workers)):
+    theirs = PERSISTENT if "persistent_workers" in workers else {}
+    for loader_of, more in ((data.DataLoader, theirs), (ps.DataLoader, workers)):
         torch.manual_seed(7)
         loader = make(loader_of, more)
         batches = [list(loader) for _ in range(passes)]
@@ -124,6 +129,47 @@ def test_a_generator_of_torch_gives_the_same_orders(workers):
             passes=3,
             **workers,
         )
+
+
+def numbered():
+    return data.TensorDataset(torch.arange(N))
+
+
+def passes_of(loader, count):
+    return [[batch[0].tolist() for batch in loader] for _ in range(count)]
+
+
+@pytest.mark.parametrize("method", ["thread", "process"])
+@pytest.mark.parametrize("own", [False, True])
+def test_persistent_workers_draw_their_seed_once(own, method):
+    def made(of, **more):
+        generator = torch.Generator().manual_seed(3) if own else None
+        return of(numbered(), 4, shuffle=True, generator=generator, **more)
+
+    torch.manual_seed(7)
+    expected = passes_of(made(data.DataLoader, **PERSISTENT), 4)
+    more = {"num_workers": 1, "persistent_workers": True, "worker_method": method}
+    torch.manual_seed(7)
+    assert passes_of(made(ps.DataLoader, **more), 4) == expected
+
+    for begun in range(3):  # whole passes before the state
+        torch.manual_seed(7)
+        loader = made(ps.DataLoader, **more)
+        passes_of(loader, begun)
+        between = loader.state_dict()
+        batches = iter(loader)
+        next(batches)
+        inside = loader.state_dict()
+        del batches
+        other = made(ps.DataLoader, **more)
+        other.load_state_dict(between)
+        assert passes_of(other, 4 - begun) == expected[begun:]
+        other = made(ps.DataLoader, **more)
+        other.load_state_dict(inside)
+        assert passes_of(other, 4 - begun) == [expected[begun][1:], *expected[begun + 1 :]]
+        other = made(ps.DataLoader)
+        other.load_state_dict(inside)
+        assert passes_of(other, 1) == [expected[begun][1:]]
 
 
 def test_a_distributed_sampler_follows_set_epoch():

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import threading
 import time
 
@@ -162,6 +163,33 @@ class Sleeps(Ones):
         while i == self.at and not self.file.exists():
             time.sleep(0.01)
         return i
+
+
+class Opens(Ones):
+    """A copy of it takes as long as a file is not there, and creates another file first."""
+
+    def __init__(self, n, begun, file):
+        super().__init__(n)
+        self.begun, self.file = begun, file
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self.begun.touch()
+        while not self.file.exists():
+            time.sleep(0.01)
+
+
+class Started(Ones):
+    """Rows that tell how their process was started; an index of `ends` ends it."""
+
+    def __init__(self, n, ends=()):
+        super().__init__(n)
+        self.ends = ends
+
+    def __getitem__(self, i):
+        if i in self.ends:
+            os._exit(3)
+        return i, "penstock.workers.fork_server" in sys.modules, os.getpid()
 
 
 class Locked(Ones):

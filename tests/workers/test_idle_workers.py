@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,42 @@ def test_workers_of_a_data_loader_end_and_others_take_their_place():
     assert gone(pids, PATIENCE)
     values = [int(value) for batch, _ in loader for value in batch]
     assert values == [i * i for i in range(8)]
+
+
+@pytest.mark.slow
+def test_an_idle_worker_that_is_still_starting_is_not_ended(tmp_path):
+    begun, file = tmp_path / "begun", tmp_path / "file"
+    one = ps.DataLoader(Opens(begun, file), batch_size=2, num_workers=1, worker_method="process")
+    first = iter(one)
+    pid = first._members[0].process.pid
+    other = ps.DataLoader(Squares(), batch_size=2, num_workers=1, worker_method="process")
+    idle = {int(pid) for _, batch in other for pid in batch}
+    wait_until(begun.exists, PATIENCE)
+    first.close()
+    list(other)  # with the free worker, which becomes idle after the one that is starting
+    assert gone(idle, PATIENCE)
+    assert alive([pid])
+    file.touch()
+    assert {int(pid) for _, batch in one for pid in batch} == {pid}
+
+
+class Opens:
+    """A copy of it takes as long as a file is not there, and creates another file first."""
+
+    def __init__(self, begun, file):
+        self.begun, self.file = begun, file
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self.begun.touch()
+        while not self.file.exists():
+            time.sleep(0.01)
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        return i, os.getpid()
 
 
 class Squares:

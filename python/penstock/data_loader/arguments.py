@@ -14,6 +14,7 @@ from penstock.data_loader.samplers import BatchSampler
 from penstock.stage import Stage
 
 # None inherits this process, not even "fork": a process with threads cannot be forked safely.
+# "fork" and "forkserver" fork from the server, "spawn" starts a new interpreter.
 _CONTEXTS = ("fork", "forkserver", "spawn")
 
 
@@ -39,17 +40,12 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
 def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) -> str:
     """Return the kind of workers; raise ValueError for arguments that contradict each other."""
     if context is not None:
-        name = context if isinstance(context, str) else getattr(context, "_name", None)
         if method == "thread":
             raise ValueError(
                 f"DataLoader: multiprocessing_context={context!r} asks for worker processes, got "
                 "worker_method='thread'; leave one of them out"
             )
-        # A context exists only where its module has been imported.
-        contexts = sys.modules.get("multiprocessing.context")
-        if name not in _CONTEXTS and not (
-            contexts is not None and isinstance(context, contexts.BaseContext)
-        ):
+        if start_method(context) not in _CONTEXTS:
             raise ValueError(
                 f"DataLoader: multiprocessing_context must be one of {', '.join(_CONTEXTS)}, or a "
                 f"context of them, got {context!r:.200}"
@@ -63,6 +59,18 @@ def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) 
     check_method(method, num_workers, dataset)
     _warn_of_many(num_workers)
     return method
+
+
+def start_method(context: Any) -> str | None:
+    """Return the name of the start method of `multiprocessing_context`; None if it has none."""
+    if isinstance(context, str):
+        return context
+    # A context exists only where its module has been imported.
+    contexts = sys.modules.get("multiprocessing.context")
+    if contexts is None or not isinstance(context, contexts.BaseContext):
+        return None
+    name: str = context.get_start_method()
+    return name
 
 
 def check_method(method: str, num_workers: int, dataset: Any) -> None:

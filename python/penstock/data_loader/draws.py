@@ -32,6 +32,12 @@ class Draws:
         self._saved: str | None = None
         self._seed = 0
         self._fresh = False
+        # The base seed of persistent workers: PyTorch draws it in their first pass only.
+        self.base_seed: int | None = None
+
+    def keep(self, base_seed: int | None, persistent: bool) -> None:
+        """Note the base seed of a pass, which persistent workers keep in later passes."""
+        self.base_seed = base_seed if persistent and self._follows_torch else None
 
     def state(self) -> str | None:
         """Return the state of the generator; None if the loader draws from no PyTorch generator."""

@@ -73,8 +73,10 @@ class DataLoader(Settings):
         Called in each worker of a pass before it fetches, with its number from 0 to
         ``num_workers - 1``.
     multiprocessing_context : None, "spawn", "forkserver", "fork" or a context of these
-        If given, workers are processes. They never inherit this process's memory, not even with
-        "fork", because a process with threads cannot be forked safely.
+        If given, workers are processes. With "spawn" each is a new interpreter. With "forkserver"
+        and "fork" they are forked from penstock's fork server, which starts faster. They never
+        inherit this process's memory, not even with "fork", because a process with threads cannot
+        be forked safely.
     generator : int, numpy.random.Generator or torch.Generator, optional
         What orders are drawn from. None: PyTorch's global generator for its datasets, else
         `set_seed` if it was called, else the operating system.
@@ -200,6 +202,7 @@ class DataLoader(Settings):
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
         self._draws = Draws(generator, self._follows_torch)
+        self._seed_at_begin: int | None = None  # _draws.base_seed when the latest pass began
         self._complete = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -210,6 +213,7 @@ class DataLoader(Settings):
     def __iter__(self) -> Pass:
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
+        self._seed_at_begin = self._draws.base_seed
         made: Pass
         team = None if debugging.enabled() else self._team_of_copies()
         if team is not None:
@@ -277,6 +281,9 @@ class DataLoader(Settings):
         if (shared := shared_order(self)) is not None:
             state |= {"shared": shared, "process": rank_in(self)}
         state["draws"] = self._draws.state()
+        position = self._position
+        between = self._saved is not None or position is None or position.finished
+        state["workers_seed"] = self._draws.base_seed if between else self._seed_at_begin
         state |= self._progress()
         return signed(state)
 
@@ -347,7 +354,16 @@ class DataLoader(Settings):
                 advice = "load_state_dict(state, strict=False) accepts it anyway"
                 raise StateError(f"{text}; {advice}", found)
             warnings.warn(f"{text}; it is accepted anyway", RuntimeWarning, stacklevel=3)
-        own = {"penstock", "account", "seeds", "shared", "process", "draws", CHECKSUM}
+        own = {
+            "penstock",
+            "account",
+            "seeds",
+            "shared",
+            "process",
+            "draws",
+            "workers_seed",
+            CHECKSUM,
+        }
         own.update(self._shape())
         saved = {k: v for k, v in state.items() if k not in own}
         if moved and (state["batches"] or (state.get("order") or {}).get("begin")):
@@ -358,6 +374,7 @@ class DataLoader(Settings):
         _core.continue_seeds(base64.b85decode(state["seeds"]))
         self._saved = saved
         self._draws.restore(state["draws"])
+        self._draws.base_seed = state.get("workers_seed")
         restore_epochs(self, self._saved)
 
     def _own_account(self) -> str:

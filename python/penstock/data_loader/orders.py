@@ -154,7 +154,9 @@ def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on
 def begin_reading(loader: Settings, goes_on: bool) -> int | None:
     """Make the initial draws of a pass over an iterable dataset: see `draw_base_seed`."""
     with loader._draws.used():
-        return draw_base_seed(loader, goes_on)
+        drawn = draw_base_seed(loader, goes_on)
+    loader._draws.keep(drawn, loader.persistent_workers)
+    return drawn
 
 
 def samplers_state(loader: Settings) -> list[dict[str, Any]]:
@@ -186,10 +188,13 @@ def restore_epochs(loader: Settings, saved: Mapping[str, Any]) -> None:
 def draw_base_seed(loader: Settings, goes_on: bool) -> int | None:
     """Draw what PyTorch's loader draws when a pass begins, so that later draws are the same.
 
-    None: it draws nothing then, or has drawn it when the pass began first.
+    None: it draws nothing then, or has drawn it when the pass began first. Persistent workers keep
+    the seed of their first pass.
     """
     if not loader._follows_torch:
         return None
+    if loader._draws.base_seed is not None:
+        return loader._draws.base_seed
     given = loader.generator if torch_rules.is_generator(loader.generator) else None
     restored = given is not None and any(
         getattr(sampler, "generator", None) is given for sampler in _chain(loader)
@@ -299,6 +304,7 @@ def _note_base_seed(
         state["base_seed"] = base_seed_of(drawn, saved, state)
     elif loader.num_workers and (drawn is not None or "base_seed" in saved):
         state["base_seed"] = saved.get("base_seed", drawn)
+    loader._draws.keep(state.get("base_seed"), loader.persistent_workers)
 
 
 def _batching(loader: Settings) -> _Batching | None:

@@ -274,7 +274,10 @@ def _pipeline(
     else:
         inputs = inputs_of(loader, position)
     state = _restored(loader, position)
-    threads = Threads(loader, _seed_of_threads(position, drawn))
+    base_seed = _seed_of_threads(position, drawn)
+    if loader._iterable:
+        loader._draws.keep(base_seed, loader.persistent_workers)
+    threads = Threads(loader, base_seed)
     if reading is not None:
         inputs = _read(reading, position, threads)
     calls = workers - 1 if loader._iterable else workers

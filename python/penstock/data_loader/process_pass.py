@@ -66,6 +66,7 @@ class ProcessPass(Pass):
         if self._iterable:
             drawn = begin_reading(loader, position.goes_on)
             base_seed = base_seed_of(drawn, position.reached.dataset_state or {})
+            loader._draws.keep(base_seed, loader.persistent_workers)
             self._source: Iterator[Any] = itertools.count()
         else:
             inputs = inputs_of(loader, position)

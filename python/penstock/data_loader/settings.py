@@ -21,6 +21,7 @@ class Settings:
     pin_memory: bool
     timeout: float
     worker_init_fn: Callable[[int], object] | None
+    multiprocessing_context: Any
     generator: Any
     prefetch_factor: int | None
     in_order: bool

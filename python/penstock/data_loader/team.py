@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.data_loader.arguments import start_method
 from penstock.data_loader.in_worker import LoaderInWorker, Preparation
 from penstock.data_loader.settings import Settings
-from penstock.workers.answering import AnsweringProcess, ObjectFile, take
+from penstock.workers.answering import STARTING, AnsweringProcess, ObjectFile, take
 from penstock.workers.by_value import advice
 from penstock.workers.parcels import packed_by_value
 from penstock.workers.process_function import refuse_in_worker
@@ -60,6 +61,8 @@ class Team:
         self._file = ObjectFile(_pickled(loader))
         self._workers = loader.num_workers
         self._keeps = loader.persistent_workers
+        self._spawns = start_method(loader.multiprocessing_context) == "spawn"
+        self._patience = loader.timeout or STARTING  # seconds for a batch of the pass before
         self._free = False
         self.members: list[Member] = []
         self._base_seed = 0
@@ -75,17 +78,17 @@ class Team:
             for number, member in enumerate(self.members):
                 member.process.renew()
                 member.posted = -1
-                if not member.process.finishes():
+                if not member.process.finishes(self._patience):
                     self.replace(number)
             return
         self._base_seed = base_seed
         for number in range(self._workers):
-            self.members.append(self._member(number, *take()))
+            self.members.append(self._member(number, *take(self._spawns)))
 
     def replace(self, number: int) -> None:
         """Let another process be the worker of this number."""
         self.members[number].process.kill()
-        self.members[number] = self._member(number, AnsweringProcess(), False)
+        self.members[number] = self._member(number, AnsweringProcess(self._spawns), False)
 
     def end(self) -> None:
         """End a pass."""

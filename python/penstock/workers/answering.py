@@ -23,7 +23,8 @@ from penstock.workers.process_function import begin_to_serve, enter, surrounding
 from penstock.workers.starting import command
 
 _GIVEN = 13  # the number of the socket for files in a worker
-_UNFINISHED = 1.0  # seconds that one which is taken may go on with what no one waits for
+_UNFINISHED = 1.0  # seconds that a process may take for a request that nobody waits for
+STARTING = 60.0  # seconds that a process may take to start, import and make its object
 _ALIGN = 64
 _ROUND = 1 << 40  # more requests than one user of a worker makes
 
@@ -108,13 +109,18 @@ class AnsweringProcess:
     ----------
     answers : list
         Those that have come and were not looked at.
+    spawns : bool
+        The argument.
     """
 
     def __init__(self, spawns: bool = False) -> None:
+        self.spawns = spawns
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._worker = _core.AnsweringWorker(command(__name__, spawns), theirs.fileno())
         self._first = 0  # the number of this user's first request
+        self._loaded_at = time.monotonic()  # when `load` was called
+        self._after_load = 0  # the number of requests sent after it
         self.answers: list[Any] = []
 
     @property
@@ -129,6 +135,7 @@ class AnsweringProcess:
     def load(self, file: ObjectFile, what: Any) -> bool:
         """Have it make the object of a file, and call its `begin`; false if it has ended."""
         self._first = next(_rounds) * _ROUND
+        self._loaded_at, self._after_load = time.monotonic(), 0
         try:
             socket.send_fds(self._ours, [self._first.to_bytes(8, "little")], [file.file])
         except OSError:
@@ -145,7 +152,7 @@ class AnsweringProcess:
         what : object
             What its `answer` is called with.
         """
-        return self._worker.send(packed((self._first + 1 + number, "ask", what)))
+        return self._send((self._first + 1 + number, "ask", what))
 
     def receive(self) -> tuple[int, Any] | None:
         """Return the number of a request and its answer, None if the worker has ended.
@@ -175,11 +182,15 @@ class AnsweringProcess:
         """Drop its object, and let others use the process."""
         try:
             self._leave()
-            if self._worker.send(packed((0, "drop", None))):
-                self._worker.rest()
-                _idle.append(self)
+            if self._send((0, "drop", None)):
+                self.rest()
         except (WorkerError, OSError):  # it is a parent's, or has ended
             return
+
+    def rest(self) -> None:
+        """Add the process to those that `take` returns; it is ended when it has been idle."""
+        self._worker.rest()
+        _idle.append(self)
 
     def kill(self) -> None:
         """End the process now."""
@@ -190,15 +201,35 @@ class AnsweringProcess:
         self.answers = []
         self._worker.want((self._first // _ROUND + 1) * _ROUND)
 
-    def finishes(self) -> bool:
-        """Return whether it is there, and soon done with what it was asked for before."""
+    def _send(self, request: tuple[int, str, Any]) -> bool:
+        sent = self._worker.send(packed(request))
+        self._after_load += sent
+        return sent
+
+    @property
+    def starting(self) -> bool:
+        """Whether the process has not answered `load`: it starts, imports or makes its object."""
+        return self._worker.outstanding > self._after_load
+
+    def finishes(self, seconds: float | None = None, starting: float = STARTING) -> bool:
+        """Wait for the answers to earlier requests; false if the process is late or has ended.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            The maximum for a request; None: 1 second.
+        starting : float
+            The maximum for `load`, from its call on.
+        """
         if not self._worker.wake():
             return False
         waiting = select.poll()
         waiting.register(self, select.POLLIN)
-        until = time.monotonic() + _UNFINISHED
         while self._worker.outstanding:
-            if not waiting.poll(max(until - time.monotonic(), 0) * 1000):
+            left = _UNFINISHED if seconds is None else seconds
+            if self.starting:
+                left = max(self._loaded_at + starting - time.monotonic(), 0)
+            if not waiting.poll(left * 1000):
                 return False
             if not self._worker.receive_into([]):
                 return False
@@ -208,18 +239,41 @@ class AnsweringProcess:
 def take(spawns: bool = False) -> tuple[AnsweringProcess, bool]:
     """Return an idle or new process, and whether it was used before.
 
+    A process that is still starting is waited for, but only if no other one is idle. Killing it
+    would repeat its imports.
+
     Parameters
     ----------
     spawns : bool
-        How to start a new process: see `AnsweringProcess`.
+        How the process was started, or is: see `AnsweringProcess`.
     """
-    with suppress(IndexError):
-        while True:
-            process = _idle.pop()
-            if process.finishes():
+    starting: list[AnsweringProcess] = []
+    try:
+        while (process := _claimed(spawns)) is not None:
+            if process.finishes(starting=0):
                 return process, True
-            process.kill()
+            if process.starting:
+                starting.append(process)
+            else:
+                process.kill()
+        while starting:
+            if starting[0].finishes():
+                return starting.pop(0), True
+            starting.pop(0).kill()
+    finally:
+        for process in reversed(starting):
+            process.rest()
     return AnsweringProcess(spawns), False
+
+
+def _claimed(spawns: bool) -> AnsweringProcess | None:
+    """Return the idle process that was used last, which no other thread can take any more."""
+    for process in reversed([*_idle]):
+        if process.spawns == spawns:
+            with suppress(ValueError):  # another thread has taken it
+                _idle.remove(process)
+                return process
+    return None
 
 
 def serve() -> None:

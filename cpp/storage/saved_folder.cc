@@ -63,12 +63,12 @@ std::string Manifest::ToText() const {
   return text + "crc32c " + Hex(Crc32c(text.data(), text.size())) + "\n";
 }
 
-Manifest Manifest::Read(const std::string& folder) {
+Manifest Manifest::Read(const std::string& folder, std::string_view stage) {
   std::string path = PathIn(folder);
   auto damaged = [&](std::string_view what) {
     Origin origin;
     origin.file = std::make_shared<const std::string>(path);
-    return Error(ErrorKind::kData, "{}: {}", path, what).At(std::move(origin));
+    return Error(ErrorKind::kData, "{}: {}", stage, what).At(std::move(origin));
   };
   auto file = OpenPlainFile(path);
   if (file->size() > kMostText) throw damaged("it is longer than any list");

@@ -130,7 +130,9 @@ class JSONLinesDataset(Source):
         if compression_type is None:
             compression_type = _compression_of(filenames)
         args = file_args(_STAGE, compression_type, buffer_size, max_record_bytes)
-        lines = read_files("text_line", filenames, args, num_parallel_reads, indexed=indexed)
+        lines = read_files(
+            "text_line", filenames, args, num_parallel_reads, indexed=indexed, shown_as=_STAGE
+        )
         values = map_for(
             _STAGE,
             lines,

@@ -145,6 +145,27 @@ def test_commands_escape_file_names(folder, capsys):
     assert not CONTROLS.search((out + err).replace("\n", ""))
 
 
+@pytest.mark.parametrize("name", [f"{NAME}<script>", os.fsdecode(b"x\xff\n\x1b<script>")])
+def test_profiles_escape_names(tmp_path, name):
+    def function(x):
+        return x
+
+    function.__name__ = function.__qualname__ = name
+    it = iter(Dataset.range(50, name=name).map(function, name=name).batch(2, name=name))
+    with ps.profile(it) as profile:
+        list(it)
+    profile.save(tmp_path / "a.html")
+    profile.save(tmp_path / "a.json")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    for text in (repr(profile), str(profile), profile._repr_html_(), page):
+        lines = text.replace("\n", "")
+        assert not CONTROLS.search(lines.replace("\t", "")), ascii(text)
+        assert "\nERROR" not in text
+    assert "<script>" not in profile._repr_html_()
+    assert page.count("<script>") == 1
+    assert not CONTROLS.search((tmp_path / "a.json").read_text())
+
+
 def test_progress_and_representations_escape_file_names(folder):
     assert not CONTROLS.search(Meter(NAME, 1, shown=False)._description)
     for dataset in (

@@ -394,7 +394,7 @@ void BindDataset(py::module_& module) {
         IndexedFile of;
         {
           py::gil_scoped_release released;
-          const RecordIndex index(path);
+          const RecordIndex index(path, "index");
           index.Check();
           of = index.of();
         }

@@ -108,7 +108,7 @@ void BindProcess(py::module_& module) {
         std::string path;
         if (!TextToBytes(folder.ptr(), &path)) throw py::error_already_set();
         ScopedBlockingHook none(nullptr);  // the GIL stays, also where the engine has called
-        return Manifest::Read(path).shards.size();
+        return Manifest::Read(path, "load").shards.size();
       },
       py::arg("folder"));
   module.def("set_seed", &SetGlobalSeed);

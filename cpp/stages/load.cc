@@ -248,7 +248,7 @@ IteratorPtr LoadDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const LoadDataset>(shared_from_this()), context.batch_rows);
 }
 
-std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& args) {
+std::shared_ptr<Dataset> Opened(const Args& args, const std::string& stage) {
   const std::string& folder = args.Text("path");
   std::shared_ptr<const ElementSpec> declared;
   if (args.Has("element_spec")) declared = std::make_shared<ElementSpec>(args.Spec("element_spec"));
@@ -256,23 +256,24 @@ std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& ar
       args.Has("max_record_bytes") ? args.IntAtLeast("max_record_bytes", 1) : kMaxRecordBytes;
   std::vector<Index> files;
   if (args.Has("alone")) {
-    files.push_back(std::make_shared<const ChunkIndex>(folder, OpenPlainFile(folder), max_bytes));
+    files.push_back(
+        std::make_shared<const ChunkIndex>(stage, folder, OpenPlainFile(folder), max_bytes));
     return std::make_shared<LoadDataset>(std::move(files), std::move(declared));
   }
-  Manifest manifest = Manifest::Read(folder);
+  Manifest manifest = Manifest::Read(folder, stage);
   int64_t only = args.Int("shard", -1);
   for (size_t i = 0; i < manifest.shards.size(); ++i) {
     if (only >= 0 && static_cast<size_t>(only) != i) continue;
     const Manifest::Shard& shard = manifest.shards[i];
     std::string path = folder + "/" + shard.name;
-    auto index = std::make_shared<const ChunkIndex>(path, OpenPlainFile(path), max_bytes);
+    auto index = std::make_shared<const ChunkIndex>(stage, path, OpenPlainFile(path), max_bytes);
     if (index->content() != shard.content || index->rows() != shard.rows) {
       Origin origin;
       origin.file = std::make_shared<const std::string>(index->path());
       throw Error(ErrorKind::kData,
-                  "load: {} rows with content {} were expected in {}, got another file; save the "
+                  "{}: {} rows with content {} were expected in {}, got another file; save the "
                   "dataset again",
-                  shard.rows, shard.content, index->path())
+                  stage, shard.rows, shard.content, index->path())
           .At(std::move(origin));
     }
     files.push_back(std::move(index));
@@ -280,7 +281,18 @@ std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& ar
   return std::make_shared<LoadDataset>(std::move(files), std::move(declared));
 }
 
+std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& args) {
+  const std::string stage = args.Has("shown_as") ? args.Text("shown_as") : "load";
+  try {
+    return Opened(args, stage);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData || error.message().starts_with(stage)) throw;
+    throw Error(ErrorKind::kData, "{}: {}", stage, error.message()).At(error.origin());
+  }
+}
+
 // `alone`: the path is that of one file, as `cache` writes it, too, and not of a folder.
+// `shown_as`: the name in errors, where `load` is part of something else.
 const RegisterDataset load_stage(
     "load", {.reads = "path", .arguments = {{"element_spec", ArgumentForm::kSpec}}}, MakeLoad);
 

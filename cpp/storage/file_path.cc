@@ -39,9 +39,8 @@ void ThrowNotPlain(const std::string& path) {
   Origin origin;
   origin.file = std::make_shared<const std::string>(path);
   throw Error(ErrorKind::kData,
-              "{}: a file in the folder itself was expected, got a link, a folder, a pipe or a "
-              "device; put a copy of the file there",
-              path)
+              "a file in the folder itself was expected, got a link, a folder, a pipe or a device; "
+              "put a copy of the file there")
       .At(std::move(origin));
 }
 

@@ -127,8 +127,8 @@ void RecordIndexWriter::Finish(const IndexedFile& of) {
   file_.Close();
 }
 
-RecordIndex::RecordIndex(const std::string& path)
-    : path_(std::make_shared<const std::string>(path)) {
+RecordIndex::RecordIndex(const std::string& path, std::string stage)
+    : path_(std::make_shared<const std::string>(path)), stage_(std::move(stage)) {
   ScopedBlockingHook none(nullptr);
   ReadFooter(*Open());
 }
@@ -141,7 +141,7 @@ void RecordIndex::Throw(int64_t offset, std::string_view what) const {
   Origin origin;
   origin.file = path_;
   origin.offset = offset;
-  throw Error(ErrorKind::kData, "{}: {}", *path_, what).At(std::move(origin));
+  throw Error(ErrorKind::kData, "{}: {}", stage_, what).At(std::move(origin));
 }
 
 void RecordIndex::ReadFooter(InputFile& file) {

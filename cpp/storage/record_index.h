@@ -58,8 +58,8 @@ class RecordIndexWriter {
 class RecordIndex {
  public:
   // Throws a DataError for a file that is no index, or a damaged one; an OSError for one that
-  // cannot be read.
-  explicit RecordIndex(const std::string& path);
+  // cannot be read. The first begins with the name of `stage`, as do those of other functions.
+  RecordIndex(const std::string& path, std::string stage);
 
   const std::string& path() const { return *path_; }
   const IndexedFile& of() const { return of_; }
@@ -96,6 +96,7 @@ class RecordIndex {
   [[noreturn]] void Throw(int64_t offset, std::string_view what) const;
 
   std::shared_ptr<const std::string> path_;
+  std::string stage_;  // that errors name
   IndexedFile of_;
   std::vector<IndexBlock> blocks_;
   int64_t distances_end_ = 0;

@@ -63,14 +63,20 @@ std::string Manifest::ToText() const {
   return text + "crc32c " + Hex(Crc32c(text.data(), text.size())) + "\n";
 }
 
-Manifest Manifest::Read(const std::string& folder) {
+Manifest Manifest::Read(const std::string& folder, std::string_view stage) {
   std::string path = PathIn(folder);
   auto damaged = [&](std::string_view what) {
     Origin origin;
     origin.file = std::make_shared<const std::string>(path);
-    return Error(ErrorKind::kData, "{}: {}", path, what).At(std::move(origin));
+    return Error(ErrorKind::kData, "{}: {}", stage, what).At(std::move(origin));
   };
-  auto file = OpenPlainFile(path);
+  std::unique_ptr<InputFile> file;
+  try {
+    file = OpenPlainFile(path);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) throw;
+    throw damaged(error.message());
+  }
   if (file->size() > kMostText) throw damaged("it is longer than any list");
   size_t size = 0;
   BufferRef bytes = ReadWholeFile(*file, &size);

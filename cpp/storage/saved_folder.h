@@ -21,8 +21,8 @@ struct Manifest {
   std::vector<Shard> shards;
 
   std::string ToText() const;
-  // Throws a DataError that names the file.
-  static Manifest Read(const std::string& folder);
+  // Throws a DataError that names the file, and begins with the name of `stage`.
+  static Manifest Read(const std::string& folder, std::string_view stage);
   static std::string PathIn(const std::string& folder);
 };
 

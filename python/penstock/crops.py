@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -268,11 +269,20 @@ def _member(stage: str, name: str, file: Any, key: str) -> Any:
 
 
 def _arrays_of(stage: str, file: Any) -> list[str]:
-    # Of a link that leads nowhere there is no value.
-    names = [key for key in file.keys() if hasattr(file.get(key), "shape")]  # noqa: SIM118 - a group
+    names = [key for key in file.keys() if hasattr(_linked(file, key), "shape")]  # noqa: SIM118
     if not names:
         raise ValueError(f"{stage}: there are no arrays at the top; give keys, as 'group/array'")
     return names
+
+
+def _linked(file: Any, key: Any) -> Any:
+    """Return a member of a group, None for a soft or external link to nothing."""
+    found = file.get(key)
+    if found is None and type(file).__module__.startswith("h5py."):
+        link = file.get(key, getlink=True)
+        if type(link).__name__ == "HardLink":  # the object exists, so it is damaged
+            return file[key]
+    return found
 
 
 class _ZarrGroup(Mapping[str, Any]):
@@ -313,7 +323,13 @@ def _is_zarr_array(path: Path) -> bool:
     if (path / ".zarray").exists():
         return True
     meta = path / "zarr.json"
-    return meta.exists() and '"array"' in meta.read_text()
+    if not meta.exists():
+        return False
+    with library_errors("from_zarr", str(meta), "the array cannot be opened: "):
+        kind = json.loads(meta.read_bytes())["node_type"]
+        if kind not in ("array", "group"):  # skipped, its values would be missing from elements
+            raise ValueError(f"node_type is {kind!r}")
+    return bool(kind == "array")
 
 
 def open_zarr(path: str, single: bool) -> Any:

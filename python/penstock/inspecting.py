@@ -378,7 +378,9 @@ def _index(name: str) -> dict[str, Any]:
 def _rows(name: str) -> dict[str, Any]:
     """Go through what `cache`, `save` or `snapshot` has put there."""
     try:
-        return _elements(Dataset._make("load", (), {"path": name, "alone": True}), name)
+        return _elements(
+            Dataset._make("load", (), {"path": name, "alone": True, "shown_as": "inspect"}), name
+        )
     except DataError as error:  # what is not known before the end of a file is missing
         return {"damage": [_damage(None, error)]}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,7 +57,8 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
     Raises
     ------
     DataError
-        For any other exception: libraries raise almost any class for damaged files.
+        For any other exception: libraries raise almost any class for damaged files. Also for a
+        MemoryError if the file announces more bytes than this machine has.
     OSError, MemoryError, ImportError
         Unchanged but with a note, if the system or the environment is the cause.
     ValueError, TypeError, ...
@@ -75,6 +78,8 @@ def as_data_error(stage: str, file: str, where: str, error: Exception) -> Except
     if isinstance(error, (DataError, ImportError)):
         return error
     text = printable(str(error))
+    if isinstance(error, MemoryError) and _exceeds_memory(text):
+        return DataError(f"{stage}: {where}the file is damaged: {text}", file)
     ours = text.startswith(f"{stage}: ")
     of_system = isinstance(error, OSError) and error.errno is not None
     if not (ours or of_system or isinstance(error, MemoryError)):
@@ -82,3 +87,11 @@ def as_data_error(stage: str, file: str, where: str, error: Exception) -> Except
     if printable(file) not in text:
         error.add_note(f"penstock: {stage}: {where}(file {printable(file)})")
     return error
+
+
+def _exceeds_memory(text: str) -> bool:
+    """Return whether pyarrow was asked for more bytes than this machine has."""
+    found = re.match(r"(?:malloc|realloc) of size (\d+) failed", text)
+    if found is None or not hasattr(os, "sysconf"):
+        return False
+    return int(found[1]) > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.libraries import as_data_error
 
 STEPS = 200  # number of damaged bytes, each tested separately
 KINDS = (ps.DataError, ValueError, TypeError, OSError, MemoryError)
@@ -110,3 +111,11 @@ def errors_of(build, most=50):
             found.append(error)
     it.close()
     return found
+
+
+def test_a_file_that_announces_more_bytes_than_there_are_is_damaged():
+    for size, kind in ((2**56, ps.DataError), (4096, MemoryError)):
+        error = MemoryError(f"malloc of size {size} failed")
+        found = as_data_error("ArrowDataset", "a.arrow", "record batch 3: ", error)
+        assert type(found) is kind
+        assert str(size) in str(found)

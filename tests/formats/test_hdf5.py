@@ -200,3 +200,19 @@ def test_files_of_other_types_and_shapes_are_named(tmp_path):
             ps.HDF5Dataset([tmp_path / "a", tmp_path / other], "x")
     with pytest.raises(ValueError, match="at least one file"):
         ps.HDF5Dataset([])
+
+
+def test_a_damaged_array_is_not_skipped(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as made:
+        made["x"] = np.arange(3)
+        made["y"] = np.arange(3)
+        made["to nothing"] = h5py.SoftLink("/nothing")
+        made["to no file"] = h5py.ExternalLink("none.h5", "/x")
+        header = h5py.h5o.get_info(made["y"].id).addr
+    assert list(ps.HDF5Dataset(path).first()) == ["x", "y"]
+    content = path.read_bytes()
+    damaged = tmp_path / "damaged.h5"
+    damaged.write_bytes(content[:header] + b"\xff" * 8 + content[header + 8 :])
+    with pytest.raises(ps.DataError, match=r"^HDF5Dataset: .*damaged\.h5"):
+        ps.HDF5Dataset(damaged)

@@ -87,3 +87,18 @@ def test_a_damaged_array(folder, tmp_path):
     (tmp_path / "a.zarr" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array"')
     with pytest.raises(ps.DataError, match="cannot be opened"):
         ps.Dataset.from_zarr(tmp_path / "a.zarr")
+
+
+def test_a_damaged_array_of_a_group_is_not_skipped(tmp_path):
+    for name in ("x", "y"):
+        write(tmp_path / name, X, "zarr3")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    assert list(ps.Dataset.from_zarr(tmp_path).first()) == ["x", "y"]
+    meta = tmp_path / "y" / "zarr.json"
+    whole = meta.read_bytes()
+    for damaged in (whole.replace(b'"array"', b'"arraz"'), whole[:20], b"\xff", b"[]"):
+        meta.write_bytes(damaged)
+        with pytest.raises(ps.DataError, match="^from_zarr: the array cannot be opened") as caught:
+            ps.Dataset.from_zarr(tmp_path)
+        assert caught.value.file == str(meta)

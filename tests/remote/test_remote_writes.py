@@ -135,6 +135,27 @@ def test_nothing_is_left_on_this_machine(folder, tmp_path, monkeypatch):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+def test_a_temporary_folder_that_others_may_use_is_refused(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    url, contents = folder
+    ps.Dataset.range(10).save(f"{url}/saved")
+    (staging,) = tmp_path.iterdir()
+    assert staging.stat().st_mode & 0o777 == 0o700
+    before = contents()
+    for mode in (0o777, 0o750, 0o710, 0o701, 0o1777):
+        staging.chmod(mode)
+        with pytest.raises(PermissionError, match="other users may enter") as caught:
+            ps.Dataset.range(10).save(f"{url}/refused")
+        assert caught.value.filename == str(staging)
+    staging.rmdir()
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    staging.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PermissionError, match="folder of another user"):
+        ps.Dataset.range(10).save(f"{url}/refused")
+    assert contents() == before
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_a_writer_that_is_dropped_leaves_nothing(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     url, _ = folder

@@ -394,3 +394,38 @@ def test_only_blank_lines_are_no_elements(tmp_path):
     for text in ("", "\n", " \n\n\t", "\ufeff", "\ufeff\n"):
         path.write_text(text, encoding="utf-8")
         assert list(ps.JSONLinesDataset(path)) == []
+
+
+MISUSES = {
+    "missing": lambda folder: ps.JSONLinesDataset(folder / "missing"),
+    "cut off": lambda folder: ps.JSONLinesDataset(folder / "a.jsonl.gz"),
+    "too long": lambda folder: ps.JSONLinesDataset(folder / "a.jsonl", max_record_bytes=4),
+    "packed": lambda folder: ps.JSONLinesDataset(folder / "b.jsonl"),
+    "not packed": lambda folder: ps.JSONLinesDataset(folder / "a.jsonl", compression_type="GZIP"),
+    "compression": lambda folder: ps.JSONLinesDataset(folder / "a.jsonl", compression_type="LZ4"),
+    "not indexed": lambda folder: ps.JSONLinesDataset(folder / "a.jsonl", indexed=True),
+    "index of packed": lambda folder: ps.JSONLinesDataset(folder / "a.jsonl.gz", indexed=True),
+    "damaged index": lambda folder: ps.JSONLinesDataset(folder / "c.jsonl", indexed=True),
+    "no names": lambda _: ps.JSONLinesDataset(5),
+    "no name": lambda folder: ps.JSONLinesDataset([folder / "a.jsonl", 5]),
+    "reads of indexed": lambda folder: ps.JSONLinesDataset(
+        folder / "a.jsonl", indexed=True, num_parallel_reads=2
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", MISUSES)
+def test_errors_begin_with_the_name_of_this_class(tmp_path, wrong):
+    lines = b'{"a": 1}\n' * 100
+    (tmp_path / "a.jsonl").write_bytes(lines)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(lines)[:-9])
+    (tmp_path / "b.jsonl").write_bytes(gzip.compress(lines))
+    (tmp_path / "c.jsonl").write_bytes(lines)
+    ps.index(tmp_path / "c.jsonl", progress=False)
+    index = tmp_path / "c.jsonl.psindex"
+    index.write_bytes(index.read_bytes()[:-1])
+    with pytest.raises(Exception) as caught:
+        list(MISUSES[wrong](tmp_path))
+    text = str(caught.value).removeprefix("[Errno 2] ")
+    assert text.startswith("JSONLinesDataset: ")
+    assert "TextLine" not in text

@@ -24,7 +24,7 @@ class CacheFileDataset final : public Dataset {
   CacheStore* cache_store() const override { return &store_; }
   std::shared_ptr<const ChunkIndex> OpenFile() const {
     return std::make_shared<const ChunkIndex>(
-        filename_, penstock::OpenFile(filename_, {.throughout = false}), kMaxRecordBytes);
+        "cache", filename_, penstock::OpenFile(filename_, {.throughout = false}), kMaxRecordBytes);
   }
 
  protected:
@@ -32,8 +32,8 @@ class CacheFileDataset final : public Dataset {
 
  private:
   CacheFillPtr Held() const {
-    ChunkHeader header =
-        ChunkIndex::Header(filename_, penstock::OpenFile(filename_, {.throughout = false}));
+    ChunkHeader header = ChunkIndex::Header("cache", filename_,
+                                            penstock::OpenFile(filename_, {.throughout = false}));
     bool own = header.fingerprint == fingerprint_ && !header.randomness.empty();
     return own ? CacheFill::FromFile(*this, header.randomness) : nullptr;
   }

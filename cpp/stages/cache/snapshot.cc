@@ -35,7 +35,7 @@ class SnapshotDataset final : public Dataset {
   // Older ones do not have what decided their elements: they are known by what they are.
   CacheFillPtr Held() const {
     if (!IsSavedFolder(options_.folder)) return nullptr;
-    Manifest manifest = Manifest::Read(options_.folder);
+    Manifest manifest = Manifest::Read(options_.folder, "snapshot");
     if (!manifest.randomness.empty()) return CacheFill::FromFile(*this, manifest.randomness);
     std::string text = manifest.ToText();
     RunContext context{};

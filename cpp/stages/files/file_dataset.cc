@@ -24,6 +24,7 @@ namespace {
 constexpr const char* kFileName = "filename";
 constexpr const char* kWithFileName = "with_filename";
 constexpr const char* kCalls = "num_parallel_calls";
+constexpr const char* kShownAs = "shown_as";
 constexpr int64_t kMostAtOnce = 256 << 20;   // of one read: memory is had for all of it
 constexpr int64_t kLeastStretch = 64 << 10;  // what a thread reads at a time is worth waking it
 constexpr int64_t kMostReaders = 1024;
@@ -55,11 +56,11 @@ ElementSpec RecordSpec(const Args& args) {
 
 class FileDataset final : public RecordFile {
  public:
-  FileDataset(const FileFormat& format, Args args)
-      : format_(format),
+  FileDataset(FileFormat format, Args args)
+      : format_(std::move(format)),
         args_(std::move(args)),
         path_(std::make_shared<const std::string>(args_.Text(kFileName))),
-        compression_(CompressionIn(args_, format)),
+        compression_(CompressionIn(args_, format_)),
         chunk_(static_cast<size_t>(std::min(args_.IntAtLeast("buffer_size", 0), kMostAtOnce))),
         max_record_(static_cast<size_t>(args_.Has("max_record_bytes")
                                             ? args_.IntAtLeast("max_record_bytes", 1)
@@ -193,10 +194,11 @@ class FileIterator final : public BlockIterator {
           data_->path()->find_first_of("*?[") != std::string::npos) {
         return Fail(
             Error::FromErrno(ENOENT, *data_->path(),
-                             "cannot open; Dataset.list_files finds the files of a pattern"),
+                             data_->format().stage +
+                                 ": cannot open; Dataset.list_files finds the files of a pattern"),
             true);
       }
-      return Fail(std::move(error), true);
+      return Fail(Named(std::move(error)), true);
     }
   }
 
@@ -291,6 +293,13 @@ class FileIterator final : public BlockIterator {
 
   // --- in order ---
 
+  // An error of the system, which knows no stage, with the name of this one.
+  Error Named(Error error) const {
+    const std::string why = ": " + std::generic_category().message(error.os_error());
+    if (error.os_error() == 0 || !error.message().ends_with(why)) return error;
+    const std::string what = error.message().substr(0, error.message().size() - why.size());
+    return Error::FromErrno(error.os_error(), *data_->path(), data_->format().stage + ": " + what);
+  }
   // An error instead of a record; `last`: nothing comes after it.
   Block Fail(Error error, bool last) {
     Origin origin{static_cast<uint64_t>(index_), index_, data_->path(),
@@ -346,8 +355,7 @@ class FileIterator final : public BlockIterator {
         if (!EndsSound()) return Fail(bytes_->problem(), true);
         finished_ = true;
         if (const std::string_view doubt = reader_->doubt(); !doubt.empty()) {
-          session_.Warn(
-              Format("{}: {}: {}", std::string_view(data_->format().stage), *data_->path(), doubt));
+          session_.Warn(Format("{}: {}: {}", data_->format().stage, *data_->path(), doubt));
         }
         return Block::AtEnd();
       } else if (found.kind == Found::kRecord) {
@@ -500,8 +508,9 @@ class FileIterator final : public BlockIterator {
 };
 
 std::string FileDataset::Boundaries() const {
-  constexpr std::array<std::string_view, 6> kOthers{
-      kFileName, kWithFileName, kCalls, "compression_type", "buffer_size", "max_record_bytes"};
+  constexpr std::array<std::string_view, 7> kOthers{
+      kFileName,     kWithFileName,     kCalls, kShownAs, "compression_type",
+      "buffer_size", "max_record_bytes"};
   std::string text = kind();
   for (const auto& [name, value] : args_.values()) {
     if (std::ranges::find(kOthers, name) != kOthers.end()) continue;
@@ -559,7 +568,10 @@ StageTraits TraitsOf(const FileFormat& format) {
 }
 
 std::shared_ptr<RecordFile> MakeFileDataset(const FileFormat& format, const Args& args) {
-  return std::make_shared<FileDataset>(format, CopiedArgs(args, format.stage));
+  FileFormat shown = format;
+  if (args.Has(kShownAs)) shown.stage = args.Text(kShownAs);
+  Args copied = CopiedArgs(args, shown.stage);
+  return std::make_shared<FileDataset>(std::move(shown), std::move(copied));
 }
 
 }  // namespace penstock

@@ -15,7 +15,7 @@ enum class Beginning : uint8_t {
 };
 
 struct FileFormat {
-  const char* stage;  // the stage's name in errors
+  std::string stage;  // the name in errors; another one is the argument `shown_as`
   Beginning beginning;
   RecordReaderMaker maker;
   bool named_compression = false;  // without a compression_type, the name of a file says it
@@ -37,8 +37,7 @@ class RecordFile : public Dataset {
   virtual std::string Boundaries() const = 0;
   // The error at record number `record` of the file.
   Error Fault(int64_t record, std::string_view problem) const {
-    return Error(ErrorKind::kData, "{}: record {}: {}", std::string_view(format().stage), record,
-                 problem);
+    return Error(ErrorKind::kData, "{}: record {}: {}", format().stage, record, problem);
   }
 };
 

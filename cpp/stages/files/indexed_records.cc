@@ -134,7 +134,7 @@ void IndexedRecordsDataset::ReadIndex(File& file, const std::string& folder) con
   const std::string& path = *file.records->path();
   const std::string index = IndexPathOf(path, folder);
   try {
-    file.index = std::make_shared<RecordIndex>(index);
+    file.index = std::make_shared<RecordIndex>(index, std::string(stage));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kNotFound && error.os_error() != ENOENT) throw;
     throw Error::FromErrno(ENOENT, index,
@@ -165,7 +165,7 @@ void IndexedRecordsDataset::Measure(File& file) const {
     throw Error(ErrorKind::kInvalidArgument,
                 "{}: with indexed, a regular file was expected, got {}: the size of a pipe or a "
                 "device is not known; copy it to a file first",
-                std::string_view(file.records->format().stage), path);
+                file.records->format().stage, path);
   }
   uint8_t first[kMagic];
   const CompressionSeen seen = LookAt(first, opened->Read(0, first, kMagic));
@@ -192,7 +192,7 @@ void IndexedRecordsDataset::RequireSame(const File& file, InputFile& opened) con
   const bool indexed = file.index != nullptr;
   throw Error(ErrorKind::kData,
               "{}: {} has been written to since {} was made (it had {} bytes, now it has {}); {}",
-              std::string_view(file.records->format().stage), *origin.file,
+              file.records->format().stage, *origin.file,
               std::string_view(indexed ? file.index->path() : "this dataset"), of.size,
               opened.size(),
               std::string_view(indexed ? "run ps.index again" : "make the dataset again"))
@@ -388,7 +388,7 @@ void IndexedRecordsDataset::Finish(std::vector<Reads>& all) const {
 void IndexedRecordsDataset::ThrowShorter(const File& file, InputFile& opened, int64_t at) const {
   RequireSame(file, opened);
   throw Error(ErrorKind::kData, "{}: {} was expected to have a byte {}, it ends before",
-              std::string_view(file.records->format().stage), *file.records->path(), at);
+              file.records->format().stage, *file.records->path(), at);
 }
 
 // Whether no further record follows `record` in the requested bytes.

@@ -70,11 +70,14 @@ class ChunkWriter {
 class ChunkIndex {
  public:
   // Throws a DataError for a file that is no such file, or damaged; an OSError for one that cannot
-  // be read. `max_bytes`: what a chunk may decompress to.
-  ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file, int64_t max_bytes);
+  // be read. The first begins with the name of `stage`. `max_bytes`: what a chunk may decompress
+  // to.
+  ChunkIndex(std::string stage, const std::string& path, std::unique_ptr<InputFile> file,
+             int64_t max_bytes);
 
   // Of a file whose index is not looked at. Throws as the constructor does.
-  static ChunkHeader Header(const std::string& path, std::unique_ptr<InputFile> file);
+  static ChunkHeader Header(std::string stage, const std::string& path,
+                            std::unique_ptr<InputFile> file);
 
   const std::string& path() const { return *path_; }
   const ChunkHeader& header() const { return header_; }
@@ -94,10 +97,12 @@ class ChunkIndex {
   [[noreturn]] void ThrowDamaged(size_t chunk, std::string_view what) const;
 
  private:
-  ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file);
+  ChunkIndex(std::string stage, const std::string& path, std::unique_ptr<InputFile> file);
   void ReadHeader();
   void ReadFooter();
+  [[noreturn]] void Throw(int64_t offset, std::string_view what) const;
 
+  std::string stage_;
   std::shared_ptr<const std::string> path_;
   std::unique_ptr<InputFile> file_;
   uint64_t max_bytes_ = 0;

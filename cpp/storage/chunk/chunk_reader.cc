@@ -8,17 +8,13 @@
 #include "storage/crc32c.h"
 
 namespace penstock {
-namespace {
 
-[[noreturn]] void ThrowFile(const std::shared_ptr<const std::string>& path, int64_t offset,
-                            std::string_view what) {
+void ChunkIndex::Throw(int64_t offset, std::string_view what) const {
   Origin origin;
-  origin.file = path;
+  origin.file = path_;
   origin.offset = offset;
-  throw Error(ErrorKind::kData, "{}: {}", *path, what).At(std::move(origin));
+  throw Error(ErrorKind::kData, "{}: {}", stage_, what).At(std::move(origin));
 }
-
-}  // namespace
 
 bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
   // Short reads of a regular file, perhaps by several threads: none of them ends for a signal.
@@ -28,20 +24,24 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
 }
 
 // Up to the header.
-ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file)
-    : path_(std::make_shared<const std::string>(path)), file_(std::move(file)) {
+ChunkIndex::ChunkIndex(std::string stage, const std::string& path, std::unique_ptr<InputFile> file)
+    : stage_(std::move(stage)),
+      path_(std::make_shared<const std::string>(path)),
+      file_(std::move(file)) {
   LeaveForeignLock();
   // Where a pipe or a device ends cannot be known.
-  if (file_->size() < 0) ThrowFile(path_, -1, "a file of rows was expected, got no regular file");
+  if (file_->size() < 0) Throw(-1, "a file of rows was expected, got no regular file");
   ReadHeader();
 }
 
-ChunkHeader ChunkIndex::Header(const std::string& path, std::unique_ptr<InputFile> file) {
-  return ChunkIndex(path, std::move(file)).header_;
+ChunkHeader ChunkIndex::Header(std::string stage, const std::string& path,
+                               std::unique_ptr<InputFile> file) {
+  return ChunkIndex(std::move(stage), path, std::move(file)).header_;
 }
 
-ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file, int64_t max_bytes)
-    : ChunkIndex(path, std::move(file)) {
+ChunkIndex::ChunkIndex(std::string stage, const std::string& path, std::unique_ptr<InputFile> file,
+                       int64_t max_bytes)
+    : ChunkIndex(std::move(stage), path, std::move(file)) {
   max_bytes_ = static_cast<uint64_t>(max_bytes);
   try {
     ReadFooter();
@@ -49,10 +49,10 @@ ChunkIndex::ChunkIndex(const std::string& path, std::unique_ptr<InputFile> file,
     // From the visits: true, but without the file.
     if (error.origin().file) throw;
     if (error.kind() == ErrorKind::kType) {
-      throw Error(ErrorKind::kType, "{}: {}", path, error.message());
+      throw Error(ErrorKind::kType, "{}: {}: {}", stage_, path, error.message());
     }
     bool own = error.kind() == ErrorKind::kData;
-    ThrowFile(path_, -1, "the index is damaged" + (own ? ": " + error.message() : ""));
+    Throw(-1, "the index is damaged" + (own ? ": " + error.message() : ""));
   }
   for (auto& layout : layouts_) {
     spec_ = &layout == &layouts_[0] ? layout : ElementSpec::Cover(*spec_, layout);
@@ -65,24 +65,23 @@ void ChunkIndex::ReadHeader() {
   ChunkPreamble preamble;
   constexpr uint32_t kMostHeader = 64 << 20;
   if (!ReadAt(0, magic, sizeof(magic)) || std::string_view(magic, 8) != kChunkMagic) {
-    ThrowFile(path_, 0,
-              "this is no file of rows that penstock has written, or its begin is damaged");
+    Throw(0, "this is no file of rows that penstock has written, or its begin is damaged");
   }
   if (!ReadAt(sizeof(magic), &preamble, sizeof(preamble))) {
-    ThrowFile(path_, sizeof(magic), "the file is truncated");
+    Throw(sizeof(magic), "the file is truncated");
   }
   if (preamble.version != kChunkFormatVersion) {
-    ThrowFile(path_, sizeof(magic),
-              Format("version {} of the format was expected, got version {}; use a penstock that "
-                     "reads it, or write the file again",
-                     kChunkFormatVersion, preamble.version));
+    Throw(sizeof(magic),
+          Format("version {} of the format was expected, got version {}; use a penstock that "
+                 "reads it, or write the file again",
+                 kChunkFormatVersion, preamble.version));
   }
   std::string text;
   if (preamble.header_size <= kMostHeader) text.resize(preamble.header_size);
   if (text.size() != preamble.header_size ||
       !ReadAt(sizeof(magic) + sizeof(preamble), text.data(), text.size()) ||
       Crc32c(text.data(), text.size()) != preamble.header_crc) {
-    ThrowFile(path_, sizeof(magic), "the header is truncated or damaged");
+    Throw(sizeof(magic), "the header is truncated or damaged");
   }
   StateVisitor visitor{std::string_view(text)};
   VisitHeader(visitor, header_);
@@ -93,20 +92,19 @@ void ChunkIndex::ReadFooter() {
   char end[kTrailerSize];
   if (size < kTrailerSize || !ReadAt(size - kTrailerSize, end, kTrailerSize) ||
       std::string_view(end + sizeof(ChunkTrailer), kChunkEndMagic.size()) != kChunkEndMagic) {
-    ThrowFile(path_, static_cast<int64_t>(size),
-              "the file is truncated: it does not end with its index");
+    Throw(static_cast<int64_t>(size), "the file is truncated: it does not end with its index");
   }
   ChunkTrailer trailer;
   std::memcpy(&trailer, end, sizeof(trailer));
   uint64_t footer_end = size - kTrailerSize;
   if (trailer.footer_size > footer_end ||
       trailer.footer_offset != footer_end - trailer.footer_size) {
-    ThrowFile(path_, static_cast<int64_t>(footer_end), "the index is damaged");
+    Throw(static_cast<int64_t>(footer_end), "the index is damaged");
   }
   std::string footer(trailer.footer_size, '\0');
   if (!ReadAt(trailer.footer_offset, footer.data(), footer.size()) ||
       Crc32c(footer.data(), footer.size()) != trailer.footer_crc) {
-    ThrowFile(path_, static_cast<int64_t>(trailer.footer_offset), "the index is damaged");
+    Throw(static_cast<int64_t>(trailer.footer_offset), "the index is damaged");
   }
   content_ = uint64_t{trailer.footer_crc} << 32 | (trailer.footer_size & 0xFFFFFFFF);
   StateVisitor visitor{std::string_view(footer)};
@@ -124,7 +122,7 @@ void ChunkIndex::ReadFooter() {
     rows_ += entry.rows;
     if (entry.layout >= layouts_.size() || entry.rows < 1 || entry.stored > footer_end ||
         entry.offset > footer_end - entry.stored) {
-      ThrowFile(path_, static_cast<int64_t>(entry.offset), "the index is damaged");
+      Throw(static_cast<int64_t>(entry.offset), "the index is damaged");
     }
     entries_.push_back(entry);
   }
@@ -143,9 +141,9 @@ size_t ChunkIndex::ChunkOf(int64_t row) const {
 
 void ChunkIndex::ThrowDamaged(size_t chunk, std::string_view what) const {
   const ChunkEntry& entry = entries_[chunk];
-  ThrowFile(path_, static_cast<int64_t>(entry.offset),
-            Format("rows {} to {} ({} bytes from byte {}) cannot be read: {}", entry.first,
-                   entry.first + entry.rows - 1, entry.stored, entry.offset, what));
+  Throw(static_cast<int64_t>(entry.offset),
+        Format("rows {} to {} ({} bytes from byte {}) cannot be read: {}", entry.first,
+               entry.first + entry.rows - 1, entry.stored, entry.offset, what));
 }
 
 ChunkRows ChunkIndex::Read(size_t chunk) const {

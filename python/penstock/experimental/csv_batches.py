@@ -45,7 +45,7 @@ class _WholeRecords:
         self.calls = calls
 
     def __call__(self, name: str) -> Dataset:
-        records = read_files("csv_record", name, self.args, None)
+        records = read_files("csv_record", name, self.args, None, shown_as="make_csv_dataset")
         columns = csv_fields("make_csv_dataset", records, self.fields, self.calls)
         return columns.ignore_errors()
 
@@ -213,7 +213,14 @@ def make_csv_dataset(
         whole = _WholeRecords(args, fields, num_parallel_calls)
         dataset = shuffled_epochs(whole.of(dataset, num_parallel_reads, deterministic), *epochs)
     else:
-        records = read_files("csv_record", dataset, args, num_parallel_reads, deterministic)
+        records = read_files(
+            "csv_record",
+            dataset,
+            args,
+            num_parallel_reads,
+            deterministic,
+            shown_as="make_csv_dataset",
+        )
         # Records are decoded after the shuffle, where many are at a time.
         records = shuffled_epochs(records, *epochs)
         dataset = csv_fields("make_csv_dataset", records, fields, num_parallel_calls)

@@ -71,7 +71,9 @@ class CsvColumns:
         return [b"" if kind is bytes else np.array([0], kind) for kind in found]
 
     def _records(self, file: str, header: bool) -> Iterator[list[str]]:
-        with iter(read_files("csv_record", file, self.args | {"header": header}, None)) as records:
+        args = self.args | {"header": header}
+        made = read_files("csv_record", file, args, None, shown_as="make_csv_dataset")
+        with iter(made) as records:
             for number, record in enumerate(records, 1 + header):
                 where = f"record {number}: "
                 with library_errors("make_csv_dataset", file, where):

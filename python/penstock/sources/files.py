@@ -327,9 +327,15 @@ def read_files(
     on_error: OnError = "raise",
     max_errors: int | None = MAX_ERRORS,
     indexed: bool | Names = False,
+    shown_as: str | None = None,
 ) -> Dataset:
-    """Return the records of files, of several at a time if asked to."""
-    stage = traits_of(kind).format
+    """Return the records of files, of several at a time if asked to.
+
+    Errors begin with `shown_as`, the name that the user called. None is the name of the format.
+    """
+    stage = traits_of(kind).format if shown_as is None else shown_as
+    if shown_as is not None:
+        args = args | {"shown_as": shown_as}
     if indexed is not False:
         if num_parallel_reads is not None:
             raise ValueError(
@@ -337,7 +343,7 @@ def read_files(
                 f"{num_parallel_reads}: files come one after the other, and those that are far "
                 "apart are asked for together"
             )
-        made = indexed_files(kind, names_of(stage, filenames), args, indexed, name)
+        made = indexed_files(kind, names_of(stage, filenames), args, indexed, name, stage)
         return made._without_errors(stage, on_error, max_errors)
     if isinstance(filenames, Symbol):
         if on_error != "raise":
@@ -347,7 +353,7 @@ def read_files(
             )
         reader = _core.reader(kind, encode(kind, args))
         return SymbolicReader(reader, filenames, (kind, args))  # type: ignore[return-value]
-    records = _records(kind, filenames, args, num_parallel_reads, deterministic, name)
+    records = _records(kind, filenames, args, num_parallel_reads, deterministic, name, stage)
     return records._without_errors(stage, on_error, max_errors)
 
 
@@ -369,9 +375,10 @@ def indexed_files(
     args: dict[str, Any],
     indexed: bool | Names,
     name: str | None = None,
+    stage: str = "index",
 ) -> Dataset:
     """Return the records of files by their indexes, beside the files or in a folder."""
-    folder = "" if indexed is True else name_of(traits_of(kind).format, "indexed", indexed)
+    folder = "" if indexed is True else name_of(stage, "indexed", indexed)
     files = Dataset.from_tensor_slices(np.array(names, dtype=object))
     return files._then("indexed_records", reader=Reader(kind, args), folder=folder, name=name)
 
@@ -383,8 +390,8 @@ def _records(
     num_parallel_reads: int | None,
     deterministic: bool | None,
     name: str | None,
+    stage: str,
 ) -> Dataset:
-    stage = traits_of(kind).format
     if isinstance(filenames, (str, bytes, os.PathLike)):
         path = name_of(stage, "filenames", filenames)
         return Dataset._make(kind, (), {"filename": path, **args}, name)

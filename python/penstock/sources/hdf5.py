@@ -59,6 +59,9 @@ class HDF5Dataset(Source):
     together. Crops lie on a grid, the last axis changing first; those that would end after the
     array are left out.
 
+    The HDF5 library checks little: damaged variable-length values or chunks with Fletcher
+    checksums can crash the process, or never end. Read files from others in a separate process.
+
     Examples
     --------
     >>> ds = ps.HDF5Dataset("train.h5", ["images", "labels"])  # doctest: +SKIP

@@ -131,7 +131,9 @@ class JSONLinesDataset(Source):
             compression_type = _compression_of(filenames)
         args = file_args(_STAGE, compression_type, buffer_size, max_record_bytes)
         args["skip_blank"] = True
-        lines = read_files("text_line", filenames, args, num_parallel_reads, indexed=indexed)
+        lines = read_files(
+            "text_line", filenames, args, num_parallel_reads, indexed=indexed, shown_as=_STAGE
+        )
         values = map_for(
             _STAGE,
             lines,

@@ -190,7 +190,7 @@ class _SnapshotReader:
             self.max_record_bytes = max_record_bytes  # else fingerprints stay what they were
 
     def __call__(self, folder: str) -> Any:
-        args = given(max_record_bytes=self.max_record_bytes)
+        args = given(max_record_bytes=self.max_record_bytes, shown_as="snapshot")
         return read_saved(folder, args, self.reader_func)
 
 

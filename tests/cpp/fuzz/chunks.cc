@@ -209,7 +209,7 @@ std::vector<std::string> Lists(const std::string&) {
 
 void RunList(const std::string& input, Random&) {
   WriteFile(Manifest::PathIn(Folder()), input);
-  for (const Manifest::Shard& shard : Manifest::Read(Folder()).shards) {
+  for (const Manifest::Shard& shard : Manifest::Read(Folder(), "load").shards) {
     Require(shard.name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos &&
                 shard.name != ".." && !shard.name.empty(),
             "a name in the folder");

@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -324,3 +325,43 @@ def test_timeouts_hold_for_copies():
         next(batches)
     go.set()
     assert flat(batches) == list(range(9))
+
+
+class Sized(Again):
+    """Five numbers, of which `len` announces some."""
+
+    def __init__(self, announced):
+        super().__init__()
+        self.announced = announced
+
+    def __len__(self):
+        return self.announced
+
+
+@pytest.mark.parametrize("workers", [*THREADS, {**PROCESSES, "num_workers": 1}], ids=repr)
+def test_more_batches_than_len_announced_warn(workers):
+    loader = ps.DataLoader(Sized(4), 1, **workers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(loader)) == 5  # nothing was announced
+    assert len(loader) == 4
+    batches = iter(loader)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [int(next(batches)[0]) for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.warns(UserWarning, match="announced at most 4 batches"):
+        assert next(batches).tolist() == [4]
+    assert next(batches, None) is None
+
+
+def test_copies_that_each_worker_reads_as_a_whole_warn_once_len_is_exceeded():
+    loader = ps.DataLoader(Sized(5), 2, **PROCESSES)
+    assert len(loader) == 3
+    # Divided, two copies can make four batches: each may end with a smaller one.
+    batches = iter(loader)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        some = [next(batches) for _ in range(4)]
+    with pytest.warns(UserWarning, match="divide the samples in __iter__"):
+        rest = list(batches)
+    assert len(some + rest) == 6

@@ -37,7 +37,7 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
 
 
 def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) -> str:
-    """Return the kind of workers; raise ValueError for arguments that contradict each other."""
+    """Return the kind of workers; raise ValueError or TypeError for arguments that do not fit."""
     if context is not None:
         name = context if isinstance(context, str) else getattr(context, "_name", None)
         if method == "thread":
@@ -50,7 +50,7 @@ def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) 
         if name not in _CONTEXTS and not (
             contexts is not None and isinstance(context, contexts.BaseContext)
         ):
-            raise ValueError(
+            raise (ValueError if isinstance(context, str) else TypeError)(
                 f"DataLoader: multiprocessing_context must be one of {', '.join(_CONTEXTS)}, or a "
                 f"context of them, got {context!r:.200}"
             )

@@ -7,6 +7,7 @@ version of torchdata that is installed.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import Any
@@ -40,6 +41,7 @@ if os.environ.get(_VARIABLE) in ("thread", "process"):
     _replace_loader(os.environ[_VARIABLE])
 if __name__ == "__main__":
     import pytest
-    import torch._dynamo  # PyTorch's TestCase imports it: not within the first test's timeout
 
+    # PyTorch's TestCase imports it, which may exceed the timeout of the first test.
+    importlib.import_module("torch._dynamo")
     sys.exit(pytest.main(sys.argv[1:]))

@@ -365,3 +365,39 @@ def test_copies_that_each_worker_reads_as_a_whole_warn_once_len_is_exceeded():
     with pytest.warns(UserWarning, match="divide the samples in __iter__"):
         rest = list(batches)
     assert len(some + rest) == 6
+
+
+class Walked(Again):
+    """Numbers whose reading changes the dataset: its position, and a counter."""
+
+    reads = 0
+
+    def __iter__(self):
+        self.reads += 1
+        return super().__iter__()
+
+    def state_dict(self):
+        return {"i": self.i}
+
+    def load_state_dict(self, state):
+        self.i = state["i"]
+
+    def __next__(self):
+        if self.i >= self.n - 1:
+            raise StopIteration
+        self.i += 1
+        return self.i
+
+
+def test_a_dataset_that_was_read_takes_the_state_of_an_earlier_loader():
+    dataset = Walked()
+    loader = ps.DataLoader(dataset, None)
+    batches = iter(loader)
+    assert [next(batches), next(batches)] == [0, 1]
+    state = loader.state_dict()
+    again = ps.DataLoader(dataset, None)
+    again.load_state_dict(state)
+    assert next(iter(again)) is not None
+    dataset.n = 4  # reading does not assign it: these are other data
+    with pytest.raises(ps.StateError, match="the values of dataset have changed"):
+        ps.DataLoader(dataset, None).load_state_dict(state)

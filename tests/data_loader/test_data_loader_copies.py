@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -324,3 +325,79 @@ def test_timeouts_hold_for_copies():
         next(batches)
     go.set()
     assert flat(batches) == list(range(9))
+
+
+class Sized(Again):
+    """Five numbers, of which `len` announces some."""
+
+    def __init__(self, announced):
+        super().__init__()
+        self.announced = announced
+
+    def __len__(self):
+        return self.announced
+
+
+@pytest.mark.parametrize("workers", [*THREADS, {**PROCESSES, "num_workers": 1}], ids=repr)
+def test_more_batches_than_len_announced_warn(workers):
+    loader = ps.DataLoader(Sized(4), 1, **workers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(loader)) == 5  # nothing was announced
+    assert len(loader) == 4
+    batches = iter(loader)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [int(next(batches)[0]) for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.warns(UserWarning, match="announced at most 4 batches"):
+        assert next(batches).tolist() == [4]
+    assert next(batches, None) is None
+
+
+def test_copies_that_each_worker_reads_as_a_whole_warn_once_len_is_exceeded():
+    loader = ps.DataLoader(Sized(5), 2, **PROCESSES)
+    assert len(loader) == 3
+    # Divided, two copies can make four batches: each may end with a smaller one.
+    batches = iter(loader)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        some = [next(batches) for _ in range(4)]
+    with pytest.warns(UserWarning, match="divide the samples in __iter__"):
+        rest = list(batches)
+    assert len(some + rest) == 6
+
+
+class Walked(Again):
+    """Numbers whose reading changes the dataset: its position, and a counter."""
+
+    reads = 0
+
+    def __iter__(self):
+        self.reads += 1
+        return super().__iter__()
+
+    def state_dict(self):
+        return {"i": self.i}
+
+    def load_state_dict(self, state):
+        self.i = state["i"]
+
+    def __next__(self):
+        if self.i >= self.n - 1:
+            raise StopIteration
+        self.i += 1
+        return self.i
+
+
+def test_a_dataset_that_was_read_takes_the_state_of_an_earlier_loader():
+    dataset = Walked()
+    loader = ps.DataLoader(dataset, None)
+    batches = iter(loader)
+    assert [next(batches), next(batches)] == [0, 1]
+    state = loader.state_dict()
+    again = ps.DataLoader(dataset, None)
+    again.load_state_dict(state)
+    assert next(iter(again)) is not None
+    dataset.n = 4  # reading does not assign it: these are other data
+    with pytest.raises(ps.StateError, match="the values of dataset have changed"):
+        ps.DataLoader(dataset, None).load_state_dict(state)

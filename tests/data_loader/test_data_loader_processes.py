@@ -583,10 +583,8 @@ def test_a_context_of_multiprocessing_makes_workers_processes():
         one = ps.DataLoader(sets.Ones(4), 2, num_workers=1, multiprocessing_context=context)
         assert one.worker_method == "process"
         assert all(os.getpid() not in pids for _, _, pids in one)
-    for context in ("bad", object()):
-        with pytest.raises(
-            ValueError, match="must be one of fork, forkserver, spawn, or a context"
-        ):
+    for context, kind in [("bad", ValueError), (object(), TypeError)]:
+        with pytest.raises(kind, match="must be one of fork, forkserver, spawn, or a context"):
             loader(range(4), multiprocessing_context=context)
     with pytest.raises(ValueError, match="needs num_workers > 0"):
         ps.DataLoader(range(4), multiprocessing_context="spawn")

@@ -38,15 +38,19 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
 
 
 def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) -> str:
-    """Return the kind of workers; raise ValueError for arguments that contradict each other."""
+    """Return the kind of workers; raise ValueError or TypeError for arguments that do not fit."""
     if context is not None:
         if method == "thread":
             raise ValueError(
                 f"DataLoader: multiprocessing_context={context!r} asks for worker processes, got "
                 "worker_method='thread'; leave one of them out"
             )
-        if start_method(context) not in _CONTEXTS:
-            raise ValueError(
+        # A context exists only where its module has been imported.
+        contexts = sys.modules.get("multiprocessing.context")
+        if start_method(context) not in _CONTEXTS and not (
+            contexts is not None and isinstance(context, contexts.BaseContext)
+        ):
+            raise (ValueError if isinstance(context, str) else TypeError)(
                 f"DataLoader: multiprocessing_context must be one of {', '.join(_CONTEXTS)}, or a "
                 f"context of them, got {context!r:.200}"
             )

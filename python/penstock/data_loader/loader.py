@@ -20,6 +20,7 @@ from penstock.data_loader.arguments import (
     method_of,
 )
 from penstock.data_loader.draws import Draws
+from penstock.data_loader.identity import without_progress
 from penstock.data_loader.orders import rank_in, restore_epochs, samplers_state, shared_order
 from penstock.data_loader.passes import InlinePass, Pass, ThreadedPass, kept_now
 from penstock.data_loader.position import Position
@@ -378,7 +379,7 @@ class DataLoader(Settings):
         restore_epochs(self, self._saved)
 
     def _own_account(self) -> str:
-        parts = {name: getattr(self, name) for name in ("dataset", "collate_fn")}
+        parts = {"dataset": without_progress(self.dataset), "collate_fn": self.collate_fn}
         for name in ("sampler", "batch_sampler"):
             parts[name] = type(getattr(self, name)).__name__
         return base64.b85encode(account_of_values("DataLoader", parts)).decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -50,6 +51,10 @@ class Pass(Closing):
         # At most one: what came, and was not handed over before an interruption.
         self._pulled: list[Any] = []
         self._loader_length = loader.__len__
+        # Each worker that reads a copy may end with a smaller batch.
+        self._most = loader._announced
+        if (loader.batch_size or 1) > 1:
+            self._most += max(loader.num_workers - 1, 0)
 
     def __iter__(self) -> Pass:
         return self
@@ -70,6 +75,14 @@ class Pass(Closing):
         Python looks for signals after every call: `next` might return to no one.
         """
         self._pulled.extend(itertools.islice(source, 1))
+
+    def _warn_of_length(self) -> None:
+        warnings.warn(
+            f"DataLoader: len() announced at most {self._most} batches, but more of them have been "
+            "fetched; correct the dataset's __len__, or, if each worker reads a copy of the "
+            "dataset, divide the samples in __iter__ by get_worker_info()",
+            stacklevel=3,
+        )
 
     def _ended_by_an_interrupt(self) -> RuntimeError:
         return RuntimeError(
@@ -126,6 +139,8 @@ class InlinePass(Pass):
             del what  # an error refers to this frame
         if self._state is not None:
             reached = self._with_state(reached)
+        if reached.low > self._most:
+            self._warn_of_length()
         # No look for signals until the caller has it.
         self._pulled, position.reached = [], reached
         return batch
@@ -192,6 +207,8 @@ class ThreadedPass(Pass):
             self._cut = True
         else:
             reached = position.after(number, state, failed=type(batch) is Failed)
+        if reached.low > self._most:
+            self._warn_of_length()
         # No look for signals until the caller has it.
         self._pulled, position.reached = [], reached
         # The run may keep it for a while, and a raised error refers to this pass.

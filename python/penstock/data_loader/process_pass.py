@@ -103,6 +103,8 @@ class ProcessPass(Pass):
             raise StopIteration
         position = self._position
         batch, error, reached, copies = self._result(due)
+        if reached.low > self._most:
+            self._warn_of_length()
         # No look for signals until the caller has it.
         position.reached = reached
         self._copies = copies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -31,14 +32,16 @@ class Settings:
     _iterable: bool  # whether the dataset is read from begin to end
     _follows_torch: bool  # whether it draws as PyTorch's loader does
     _draws: Draws
+    _announced: float = math.inf  # batches of an iterable dataset, once `len` was called
 
     def __len__(self) -> int:
         if not self._iterable:
             return len(self._index_sampler)
         samples = len(self.dataset)
-        if self.batch_size is None:
-            return samples
-        return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+        size = self.batch_size or 1
+        batches = samples // size if self.drop_last else -(-samples // size)
+        self._announced = batches
+        return batches
 
     @property
     def _in_processes(self) -> bool:

@@ -45,11 +45,7 @@ def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) 
                 f"DataLoader: multiprocessing_context={context!r} asks for worker processes, got "
                 "worker_method='thread'; leave one of them out"
             )
-        # A context exists only where its module has been imported.
-        contexts = sys.modules.get("multiprocessing.context")
-        if start_method(context) not in _CONTEXTS and not (
-            contexts is not None and isinstance(context, contexts.BaseContext)
-        ):
+        if start_method(context) not in _CONTEXTS:
             raise (ValueError if isinstance(context, str) else TypeError)(
                 f"DataLoader: multiprocessing_context must be one of {', '.join(_CONTEXTS)}, or a "
                 f"context of them, got {context!r:.200}"

@@ -16,6 +16,8 @@ from penstock.storage_options import note_url
 
 Names = str | os.PathLike[str]
 
+_COMPRESSIONS = ("", "AUTO", "GZIP", "ZLIB", "ZSTD")
+
 # A scheme of one letter is a drive of Windows. The engine looks the same way (storage/remote.cc).
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -104,7 +106,8 @@ def name_of(stage: str, argument: str, path: Any) -> str:
 
 def compression_of(compression: str | None) -> str:
     """Return the name of a compression as the engine has it: "" for None, "ZSTD" for "zstd"."""
-    return (compression or "").upper()
+    name = (compression or "").upper()
+    return name if name in _COMPRESSIONS else str(compression)  # errors show what was given
 
 
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:

@@ -99,6 +99,6 @@ def test_a_damaged_array_of_a_group_is_not_skipped(tmp_path):
     whole = meta.read_bytes()
     for damaged in (whole.replace(b'"array"', b'"arraz"'), whole[:20], b"\xff", b"[]"):
         meta.write_bytes(damaged)
-        with pytest.raises(ps.DataError, match="^from_zarr: the array cannot be opened") as caught:
+        with pytest.raises(ps.DataError, match=r"^from_zarr: the array cannot be opened") as caught:
             ps.Dataset.from_zarr(tmp_path)
         assert caught.value.file == str(meta)

@@ -46,5 +46,5 @@ def test_names_of_every_form_are_taken(reader, form, path):
 
 def test_a_dataset_of_other_objects_is_refused(path):
     objects = ps.experimental.from_list([{1}, {2}])
-    with pytest.raises(TypeError, match="each of filenames must be a str or a path, got {1}"):
+    with pytest.raises(TypeError, match=r"each of filenames must be a str or a path, got \{1\}"):
         list(ps.TextLineDataset(objects))

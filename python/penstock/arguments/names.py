@@ -198,7 +198,9 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("load", "compression"): checks.text,
     ("save", "compression"): checks.text,
     ("snapshot", "compression"): checks.or_none(checks.text),
-    ("index", "format"): checks.or_none(checks.one_of("tfrecord", "text", "json_lines", "csv", "tar")),
+    ("index", "format"): checks.or_none(
+        checks.one_of("tfrecord", "text", "json_lines", "csv", "tar")
+    ),
     ("index", "num_parallel_reads"): checks.or_none(_count),
     **{
         (f"write_{form}", "compression"): checks.or_none(checks.text)

@@ -215,8 +215,9 @@ std::string Worker::HowItEnded() {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const char* name = sigabbrev_np(signal);
-    return Format("was ended by signal {} ({}{})", signal, std::string_view(name ? "SIG" : ""),
-                  std::string_view(name ? name : "unknown"));
+    // The words of PyTorch's DataLoader: programs that restart jobs look for them.
+    return Format("is killed by signal: {}{} ({})", std::string_view(name ? "SIG" : ""),
+                  std::string_view(name ? name : "unknown"), signal);
   }
   return Format("has left with exit code {}", WEXITSTATUS(status));
 }

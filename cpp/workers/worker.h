@@ -78,7 +78,7 @@ class Worker {
   }
   // After its channel was closed: waits for the end of the process, which is made to end if it does
   // not do so soon, and says in words how it ended:
-  // "was ended by signal 9 (SIGKILL)", "has left with exit code 3".
+  // "is killed by signal: SIGKILL (9)", "has left with exit code 3".
   std::string HowItEnded();
   // Ends the process now.
   void Kill();

@@ -262,7 +262,7 @@ def test_a_worker_that_ends_is_an_error_of_the_element_that_it_had(calls):
     assert list(failures) == [3, 8]
     assert {each.kind for each in failures.values()} == {"WorkerError"}
     assert "has left with exit code 7 while it had this element" in failures[3].text
-    assert "was ended by signal 9 (SIGKILL) while it had this element" in failures[8].text
+    assert "is killed by signal: SIGKILL (9) while it had this element" in failures[8].text
     others = [each for i, each in enumerate(found) if i not in failures]
     assert_same(others, [np.full((20, 30), x) for x in range(12) if x not in (3, 8)])
 

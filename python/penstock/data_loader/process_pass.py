@@ -308,7 +308,7 @@ class ProcessPass(Pass):
             batch = "its next batch" if self._iterable else f"batch {had}"
             of = "" if what is None else f", of dataset[i] for i in {_indices(what)}"
             error = WorkerError(
-                f"DataLoader: worker {worker} (process {member.process.pid}) "
+                f"DataLoader worker (pid {member.process.pid}) "
                 f"{member.process.how_it_ended()} while it made {batch}{of}"
             )
             # Where it was in an iterable dataset is lost with it.

@@ -74,8 +74,8 @@ class Progress:
 def too_late(timeout: float, number: int) -> RuntimeError:
     """Return the error of a batch that has not come within the loader's timeout."""
     return RuntimeError(
-        f"DataLoader: a batch was expected within timeout={timeout} seconds, and batch {number} is "
-        "not there yet; raise timeout or num_workers"
+        f"DataLoader timed out after {timeout:g} seconds: batch {number} is not ready; raise "
+        "timeout or num_workers"
     )
 
 

@@ -61,7 +61,7 @@ std::string Written(const std::vector<Element>& rows, Codec codec, bool origins)
 
 DatasetPtr Load(const std::string& shard) {
   WriteFile(ShardPath(), shard);
-  ChunkIndex index(ShardPath(), OpenPlainFile(ShardPath()), kMaxRecordBytes);
+  ChunkIndex index("load", ShardPath(), OpenPlainFile(ShardPath()), kMaxRecordBytes);
   Manifest manifest;
   manifest.shards.push_back({kShard, index.rows(), index.content()});
   WriteFile(Manifest::PathIn(Folder()), manifest.ToText());
@@ -144,7 +144,7 @@ void Repair(std::string& input) {
   std::memcpy(input.data() + end + sizeof(trailer), kChunkEndMagic.data(), kChunkEndMagic.size());
   try {
     WriteFile(ShardPath(), input);
-    ChunkIndex index(ShardPath(), OpenPlainFile(ShardPath()), kMaxRecordBytes);
+    ChunkIndex index("load", ShardPath(), OpenPlainFile(ShardPath()), kMaxRecordBytes);
     std::vector<ChunkEntry> entries = index.entries();
     std::vector<ElementSpec> layouts;
     for (ChunkEntry& entry : entries) {

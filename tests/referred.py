@@ -104,6 +104,8 @@ VALUES = {
     "array": (array.array("i", [1]), array.array("i", [2])),
     "array of another type": (array.array("i", [1]), array.array("h", [1])),
     "member": (Level.LOW, Level.HIGH),
+    "mask": (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 0])),
+    "default": (collections.defaultdict(int), collections.defaultdict(float)),
 }
 
 TABLES = {
@@ -158,6 +160,15 @@ TEXTS = {
             scale = K
             def m(self, x): return x * self.scale
         function = Meth().m
+        """,
+    "method of a metaclass": """
+        class Meta(type):
+            def scaled(cls, x):
+                return x * K
+        class C(metaclass=Meta):
+            pass
+        def function(x):
+            return C.scaled(x)
         """,
     "class method": """
         class Meth:

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import struct
 import threading
 from typing import NamedTuple
 
@@ -399,6 +400,12 @@ def test_attributes_that_a_function_does_not_read_do_not_count():
     it = iter(BASE.map(reading(Settings(2, unread=5))))
     it.set_state(state)
     assert next(it) == 6
+
+
+def test_the_format_of_a_struct_counts():
+    one, other = (BASE.map(naming(struct.Struct(form))) for form in ("<i", ">i"))
+    with pytest.raises(ps.StateError, match=r"map.*: the function has changed"):
+        iter(other).set_state(state_of(one, 3))
 
 
 @pytest.mark.parametrize("name", VALUES)

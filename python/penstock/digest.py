@@ -7,10 +7,12 @@ may refer to each other in circles.
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 import mmap
 import os
+import struct
 import sys
 import types
 from collections.abc import Iterable, Mapping, Set
@@ -187,12 +189,17 @@ class _Digests:
             self._object(out, value, None)  # attributes in addition to its value
         elif isinstance(value, (np.ndarray, np.generic)):
             self._array(out, np.asarray(value), _is_mapped(value))
+            if isinstance(value, np.ma.MaskedArray):
+                self._array(out, np.ma.getmaskarray(value), False)
+                self._add(out, value.fill_value)
         elif isinstance(value, np.dtype):
             out.text(value.str if value.fields is None else repr(value.descr))
         elif isinstance(value, _CONTAINERS):
             self._container(out, value)
             if not is_a_library(kind.__module__):
                 self._object(out, value, None)  # what it has beside its items
+        elif isinstance(value, struct.Struct):
+            out.text(value.format)
         elif isinstance(value, os.PathLike):
             out.text(os.fspath(value) if isinstance(os.fspath(value), str) else repr(value))
         elif isinstance(value, TensorSpec):
@@ -239,6 +246,8 @@ class _Digests:
             if isinstance(value, (list, tuple)):
                 self._all(out, (value[i] for i in _sample(size)))
         elif isinstance(value, (dict, types.MappingProxyType)):
+            if isinstance(value, collections.defaultdict):
+                self._add(out, value.default_factory)
             pairs = dict.items(value) if isinstance(value, dict) else value.items()
             self._all(out, (item for pair in pairs for item in pair))
         elif isinstance(value, (set, frozenset)):
@@ -394,6 +403,8 @@ class _Digests:
     def _class(self, out: Hasher, cls: type) -> None:
         """Add a class: of one of the program its body, and those of the classes it inherits."""
         out.text(" ".join(map(name_of, cls.__mro__)))
+        if not is_a_library(str(type(cls).__module__)):
+            self._add(out, type(cls))
         for each in cls.__mro__:
             if is_a_library(str(each.__module__)):
                 continue

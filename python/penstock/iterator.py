@@ -414,7 +414,7 @@ def state_as(state: bytes, text: bool) -> bytes | str:
 
 def bytes_of(state: Any, owner: str = "set_state") -> bytes:
     """Return a state as bytes, from bytes, text or an array that a checkpoint holds."""
-    if isinstance(state, str) and state.startswith(TEXT_BEGIN.decode()):
+    if isinstance(state, str):
         return _of_text(state, owner)
     if isinstance(state, bytes):
         return _of_text(state, owner) if state.startswith(TEXT_BEGIN) else state

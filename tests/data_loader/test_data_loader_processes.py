@@ -169,7 +169,7 @@ def test_a_slow_batch_is_an_error_with_timeout(tmp_path):
     batches = iter(loader(dataset, 1, timeout=20))
     assert next(batches).tolist() == [0]
     batches._timeout = 0.05
-    with pytest.raises(RuntimeError, match="timed out after 0.05 seconds: batch 1 "):
+    with pytest.raises(RuntimeError, match=r"timed out after 0\.05 seconds: batch 1 "):
         next(batches)
     batches._timeout = 20
     file.touch()

@@ -329,11 +329,16 @@ class _Parquet(_Format):
     def _file(self, source: _Source) -> Any:
         parquet = library(self.stage, "pyarrow.parquet", "arrow")
         # Not mapped: of a file that is rewritten meanwhile, a read is an error, and no signal.
-        return parquet.ParquetFile(source, pre_buffer=not isinstance(source, str))
+        # Pages have checksums where the writer added them.
+        return parquet.ParquetFile(
+            source, pre_buffer=not isinstance(source, str), page_checksum_verification=True
+        )
 
     def _fragment(self, source: _Source) -> Any:
         local = library(self.stage, "pyarrow.fs", "arrow").LocalFileSystem()
-        format_ = library(self.stage, "pyarrow.dataset", "arrow").ParquetFileFormat()
+        dataset = library(self.stage, "pyarrow.dataset", "arrow")
+        verified = dataset.ParquetFragmentScanOptions(page_checksum_verification=True)
+        format_ = dataset.ParquetFileFormat(default_fragment_scan_options=verified)
         if not isinstance(source, str):
             return format_.make_fragment(source)
         return format_.make_fragment(source, filesystem=local)

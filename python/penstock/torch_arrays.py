@@ -47,4 +47,5 @@ def array_of(value: Any) -> npt.NDArray[Any] | None:
     if dtype is None:
         return None
     same_bits: npt.NDArray[Any] = value.view(getattr(torch, bits[value.dtype.itemsize])).numpy()
-    return same_bits.view(dtype)
+    made: npt.NDArray[Any] = same_bits.view(dtype)
+    return made

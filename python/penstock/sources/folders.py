@@ -297,8 +297,8 @@ def image_folder(
         taken = files.share(validation_split, each)
         if files.paths and not taken.paths:
             raise ValueError(
-                f"{_STAGE}: validation_split={validation_split} of {len(files.paths)} images leaves "
-                f"none for {each}; use another validation_split, or more images"
+                f"{_STAGE}: validation_split={validation_split} of {len(files.paths)} images "
+                f"leaves none for {each}; use another validation_split, or more images"
             )
         if not taken.paths:
             raise ValueError(

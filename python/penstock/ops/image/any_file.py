@@ -63,9 +63,12 @@ def decode_image(
     -----
     The kind of file is known by its first bytes, so the extension of its name does not matter.
     JPEG and PNG are decoded without the GIL. Other formats are decoded by Pillow, also in native
-    functions. Pillow needs the GIL only between its own decoding steps. For types other than uint8, uint16, float16 and
-    float32 values go through uint16, as in TensorFlow; a PNG of 16 bits keeps them for all types
-    but uint8. TensorFlow takes float16 through uint16 too, and makes infinity of white.
+    functions, which acquire the GIL for that call alone. With `expand_animations` a native
+    function does not know the rank of the image before it runs.
+
+    For types other than uint8, uint16, float16 and float32 values go through uint16, as in
+    TensorFlow; a PNG of 16 bits keeps them for all types but uint8. TensorFlow takes float16
+    through uint16 too, and makes infinity of white.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def run(dataset):
 def is_random(source, function):
     """Say whether a function draws random numbers."""
     trace = Trace()
-    element = source._node.spec(lambda shape, dtype: trace.leaf())
+    element = source._node.spec(lambda shape, dtype: trace.leaf(shape))
     with trace:
         function(*(element if type(element) is tuple else (element,)))
     return any(op.random for op, _, _ in trace.steps)

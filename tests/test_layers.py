@@ -52,7 +52,7 @@ PYTHON_LAYERS = [
             "on_error",
         ),
         *("labels", "arity", "code_names", "exclusions", "closing", "debugging"),
-        *("coroutines", "waiting"),
+        *("coroutines", "waiting", "torch_arrays"),
         *("option_set", "unused_options", "options", "plain_tables"),
     },
     {"remote"},

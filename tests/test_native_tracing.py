@@ -148,11 +148,10 @@ def test_functions_of_numpy_take_arrays_before_traced_values(function):
     assert_native(function, [np.float32(3), np.float32(4)])
 
 
-@pytest.mark.parametrize("name", ["hstack", "vstack", "dstack", "append"])
+@pytest.mark.parametrize("name", ["append", "kron", "outer"])
 def test_a_function_that_cannot_be_traced_is_named_behind_an_array_too(name):
-    arrays = lambda x: (np.zeros(1), x[None])  # noqa: E731
     call = getattr(np, name)
-    function = (lambda x: call(*arrays(x))) if name == "append" else lambda x: call(arrays(x))
+    function = lambda x: call(np.zeros(1), x[None])  # noqa: E731
     with pytest.raises(ps.TraceError, match=f"numpy.{name} cannot be traced"):
         Dataset.from_tensors(np.float32(3)).map(ps.native(function))
 

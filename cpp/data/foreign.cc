@@ -29,6 +29,14 @@ std::string ForeignRuntime::PickleForms(const Structure&) { return {}; }
 void ForeignRuntime::UnpickleForms(std::string_view) {}
 std::string ForeignRuntime::PickleError(const Error&) { return {}; }
 std::shared_ptr<void> ForeignRuntime::UnpickleError(std::string_view) { return nullptr; }
+Tensor ForeignRuntime::DecodeImage(const ImageFile& file) {
+  throw Error(ErrorKind::kRuntime, "{}: only JPEG and PNG are decoded without Python",
+              std::string_view(file.op));
+}
+Shape ForeignRuntime::ImageShape(const ImageFile& file) {
+  DecodeImage(file);
+  return {};
+}
 
 ForeignRuntime& TheForeignRuntime() { return *the_runtime; }
 void SetForeignRuntime(ForeignRuntime& runtime) { the_runtime = &runtime; }

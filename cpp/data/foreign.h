@@ -1,6 +1,7 @@
 // What the engine asks of the runtime whose objects it carries (Python's), without seeing it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,16 @@ class Dataset;
 class Error;
 class Shape;
 class Tensor;
+
+// The content of an image file in a format that the core does not decode, and the image wanted.
+struct ImageFile {
+  const char* op;  // named in errors
+  std::string_view contents;
+  int64_t channels;  // 0: those of the file
+  bool wide;         // uint16 instead of uint8
+  int64_t max_pixels;
+  bool frames;  // all of an animation, along one more axis in front
+};
 
 // The base class serves a process without such objects. It has no destructor, because threads that
 // outlive the statics of the process still call it.
@@ -51,6 +62,10 @@ class ForeignRuntime {
   virtual void UnpickleForms(std::string_view bytes);
   virtual std::string PickleError(const Error& error);
   virtual std::shared_ptr<void> UnpickleError(std::string_view bytes);
+  // Decodes an image, or only reads its shape from the headers. Both may be called on any thread,
+  // and wait for the runtime's lock.
+  virtual Tensor DecodeImage(const ImageFile& file);
+  virtual Shape ImageShape(const ImageFile& file);
 };
 
 // The runtime of this process.

@@ -230,6 +230,25 @@ bool IsMapping(PyObject* object) {
          PyObject_HasAttrString(object, "keys") && !PyObject_HasAttrString(object, "__array__");
 }
 
+// NumPy has refused `object`, whose error is set. Of PyTorch tensors of types that ml_dtypes adds
+// to NumPy (bfloat16, say), alone or in sequences, this is the array; else null with an error set.
+PyRef TorchArray(PyObject* object) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return {};
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.torch_arrays"));
+  PyRef made =
+      PyRef::Steal(module ? PyObject_CallMethod(module.get(), "array_of", "O", object) : nullptr);
+  if (made && made.get() == Py_None) {
+    PyErr_Restore(type, value, trace);
+    return {};
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return made;
+}
+
 bool SequenceToTensor(PyObject* object, Tensor* tensor) {
   if (IsEndless(object) || IsDataset(object) || IsMapping(object))
     return OneObject(TypeCode::kObject, PyRef::Borrow(object), tensor);
@@ -247,6 +266,7 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
     strings = true;
     array = made(strings);
   }
+  if (!array) array = TorchArray(object);
   if (!array) return false;
   auto* items = reinterpret_cast<PyArrayObject*>(array.get());
   if (strings && PyArray_SIZE(items) > 0) {

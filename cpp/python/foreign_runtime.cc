@@ -46,6 +46,45 @@ PyRef Ask(const char* function, PyRef argument) {
   return result;
 }
 
+// Calls `call` with the GIL on any thread, and leaves the thread's hold of it unchanged.
+template <typename Call>
+auto WithGil(const Call& call) {
+  if (Attachment* attachment = CurrentAttachment()) {
+    const bool attached = attachment->attached();
+    attachment->Attach();
+    struct Restore {
+      ~Restore() {
+        if (!attached) attachment->Detach();
+      }
+      Attachment* attachment;
+      bool attached;
+    } const restore{attachment, attached};
+    return call();
+  }
+  if (HoldsGil()) return call();
+  const UsingPython python;
+  if (!python) throw Error(ErrorKind::kCancelled, "Python is exiting");
+  return call();
+}
+
+// Calls a function of penstock.ops.image.pillow for a file.
+PyRef AskPillow(const char* function, const ImageFile& file) {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.ops.image.pillow"));
+  PyRef called = PyRef::Steal(module ? PyObject_GetAttrString(module.get(), function) : nullptr);
+  PyRef contents = PyRef::Steal(called ? Bytes(file.contents) : nullptr);
+  auto call = [&] {
+    return PyObject_CallFunction(
+        called.get(), "sOLOLO", file.op, contents.get(), static_cast<long long>(file.channels),
+        file.wide ? Py_True : Py_False, static_cast<long long>(file.max_pixels),
+        file.frames ? Py_True : Py_False);
+  };
+  PyRef result = PyRef::Steal(contents ? CallPython(call) : nullptr);
+  if (result) return result;
+  Attachment* attachment = CurrentAttachment();
+  if (attachment && attachment->TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
+  throw CurrentPythonError();
+}
+
 class PythonRuntime final : public ForeignRuntime {
  public:
   std::string_view String(const void* object) override {
@@ -115,6 +154,24 @@ class PythonRuntime final : public ForeignRuntime {
   std::shared_ptr<void> UnpickleError(std::string_view bytes) override {
     EnsureAttached();
     return ToForeign(Ask("unpickled_error", PyRef::Steal(Bytes(bytes))));
+  }
+  Tensor DecodeImage(const ImageFile& file) override {
+    return WithGil([&] {
+      const PyRef image = AskPillow("decode_file", file);
+      Tensor tensor;
+      if (!ToTensor(image.get(), Sharing::kCopy, &tensor)) throw CurrentPythonError();
+      return tensor;
+    });
+  }
+  Shape ImageShape(const ImageFile& file) override {
+    return WithGil([&] {
+      const PyRef sizes = AskPillow("shape_of_file", file);
+      std::vector<int64_t> dims;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sizes.get()); ++i) {
+        dims.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sizes.get(), i)));
+      }
+      return Shape(dims.data(), dims.size());
+    });
   }
   bool TakeLock() override { return TakeGil(); }
   Tensor WrapDataset(DatasetPtr dataset) override { return DatasetToPython(std::move(dataset)); }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,34 @@ struct NumpyFile {
   std::string version = "";
 
   std::string owner() const { return "NumpyDataset: " + *path; }
+};
+
+// The items of an array in Fortran order, as their positions in C order.
+class FortranOrder final {
+ public:
+  explicit FortranOrder(const Shape& shape) : shape_(shape), at_(shape.rank()) {
+    int64_t stride = 1;
+    strides_.resize(at_.size());
+    for (size_t axis = at_.size(); axis-- > 0; stride *= shape[static_cast<int>(axis)]) {
+      strides_[axis] = stride;
+    }
+  }
+
+  size_t Next() {
+    const int64_t now = position_;
+    for (size_t axis = 0; axis < at_.size(); ++axis) {
+      position_ += strides_[axis];
+      if (++at_[axis] < shape_[static_cast<int>(axis)]) break;
+      position_ -= at_[axis] * strides_[axis];
+      at_[axis] = 0;
+    }
+    return static_cast<size_t>(now);
+  }
+
+ private:
+  const Shape shape_;
+  std::vector<int64_t> at_, strides_;
+  int64_t position_ = 0;
 };
 
 bool IsZip(InputFile& file) {
@@ -296,9 +325,10 @@ class NumpyRows final : public Dataset, public Indexed {
       const size_t size = static_cast<size_t>(rows) * bytes;
       const bool done = Located(file, [&] {
         const FilePtr opened = FileWith(file, leaf);
+        const bool scattered = file.arrays[leaf].of.fortran;
         const int64_t offset = OffsetOf(file, leaf, first);
         const ScopedBlockingHook none(nullptr);  // threads share the file
-        if (!to && rows == count) {
+        if (!to && rows == count && !scattered) {
           const LentBytes lent = opened->Lend(offset, size);
           if (lent.size == size && IsAligned(lent, leaf)) {
             column = Tensor::View(leaves_[leaf].dtype, shape, lent.memory, lent.position);
@@ -309,7 +339,9 @@ class NumpyRows final : public Dataset, public Indexed {
           column = Tensor::Make(leaves_[leaf].dtype, shape);
           to = column.mutable_data();
         }
-        RequireRead(ReadStretch(*opened, offset, to, size), file, leaf, *opened);
+        const bool whole = scattered ? ReadScattered(*opened, file, leaf, first, rows, to)
+                                     : ReadStretch(*opened, offset, to, size);
+        RequireRead(whole, file, leaf, *opened);
         return false;
       });
       if (done) break;
@@ -345,6 +377,53 @@ class NumpyRows final : public Dataset, public Indexed {
       return ReadFully(file, range.offset + static_cast<int64_t>(range.ready),
                        range.to + range.ready, range.size - range.ready);
     });
+  }
+
+  // Reads rows of an array in Fortran order. Each number of a row is a column of the file, of which
+  // as many consecutive items are read as there are rows. False if the file ends earlier.
+  bool ReadScattered(InputFile& opened, const NumpyFile& file, size_t leaf, int64_t first,
+                     int64_t count, uint8_t* to) const {
+    constexpr size_t kMostRanges = 1024;
+    constexpr size_t kMostBytes = size_t{1} << 20;
+    const LeafSpec& spec = leaves_[leaf];
+    const size_t item = spec.dtype.itemsize, stretch = static_cast<size_t>(count) * item;
+    const size_t most = std::clamp<size_t>(kMostBytes / stretch, 1, kMostRanges);
+    const auto columns = static_cast<size_t>(spec.shape.elements());
+    std::vector<uint8_t> items(std::min(most, columns) * stretch);
+    std::vector<ByteRange> ranges;
+    auto offset = static_cast<int64_t>(file.arrays[leaf].of.begin + RowIn(file, first) * item);
+    FortranOrder place(spec.shape);
+    for (size_t done = 0; done < columns;) {
+      ranges.clear();
+      for (; done < columns && ranges.size() < most; ++done) {
+        ranges.push_back({offset, items.data() + ranges.size() * stretch, stretch});
+        offset += file.rows * static_cast<int64_t>(item);
+      }
+      if (!ReadAll(opened, ranges)) return false;
+      for (const ByteRange& range : ranges) {
+        Spread(range.to, item, count, to + place.Next() * item, Bytes(leaf));
+      }
+    }
+    return true;
+  }
+
+  // Copies `count` items to places that are `stride` bytes apart.
+  static void Spread(const uint8_t* from, size_t item, int64_t count, uint8_t* to, size_t stride) {
+    auto spread = [&](auto size) {
+      for (int64_t i = 0; i < count; ++i, from += size, to += stride) std::memcpy(to, from, size);
+    };
+    switch (item) {
+      case 1:
+        return spread(std::integral_constant<size_t, 1>());
+      case 2:
+        return spread(std::integral_constant<size_t, 2>());
+      case 4:
+        return spread(std::integral_constant<size_t, 4>());
+      case 8:
+        return spread(std::integral_constant<size_t, 8>());
+      default:
+        return spread(item);
+    }
   }
 
   // Whether numbers are aligned for the CPU; np.savez does not align them.
@@ -384,7 +463,10 @@ class NumpyRows final : public Dataset, public Indexed {
         ranges.push_back(
             {OffsetOf(file, leaf, indices[i]), to + static_cast<size_t>(i) * bytes, bytes});
       }
-      Located(file, [&] { ReadRanges(file, leaf, ranges); });
+      Located(file, [&] {
+        file.arrays[leaf].of.fortran ? ReadScatteredRows(file, leaf, ranges)
+                                     : ReadRanges(file, leaf, ranges);
+      });
     }
   }
 
@@ -392,6 +474,18 @@ class NumpyRows final : public Dataset, public Indexed {
     const FilePtr opened = FileWith(file, leaf);
     const ScopedBlockingHook none(nullptr);  // threads share the file
     RequireRead(ReadAll(*opened, ranges), file, leaf, *opened);
+  }
+
+  // The offsets of the ranges are where the rows would be in C order.
+  void ReadScatteredRows(const NumpyFile& file, size_t leaf,
+                         const std::vector<ByteRange>& rows) const {
+    const FilePtr opened = FileWith(file, leaf);
+    const ScopedBlockingHook none(nullptr);  // threads share the file
+    for (const ByteRange& range : rows) {
+      const int64_t begin = OffsetOf(file, leaf, file.first);
+      const int64_t row = file.first + (range.offset - begin) / static_cast<int64_t>(range.size);
+      RequireRead(ReadScattered(*opened, file, leaf, row, 1, range.to), file, leaf, *opened);
+    }
   }
 
   const StructureRef structure_;

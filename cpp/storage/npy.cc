@@ -276,11 +276,7 @@ NpyArray ReadNpyHeader(const NpyBeginning& beginning, uint64_t size, const std::
   array.shape = Shape(sizes.data(), sizes.size());
   const auto long_axes =
       std::count_if(sizes.begin(), sizes.end(), [](int64_t length) { return length > 1; });
-  if (*words->fortran && long_axes > 1) {
-    ThrowUnfit(name,
-               "an array in C order was expected, got one in Fortran order, whose rows are "
-               "scattered; save np.ascontiguousarray(array)");
-  }
+  array.fortran = *words->fortran && long_axes > 1;
   const std::optional<uint64_t> content = BytesOf(sizes, array.dtype.itemsize);
   if (!content || !LiesWithin(header.end, *content, size)) {
     ThrowBad(name,

@@ -15,19 +15,19 @@
 
 namespace penstock {
 
-// An array in a file, with all items in C order from byte `begin` on.
+// An array in a file, with all items from byte `begin` on.
 struct NpyArray {
   DType dtype;
   Shape shape;
   uint64_t begin = 0;
+  bool fortran = false;  // the first axis changes fastest, so that rows are scattered
 };
 
 // Returns the first bytes of an array's file: the requested number, or all if there are fewer.
 using NpyBeginning = std::function<std::string(size_t)>;
 
 // The array of a file of `size` bytes. Throws a DataError whose message begins with `name` for
-// other formats and truncated files; a ValueError for arrays without rows of plain numbers in C
-// order.
+// other formats and truncated files; a ValueError for arrays without rows of plain numbers.
 NpyArray ReadNpyHeader(const NpyBeginning& beginning, uint64_t size, const std::string& name);
 // Of a .npy file.
 NpyArray ReadNpyHeader(InputFile& file, const std::string& name);

@@ -6,6 +6,7 @@ import bisect
 import itertools
 import json
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -191,8 +192,13 @@ class Crops:
                 continue
             if len(array.shape) < len(self._crop):
                 raise ValueError(f"{where} has shape {array.shape}, and crops {self._crop}")
+            if any(map(operator.lt, array.shape, self._crop)):
+                raise ValueError(
+                    f"{where} has shape {array.shape}, into which no crop of shape {self._crop} "
+                    "fits; use a smaller crop_shape"
+                )
             grids[key] = tuple(
-                max((size - crop) // stride + 1, 0)
+                (size - crop) // stride + 1
                 for size, crop, stride in zip(array.shape, self._crop, self._stride, strict=False)
             )
         if len(set(grids.values())) > 1:

@@ -122,8 +122,9 @@ class Forms(Shard):
         the shuffle (of all files here), and int64 for int32. A seed divides files as it does there.
 
         Folders are listed once, at the call. Hidden files and folders are skipped: names that begin
-        with a dot, and ``__MACOSX``. Files are read and decoded in parallel, in order, and
-        without the GIL where all are JPEG and PNG; the others need Pillow.
+        with a dot, and ``__MACOSX``. Files are read and decoded in parallel, in order. The content
+        of a file decides which format it has, not its name. JPEG and PNG are decoded without the
+        GIL; GIF, BMP and WebP need Pillow.
 
         Examples
         --------

@@ -132,6 +132,7 @@ def test_wrong_arguments(file, tmp_path):
         ),
         (lambda: ps.HDF5Dataset(file, "in"), ValueError, "'in', a group of .* with it"),
         (lambda: ps.HDF5Dataset(file, "x", crop_shape=[1, 1, 1]), ValueError, "has shape"),
+        (lambda: ps.HDF5Dataset(file, "x", crop_shape=[99]), ValueError, "no crop of shape .99,"),
         (lambda: ps.HDF5Dataset(file, "x", crop_shape=[0]), ValueError, "sizes >= 1"),
         (lambda: ps.HDF5Dataset(file, "x", crop_stride=[1]), ValueError, "give crop_shape"),
         (

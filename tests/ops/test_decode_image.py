@@ -70,11 +70,26 @@ class TestJpegAndPng:
             ps.image.decode_image(png, channels), ps.image.decode_png(png, wanted)
         )
 
-    def test_four_channels_are_for_png(self, photo, encode):
-        png = ps.image.encode_png(photo)
-        assert ps.image.decode_image(png, 4).shape == (117, 203, 4)
-        with pytest.raises(ValueError, match=r"decode_jpeg: channels must be 0, 1 or 3, got 4"):
-            ps.image.decode_image(encode(photo), 4)
+    @pytest.mark.parametrize("dtype", TYPES)
+    def test_an_image_without_alpha_is_opaque(self, photo, encode, dtype):
+        for contents in (encode(photo), ps.image.encode_png(photo), saved(photo, "BMP")):
+            image = ps.image.decode_image(contents, 4, dtype)
+            colours = ps.image.decode_image(contents, 3, dtype)
+            assert image.dtype == dtype
+            np.testing.assert_array_equal(image[..., :3], colours)
+            assert (image[..., 3] == image[0, 0, 3]).all()
+            assert image[0, 0, 3] >= colours.max()
+
+    @pytest.mark.parametrize("contents_of", [bytearray, memoryview])
+    def test_contents_in_a_buffer(self, photo, encode, contents_of):
+        contents = encode(photo)
+        buffer = contents_of(contents)
+        decoded = ps.image.decode_image(contents)
+        np.testing.assert_array_equal(ps.image.decode_image(buffer), decoded)
+        np.testing.assert_array_equal(ps.image.decode_jpeg(buffer), decoded)
+        assert ps.image.is_jpeg(buffer)
+        assert ps.image.index_jpeg(buffer) == ps.image.index_jpeg(contents)
+        assert ps.io.decode_raw(contents_of(b"abc"), np.uint8).tolist() == [97, 98, 99]
 
     def test_wrong_arguments_are_refused(self, photo, encode):
         with pytest.raises(ValueError, match=r"^decode_image: channels must be 0, 1, 3 or 4"):
@@ -86,7 +101,9 @@ class TestJpegAndPng:
 
     @pytest.mark.parametrize("contents", [b"", b"<html>", b"RIFF....WAVE", b"\x89PNG", b"\xff\xd8"])
     def test_what_is_no_image_is_a_data_error(self, contents):
-        with pytest.raises(ps.DataError, match=r"^decode_image: contents must be a JPEG or PNG .*"):
+        with pytest.raises(
+            ps.DataError, match=r"^decode_image: contents must be a JPEG, PNG, GIF, BMP or "
+        ):
             ps.image.decode_image(contents)
 
     def test_the_limit_of_pixels(self, photo, encode):
@@ -146,12 +163,66 @@ class TestPillow:
             except ps.DataError as error:
                 assert "decode_image: contents " in str(error)  # noqa: PT017 - either is right
 
-    def test_in_a_pipeline_but_not_in_a_native_function(self, photo):
+    @pytest.mark.parametrize("dtype", ["uint8", "float32", "float16"])
+    @pytest.mark.parametrize("expand", [False, True])
+    def test_native(self, photo, encode, dtype, expand):
+        pictures = frames(3)
+        files = [
+            saved(photo, "BMP"),
+            saved(pictures[0], "GIF", save_all=True, append_images=pictures[1:]),
+            saved(photo, "WEBP"),
+            encode(photo),
+        ]
+
+        def decode(file):
+            return ps.image.decode_image(file, 3, dtype, expand_animations=expand)
+
+        assert_native(decode, files)
+        assert_native(lambda file: ps.image.resize(decode(file), (5, 6)), files)
+
+    def test_native_crops_and_shapes(self, photo, encode):
+        files = [saved(photo, "BMP"), encode(photo), saved(photo[:80], "WEBP")]
+
+        def middle(file):
+            image = ps.image.decode_image(file, 3, expand_animations=False)
+            height = ps.shape(image)[0]
+            cropped = ps.image.crop_to_bounding_box(image, height // 4, 3, 20, 30)
+            return ps.image.resize(cropped, (7, 7)) / 255
+
+        assert_native(middle, files)
+
+    def test_many_threads_of_native_functions(self, photo):
+        files = [saved(photo[i:], "WEBP", lossless=True) for i in range(40)]
+        decode = ps.native(lambda file: ps.image.decode_image(file, expand_animations=False))
+        loaded = ps.Dataset.from_tensor_slices(np.array(files, object)).map(decode, 8).prefetch(2)
+        for i, image in enumerate(loaded):
+            np.testing.assert_array_equal(image, photo[i:])
+        next(iter(loaded))  # an iterator that is dropped while its threads wait for the GIL
+
+    def test_errors_in_native_functions(self, tmp_path, photo):
+        contents = saved(photo, "WEBP")
+        bad, good = tmp_path / "bad.jpg", tmp_path / "good.jpg"
+        bad.write_bytes(contents[:50])
+        good.write_bytes(contents)
+        seen = []
+        load = ps.native(lambda path: ps.image.decode_image(ps.io.read_file(path)))
+        paths = ps.Dataset.from_tensor_slices([str(bad), str(good)])
+        loaded = paths.map(load, 2, on_error=lambda error, info: seen.append((error, info.file)))
+        assert [image.shape for image in loaded] == [(1, *photo.shape)]
+        ((error, file),) = seen
+        assert isinstance(error, ps.DataError)
+        assert "decode_image: contents are corrupt or" in str(error)
+        assert file == str(bad)
+
+    def test_tracing_knows_the_rank_unless_animations_are_expanded(self, photo):
         source = ps.Dataset.from_tensors(saved(photo, "BMP"))
-        (image,) = source.map(ps.image.decode_image, num_parallel_calls=2)
-        np.testing.assert_array_equal(image, photo)
-        with pytest.raises(ps.DataError, match=r"only outside of native fun.*, got a BMP file"):
-            list(source.map(ps.native(ps.image.decode_image)))
+
+        def spec(expand):
+            decode = ps.native(lambda b: ps.image.decode_image(b, 3, expand_animations=expand))
+            return source.map(decode).element_spec
+
+        assert spec(False).shape == (None, None, 3)
+        assert spec(True).shape == (None, None, None)  # the rank of the first image
 
     def test_without_pillow_the_error_says_how_to_get_it(self, photo, monkeypatch):
         monkeypatch.setattr(pillow, "is_installed", lambda: False)

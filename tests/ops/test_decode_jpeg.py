@@ -109,11 +109,19 @@ class TestDecode:
         with pytest.raises(ValueError, match=f"decode_jpeg: {argument} must be"):
             ps.image.decode_jpeg(encode(photo), **{argument: value})
 
-    def test_cmyk_to_grayscale_is_refused(self):
+    def test_cmyk_becomes_gray(self, photo):
+        inks = np.concatenate([255 - photo, np.full_like(photo[..., :1], 20)], axis=-1)
         file = io.BytesIO()
-        Image.new("CMYK", (8, 8)).save(file, "JPEG")
-        with pytest.raises(ValueError, match="use channels=3"):
-            ps.image.decode_jpeg(file.getvalue(), channels=1)
+        Image.fromarray(inks, "CMYK").save(file, "JPEG", quality=95)
+        colours = accurate(file.getvalue()).astype(int)
+        gray = accurate(file.getvalue(), channels=1)
+        weighed = (colours @ [19595, 38470, 7471] + 32768) >> 16
+        np.testing.assert_array_equal(gray[..., 0], weighed)
+        close(gray, pillow(file.getvalue(), "L"), tolerance=2)
+        window = ps.image.decode_and_crop_jpeg(
+            file.getvalue(), [5, 6, 30, 20], 1, dct_method="INTEGER_ACCURATE"
+        )
+        np.testing.assert_array_equal(window, gray[5:35, 6:26])
 
     @pytest.mark.parametrize("contents", ["text", 3, np.zeros(4, np.uint8), None])
     def test_contents_must_be_bytes(self, contents):

@@ -109,6 +109,28 @@ def test_the_part_is_resized_as_by_resize():
             np.testing.assert_array_equal(result, ps.image.resize(part, (9, 11), **options))
 
 
+@pytest.mark.parametrize("method", ["bilinear", "bicubic", "nearest"])
+def test_the_type_of_the_result(method):
+    rng = np.random.default_rng(3)
+    image = rng.integers(0, 256, (40, 50, 3)).astype(np.uint8)
+
+    def crop(image, dtype=None):
+        return ps.image.random_resized_crop(image, (24, 26), method=method, seed=4, dtype=dtype)
+
+    exact = crop(image).astype(np.float64)
+    for dtype in (np.uint8, np.uint16):
+        limited = np.clip(np.rint(exact), 0, np.iinfo(dtype).max)
+        result = crop(image, dtype)
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result, limited)
+        assert_native(lambda image, dtype=dtype: crop(image, dtype), [image, image[5:]])
+    for dtype in (np.float16, np.float32, np.float64):
+        assert crop(image, dtype).dtype == dtype
+        np.testing.assert_array_equal(crop(image, dtype), crop(image).astype(dtype))
+    with pytest.raises(TypeError, match="random_resized_crop: dtype must be uint8, uint16 or a f"):
+        crop(image, np.int64)
+
+
 def test_windows_come_from_the_key():
     image = coordinates(40, 50)
     assert len({window(image, seed) for seed in range(50)}) > 40

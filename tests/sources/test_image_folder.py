@@ -200,20 +200,46 @@ def test_a_file_that_is_no_image_is_an_error_at_its_position(tmp_path):
     assert greys(images(tmp_path, on_error="skip")) == [1, 3]
 
 
-def test_an_image_that_python_decodes_is_named_too(tmp_path):
+@pytest.mark.parametrize("other", ["bmp", "gif", "webp"])
+def test_an_error_names_its_file_whatever_formats_the_folder_has(tmp_path, other):
+    image = pytest.importorskip("PIL.Image")
     write(tmp_path, {"a/0.png": (0, 1)})
-    (tmp_path / "a" / "1.gif").write_bytes(b"no image")
+    image.new("RGB", (8, 4), "white").save(tmp_path / "a" / f"1.{other}")
+    contents = (tmp_path / "a" / f"1.{other}").read_bytes()
+    (tmp_path / "a" / "2.jpg").write_bytes(contents[:20])
+    (tmp_path / "a" / f"3.{other}").write_bytes(b"no image")
     seen = []
-    assert greys(images(tmp_path, on_error=lambda e, _: seen.append(e.file))) == [1]
-    assert seen == [str(tmp_path / "a" / "1.gif")]
+
+    def record(error, info):
+        assert isinstance(error, ps.DataError)
+        seen.append((error.file, info.file))
+
+    assert len(greys(images(tmp_path, on_error=record))) == 2
+    bad = [str(tmp_path / "a" / name) for name in ("2.jpg", f"3.{other}")]
+    assert seen == [(path, path) for path in bad]
 
 
-def test_other_formats_need_pillow(tmp_path):
+def test_the_content_decides_the_format(tmp_path):
     image = pytest.importorskip("PIL.Image")
     (tmp_path / "x").mkdir()
-    for name in ("a.bmp", "b.gif", "c.jpg", "d.webp"):
-        image.new("RGB", (8, 4), "white").save(tmp_path / "x" / name)
-    assert all(grey > 250 for grey in greys(images(tmp_path)))
+    kinds = ("bmp", "gif", "jpeg", "png", "webp")
+    for kind in kinds:
+        for name in kinds:
+            white = image.new("RGB", (8, 4), "white")
+            white.save(tmp_path / "x" / f"{kind}.{name}", kind)
+    made = greys(images(tmp_path))
+    assert len(made) == len(kinds) ** 2
+    assert all(grey > 250 for grey in made)
+
+
+def test_every_colour_mode_takes_every_kind_of_jpeg(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "x").mkdir()
+    for mode in ("RGB", "CMYK", "L"):
+        image.new("RGB", (8, 8), (200, 30, 90)).convert(mode).save(tmp_path / "x" / f"{mode}.jpg")
+    for mode, channels in (("grayscale", 1), ("rgb", 3), ("rgba", 4)):
+        ds = ps.Dataset.from_image_folder(tmp_path, (4, 4), color_mode=mode, shuffle=False)
+        assert [image.shape for image, _ in ds] == [(4, 4, channels)] * 3
 
 
 def test_links_are_entered_where_that_is_asked_for(folder, tmp_path):

@@ -147,7 +147,6 @@ def test_positions_are_looked_up(files):
 
 REFUSED = {
     "a single number": np.array(3),
-    "in Fortran order": np.asfortranarray(np.eye(3)),
     r"of strings \('<U1'\)": np.array(["a"]),
     r"of strings \('\|S2'\)": np.array([b"ab"]),
     "of Python objects": np.array([{}], object),
@@ -163,6 +162,52 @@ def test_what_has_no_rows_of_numbers_is_refused_with_advice(tmp_path, words):
     np.save(tmp_path / "a.npy", REFUSED[words])
     with pytest.raises(ValueError, match=f"a.npy: .* expected, got.*{words}"):
         ps.NumpyDataset(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "M8[s]"])
+@pytest.mark.parametrize("shape", [(7, 5), (7, 3, 4), (7, 2, 1, 3), (1, 4, 2), (7, 0), (0, 3)])
+def test_fortran_order(tmp_path, dtype, shape):
+    parts = [np.arange(np.prod(shape)).reshape(shape).astype(dtype) for _ in range(2)]
+    parts[1] = parts[1][::-1]
+    np.save(tmp_path / "0.npy", np.asfortranarray(parts[0]))
+    np.save(tmp_path / "1.npy", parts[1].copy())  # in C order
+    np.save(tmp_path / "2.npy", np.asfortranarray(parts[1]))
+    rows = [*parts[0], *parts[1], *parts[1]]
+    ds = ps.NumpyDataset([tmp_path / f"{i}.npy" for i in range(3)])
+    assert_same(list(ds), rows)
+    if not rows:
+        return
+    assert_same(list(ds.batch(len(rows))), [np.stack(rows)])
+    places = list(ps.Dataset.range(len(rows)).shuffle(len(rows), 5))
+    assert_same(list(ds.shuffle(len(rows), 5).batch(4)), list(_batches([rows[i] for i in places])))
+    assert_same(ps.experimental.at(ds, len(rows) - 1), rows[-1])
+
+
+def _batches(rows):
+    return (np.stack(rows[i : i + 4]) for i in range(0, len(rows), 4))
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_fortran_order_in_a_zip_file(tmp_path, save):
+    x = np.arange(60.0).reshape(5, 3, 4)
+    save(tmp_path / "a.npz", x=np.asfortranarray(x), y=np.arange(5))
+    ds = ps.NumpyDataset(tmp_path / "a.npz", ("x", "y"))
+    assert_same(list(ds), list(zip(x, np.arange(5), strict=True)))
+
+
+def test_more_columns_in_fortran_order_than_are_read_together(tmp_path):
+    x = np.arange(3 * 5000, dtype=np.int32).reshape(3, 50, 100)
+    np.save(tmp_path / "a.npy", np.asfortranarray(x))
+    assert_same(list(ps.NumpyDataset(tmp_path / "a.npy").batch(3)), [x])
+
+
+def test_a_file_in_fortran_order_that_is_cut_off(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.asfortranarray(np.eye(4)))
+    ds = ps.NumpyDataset(path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ps.DataError, match=r"a\.npy"):
+        list(ds)
 
 
 def test_one_axis_is_in_either_order(tmp_path):

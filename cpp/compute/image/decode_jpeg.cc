@@ -119,10 +119,6 @@ class DecodeJpegOp final : public RegionOp {
                   "decode_jpeg: contents must have 1, 3 or 4 colour components, got {}",
                   header.components);
     }
-    if (header.components == 4 && options_.channels == 1) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "decode_jpeg: channels=1 is not supported for a CMYK image; use channels=3");
-    }
     if (options_.channels) return options_.channels;
     return header.components == 1 ? 1 : 3;
   }

@@ -5,16 +5,33 @@
 
 namespace penstock {
 
+FileKind KindOf(std::string_view contents) {
+  auto starts = [&](std::string_view magic) { return contents.starts_with(magic); };
+  if (starts("\xFF\xD8\xFF")) return FileKind::kJpeg;
+  if (starts("\x89PNG")) return FileKind::kPng;
+  if (starts("GIF8")) return FileKind::kGif;
+  if (starts("BM")) return FileKind::kBmp;
+  const bool webp = starts("RIFF") && contents.size() >= 12 && contents.substr(8, 4) == "WEBP";
+  return webp ? FileKind::kWebp : FileKind::kOther;
+}
+
 // What the first bytes say a file is.
 std::string DescribeFile(std::string_view contents) {
-  auto starts = [&](std::string_view magic) { return contents.starts_with(magic); };
-  if (starts("\xFF\xD8\xFF")) return "a JPEG file";
-  if (starts("\x89PNG")) return "a PNG file";
-  if (starts("GIF8")) return "a GIF file";
-  if (starts("BM")) return "a BMP file";
-  if (starts("RIFF") && contents.size() >= 12 && contents.substr(8, 4) == "WEBP")
-    return "a WebP file";
-  if (starts("<")) return "text that starts with '<'";
+  switch (KindOf(contents)) {
+    case FileKind::kJpeg:
+      return "a JPEG file";
+    case FileKind::kPng:
+      return "a PNG file";
+    case FileKind::kGif:
+      return "a GIF file";
+    case FileKind::kBmp:
+      return "a BMP file";
+    case FileKind::kWebp:
+      return "a WebP file";
+    case FileKind::kOther:
+      break;
+  }
+  if (contents.starts_with('<')) return "text that starts with '<'";
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "bytes that start with";
   for (unsigned char c : contents.substr(0, 4)) {
@@ -26,10 +43,7 @@ std::string DescribeFile(std::string_view contents) {
 void ThrowNoSuchFile(const char* op, const char* wanted, std::string_view contents) {
   std::string got = contents.empty() ? "0 bytes" : DescribeFile(contents);
   const std::string_view name = std::string_view(got).substr(0, got.rfind(" file"));
-  // A remark in parentheses names formats that this operation does not decode.
-  const std::string_view formats =
-      std::string_view(wanted).substr(0, std::string_view(wanted).find('('));
-  if (formats.find(name) != std::string_view::npos) {
+  if (std::string_view(wanted).find(name.substr(name.find(' ') + 1)) != std::string_view::npos) {
     got = "one with a damaged signature (its first 8 bytes)";
   }
   throw Error(ErrorKind::kData, "{}: contents must be {}, got {}", std::string_view(op),

@@ -11,6 +11,9 @@ namespace penstock {
 // come from corrupt headers, or from files that are made to fill the memory.
 constexpr int64_t kMaxPixels = (int64_t{1} << 29) / 3;
 
+enum class FileKind : uint8_t { kOther, kJpeg, kPng, kGif, kBmp, kWebp };
+
+FileKind KindOf(std::string_view contents);
 // "a GIF file", by the first bytes.
 std::string DescribeFile(std::string_view contents);
 // "decode_png: contents must be a PNG, got ..."

@@ -23,6 +23,11 @@ constexpr int kMaxScans = 500;
 constexpr int kRowsPerRead = 4;
 constexpr size_t kMostBeside = 256;  // bytes of pixels before the region that a row is read over
 
+// The luma of ITU-R BT.601 in 16-bit fixed point, as libjpeg and Pillow have it.
+uint8_t GrayOf(const int (&rgb)[3]) {
+  return static_cast<uint8_t>((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
+}
+
 class Decompressor final : public Rows {
  public:
   Decompressor(std::string_view contents, const JpegOptions& options, const Region& whole,
@@ -170,7 +175,7 @@ class Decompressor final : public Rows {
     jpeg_read_header(&info_, TRUE);
 
     bool cmyk = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
-    info_.out_color_space = options_.channels == 1 ? JCS_GRAYSCALE : cmyk ? JCS_CMYK : JCS_RGB;
+    info_.out_color_space = cmyk ? JCS_CMYK : options_.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     info_.scale_num = 1;
     info_.scale_denom = static_cast<unsigned>(options_.ratio);
     info_.do_fancy_upsampling = options_.fancy_upscaling ? TRUE : FALSE;
@@ -256,9 +261,15 @@ class Decompressor final : public Rows {
     for (int64_t i = 0; i < region_.width; ++i, pixels += 4) {
       // Adobe's files hold inverted values.
       int black = info_.saw_Adobe_marker ? pixels[3] : 255 - pixels[3];
+      int rgb[3];
       for (int c = 0; c < 3; ++c) {
         int ink = info_.saw_Adobe_marker ? pixels[c] : 255 - pixels[c];
-        *to++ = static_cast<uint8_t>(black * ink / 255);
+        rgb[c] = black * ink / 255;
+      }
+      if (options_.channels == 1) {
+        *to++ = GrayOf(rgb);
+      } else {
+        to = std::copy(rgb, rgb + 3, to);
       }
     }
   }

@@ -13,6 +13,12 @@ from penstock.errors import TraceError
 from penstock.ops.python_values import ShapeSymbol
 from penstock.ops.symbol import Symbol, current_trace, weakness_of
 
+# Operations whose first input is bytes, which may lie in a buffer; to others that is an array.
+_OF_BYTES = (
+    *("image.decode_", "image.extract_jpeg_shape", "image.is_jpeg", "image.index_jpeg"),
+    *("image.jpeg_coefficients", "io.decode_", "io.parse_", "io.tar_", "strings."),
+)
+
 
 def call(name: str, inputs: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
     """Call the native operation `name`.
@@ -35,7 +41,10 @@ def call(name: str, inputs: Sequence[Any], attributes: Mapping[str, Any] | None 
     attributes = attributes or {}
     trace = current_trace()
     if trace is None:
-        return _core.call_op(name, list(inputs), attributes)
+        values = list(inputs)
+        if name.startswith(_OF_BYTES) and isinstance(values[0], (bytearray, memoryview)):
+            values[0] = bytes(values[0])
+        return _core.call_op(name, values, attributes)
     for attribute, value in attributes.items():
         if is_symbolic(value):
             raise TraceError(

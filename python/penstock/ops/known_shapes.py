@@ -170,7 +170,7 @@ def _none() -> int:
 
 
 @rule(
-    *("fill_like", "random.shuffle", "io.encode_base64", "io.decode_base64"),
+    *("fill_like", "round", "random.shuffle", "io.encode_base64", "io.decode_base64"),
     *("strings.lower", "strings.upper", "strings.strip", "strings.length", "strings.to_number"),
     *("strings.as_string", "strings.to_hash_bucket_fast", "strings.regex_full_match"),
     *("image.convert_image_dtype", "image.adjust_gamma", "image.adjust_brightness"),

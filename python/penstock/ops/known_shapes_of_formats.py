@@ -28,6 +28,8 @@ def _numbers(inputs: Sequence[Known]) -> Sizes:
 
 @rule("image.decode_jpeg", "image.decode_png", "image.decode_image")
 def _decoded(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
+    if attributes.get("expand_animations"):
+        return NOTHING  # an animation has one more axis
     sides: Sizes = (None, None)
     if len(inputs) > 1:
         sides = _numbers(inputs[1:])[2:4]

@@ -333,6 +333,14 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
             return np.transpose(self, axes[0])
         return np.transpose(self, axes or None)
 
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """Exchange two axes."""
+        return np.swapaxes(self, axis1, axis2)
+
+    def round(self, decimals: int = 0) -> Any:
+        """Round the values to a number of decimals."""
+        return np.round(self, decimals)
+
     @property
     def T(self) -> Any:
         """The axes in reverse."""

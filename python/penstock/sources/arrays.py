@@ -47,9 +47,9 @@ class NumpyDataset(Source):
         If a file is damaged or not in NumPy's format; while iterating, at the position of a row
         that cannot be read.
     ValueError
-        If an array has no rows of numbers one after the other: a single number, one in Fortran
-        order, of Python objects, strings, fields, or the other byte order; if rows differ between
-        files, or numbers of rows within one; if there is no such array.
+        If an array has no rows of numbers: a single number, or an array of Python objects, strings,
+        fields or the other byte order; if rows differ between files, or numbers of rows within one;
+        if there is no such array.
 
     Notes
     -----
@@ -57,6 +57,10 @@ class NumpyDataset(Source):
     directly after it shuffles numbers of rows, however large its buffer, and `batch` gathers the
     rows. If a file is written to or truncated while the dataset exists, each row that is read
     afterwards raises `DataError`.
+
+    The rows of an array in Fortran order are scattered over its file: each read of consecutive rows
+    needs one small read for every number of a row. Batches in file order are therefore much faster
+    than shuffled rows. Save ``np.ascontiguousarray(array)`` for data that is read more than once.
 
     Before the first row of an array in a ``.npz`` file is returned, the whole array is read once
     to verify its checksum. A compressed array (``np.savez_compressed``) is then decompressed, and

@@ -12,7 +12,6 @@ import numpy as np
 from penstock import _core
 from penstock.arguments.checks import shown
 from penstock.dataset import AUTOTUNE, Dataset
-from penstock.errors import DataError
 from penstock.on_error import OnError
 from penstock.ops.array import cast, shape, transpose
 from penstock.ops.image import (
@@ -32,8 +31,7 @@ from penstock.structure import TensorSpec
 
 CHANNELS = {"grayscale": 1, "rgb": 3, "rgba": 4}
 _STAGE = "from_image_folder"
-_NATIVE = (".jpg", ".jpeg", ".png")
-_FORMATS = (*_NATIVE, ".bmp", ".gif", ".webp")
+_FORMATS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp")
 
 
 class Files(NamedTuple):
@@ -192,11 +190,7 @@ class LoadImage:
     def __call__(self, path: Any) -> Any:
         """Read, decode and resize it."""
         contents = read_file(path)
-        try:
-            pixels = decode_image(contents, channels=self.channels, expand_animations=False)
-        except DataError as error:  # of a native function the engine names the file
-            error.file = str(path)
-            raise
+        pixels = decode_image(contents, channels=self.channels, expand_animations=False)
         if self.size is not None:
             if self.padded:
                 pixels = resize_with_pad(pixels, *self.size, self.method)
@@ -339,9 +333,7 @@ def _loaded(
         spec = spec, TensorSpec(labels.shape[1:], labels.dtype)
     if shuffle:
         dataset = dataset.shuffle(len(paths), seed)
-    if all(path.lower().endswith(_NATIVE) for path in files.paths):
-        function = native(function)
-    dataset = map_for(_STAGE, dataset, function, AUTOTUNE, name=name)
+    dataset = map_for(_STAGE, dataset, native(function), AUTOTUNE, name=name)
     dataset._node.set_spec(_core.Spec(spec))
     return dataset
 

@@ -98,8 +98,8 @@ class TarDataset(Source):
     ===================================  ==========================================================
     extension                            with ``decode=True``
     ===================================  ==========================================================
-    jpg, jpeg, png                       uint8 array, shape ``(height, width, 3)``
-    gif, bmp, webp                       the same (the first frame), by Pillow
+    jpg, jpeg, png, gif, bmp, webp       uint8 array, shape ``(height, width, 3)`` (the first
+                                         frame); which of these a file is, its content decides
     cls, cls2, index, inx, id            int64
     txt, text, transcript                str
     json, jsn                            the Python object; of a list an array
@@ -215,9 +215,7 @@ def _arrays(contents: bytes) -> dict[str, Any]:
         return dict(arrays)
 
 
-_PIXELS = TensorSpec((None, None, 3), np.uint8)
-_IMAGE = _Decoder(_image, native=True, spec=_PIXELS)
-_FRAME = _Decoder(_image, spec=_PIXELS)
+_IMAGE = _Decoder(_image, native=True, spec=TensorSpec((None, None, 3), np.uint8))
 _LABEL = _Decoder(
     functools.partial(to_number, out_type=np.int64),
     native=True,
@@ -228,8 +226,7 @@ _LABEL = _Decoder(
 _WORDS = _Decoder(bytes.decode, native=True, spec=TensorSpec((), str), form=_TEXT, slow=False)
 _OBJECT = _Decoder(_object, spec=TensorSpec(None, object), slow=False)
 _USUAL = {
-    **dict.fromkeys(("jpg", "jpeg", "png"), _IMAGE),
-    **dict.fromkeys(("gif", "bmp", "webp"), _FRAME),
+    **dict.fromkeys(("jpg", "jpeg", "png", "gif", "bmp", "webp"), _IMAGE),
     **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), _LABEL),
     **dict.fromkeys(("txt", "text", "transcript"), _WORDS),
     **dict.fromkeys(("json", "jsn"), _OBJECT),

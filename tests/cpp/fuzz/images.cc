@@ -263,9 +263,10 @@ void RunPng(const std::string& input, Random& random) {
 }
 
 void RunImage(const std::string& input, Random& random) {
-  constexpr int64_t kChannels[] = {0, 3};  // of every JPEG and PNG
+  constexpr int64_t kChannels[] = {0, 1, 3, 4};
   constexpr const char* kTypes[] = {"uint8", "uint16", "float32", "float16", "int32"};
-  Args args = WithType("image.decode_image", kTypes[random.Below(5)], kChannels[random.Below(2)]);
+  Args args = WithType("image.decode_image", kTypes[random.Below(5)], kChannels[random.Below(4)]);
+  args.Set("expand_animations", random.OneIn(2));
   Decode(*MakeOp("image.decode_image", args), input, random);
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,194 @@ def _stack(arrays: Any, axis: int = 0) -> Any:
     return call("stack", arrays, {"axis": axis})
 
 
+_ALL, _BACKWARDS = slice(None), slice(None, None, -1)
+
+
+def _along(axis: int, part: slice) -> tuple[Any, ...]:
+    """Return the index that takes a part of one axis, from the front or from the end."""
+    return (_ALL,) * axis + (part,) if axis >= 0 else (..., part) + (_ALL,) * (-axis - 1)
+
+
+def _sizes_of(name: str, a: Any) -> tuple[int | None, ...]:
+    """Return the sizes of the axes, where their number is known."""
+    if not isinstance(a, Symbol):
+        return np.shape(a)
+    shape = of_trace(a._trace)[a._source].shape if isinstance(a, ArraySymbol) else None
+    if shape is None:
+        raise TraceError(
+            f"native: numpy.{name} needs an array whose number of axes is known; give the size of "
+            f"the axes by reshape, or {ADVICE}"
+        )
+    return shape
+
+
+@_instead_of(np.flip)
+def _flip(m: Any, axis: Any = None) -> Any:
+    axes = range(len(_sizes_of("flip", m))) if axis is None else axes_of(axis) or []
+    for each in axes:
+        m = m[_along(each, _BACKWARDS)]
+    return m
+
+
+@_instead_of(np.fliplr)
+def _fliplr(m: Any) -> Any:
+    return m[:, ::-1]
+
+
+@_instead_of(np.flipud)
+def _flipud(m: Any) -> Any:
+    return m[::-1]
+
+
+@_instead_of(np.swapaxes)
+def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    order = list(range(len(_sizes_of("swapaxes", a))))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return _transpose(a, order)
+
+
+@_instead_of(np.moveaxis)
+def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    rank = len(_sizes_of("moveaxis", a))
+    # NumPy finds the order, and raises what is wrong with the axes, by an array of that rank.
+    moved = np.moveaxis(np.empty(range(rank)), source, destination)
+    return _transpose(a, list(moved.shape))
+
+
+@_instead_of(np.rot90)
+def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    first, second = axes
+    if k % 4 == 2:
+        return _flip(m, (first, second))
+    if k % 2 == 0:
+        return m[:]
+    return _swapaxes(_flip(m, second if k % 4 == 1 else first), first, second)
+
+
+@_instead_of(np.roll)
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return shaping.reshape(_roll(shaping.reshape(a, -1), shift, 0), shaping.shape(a))
+    if isinstance(axis, (list, tuple)) or isinstance(shift, (list, tuple)):
+        for each, number in np.broadcast(shift, axis):
+            a = _roll(a, each, int(number))
+        return a
+    length: Any = shaping.shape(a)[axis]
+    first = np.mod(np.subtract(0, shift), np.maximum(length, 1))
+    parts = a[_along(axis, slice(first, None))], a[_along(axis, slice(None, first))]
+    return _concatenate(parts, axis)
+
+
+@_instead_of(np.split)
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return _parts("split", ary, indices_or_sections, axis)
+
+
+@_instead_of(np.array_split)
+def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return _parts("array_split", ary, indices_or_sections, axis)
+
+
+def _parts(name: str, array: Any, sections: Any, axis: int) -> list[Any]:
+    if isinstance(sections, (int, np.integer)):
+        size = _sizes_of(name, array)[axis]
+        if size is None:
+            raise TraceError(
+                f"native: numpy.{name} into equal parts needs an axis whose size is known; give "
+                f"the positions at which to split, or {ADVICE}"
+            )
+        function = getattr(np, name)
+        ends = np.cumsum([len(part) for part in function(np.empty(size), sections)]).tolist()[:-1]
+    else:
+        ends = list(sections)
+    ranges = zip([0, *ends], [*ends, None], strict=True)
+    return [array[_along(axis, slice(begin, end))] for begin, end in ranges]
+
+
+@_instead_of(np.atleast_1d)
+def _atleast_1d(*arys: Any) -> Any:
+    return _one_or_all([_with_axes("atleast_1d", a, ((None,),)) for a in arys])
+
+
+@_instead_of(np.atleast_2d)
+def _atleast_2d(*arys: Any) -> Any:
+    keys = (None, None), (None, _ALL)
+    return _one_or_all([_with_axes("atleast_2d", a, keys) for a in arys])
+
+
+@_instead_of(np.atleast_3d)
+def _atleast_3d(*arys: Any) -> Any:
+    keys = (None, None, None), (None, _ALL, None), (_ALL, _ALL, None)
+    return _one_or_all([_with_axes("atleast_3d", a, keys) for a in arys])
+
+
+def _with_axes(name: str, a: Any, keys: tuple[tuple[Any, ...], ...]) -> Any:
+    """Return an array indexed by the key for its number of axes, if there is one."""
+    a = a if isinstance(a, Symbol) else np.asarray(a)
+    rank = len(_sizes_of(name, a))
+    return a[keys[rank]] if rank < len(keys) else a
+
+
+def _one_or_all(made: list[Any]) -> Any:
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+@_instead_of(np.hstack)
+def _hstack(tup: Any) -> Any:
+    arrays = [_with_axes("hstack", a, ((None,),)) for a in tup]
+    return _concatenate(arrays, 0 if len(_sizes_of("hstack", arrays[0])) == 1 else 1)
+
+
+@_instead_of(np.vstack)
+def _vstack(tup: Any) -> Any:
+    return _concatenate([_atleast_2d(a) for a in tup], 0)
+
+
+@_instead_of(np.dstack)
+def _dstack(tup: Any) -> Any:
+    return _concatenate([_atleast_3d(a) for a in tup], 2)
+
+
+@_instead_of(np.column_stack)
+def _column_stack(tup: Any) -> Any:
+    keys = (None, None), (_ALL, None)
+    return _concatenate([_with_axes("column_stack", a, keys) for a in tup], 1)
+
+
+@_instead_of(np.broadcast_to, makes_array=True)
+def _broadcast_to(array: Any, shape: Any) -> Any:
+    wanted = axes_of(shape) or []
+    have = _sizes_of("broadcast_to", array)
+    pairs = list(zip(have[::-1], wanted[::-1], strict=False))
+    if len(have) > len(wanted) or any(to == 1 and size != 1 for size, to in pairs):
+        raise TraceError(
+            f"native: numpy.broadcast_to of shape {have} to {tuple(wanted)} cannot be traced; "
+            f"{ADVICE}"
+        )
+    return _where(np.ones(wanted, np.bool_), array, array)
+
+
+@_instead_of(np.full_like, makes_array=True)
+def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
+    if isinstance(fill_value, Symbol) or np.ndim(fill_value):
+        raise TraceError(f"native: numpy.full_like of a value cannot be traced; {ADVICE}")
+    if dtype is not None:
+        value = np.asarray(fill_value).astype(dtype)
+        return making.fill(shaping.shape(a), value)
+    if isinstance(fill_value, (bool, int)) and 0 <= fill_value < 128:  # every type has these
+        return call("fill_like", [a], {"value": int(fill_value), "dtype": None})
+    raise TraceError(
+        f"native: numpy.full_like with {fill_value!r} needs a dtype, because the type of the array "
+        "is not known"
+    )
+
+
+@_instead_of(np.round, np.around)
+def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    _no_output("round", out)
+    return call("round", [a], {"decimals": index(decimals)})
+
+
 @_instead_of(np.tile, makes_array=True)
 def _tile(A: Any, reps: Any) -> Any:
     return call("tile", [A, integers(reps)], {"any_rank": True})
@@ -207,6 +396,17 @@ def _mean(
     if dtype is None:
         return reduce("mean", np.add, a, axis, keepdims, AS_MEAN)
     return reduce("mean", np.add, shaping.cast(a, dtype), axis, keepdims, AS_INPUT)
+
+
+@_instead_of(np.average)
+def _average(a: Any, axis: Axis = None, *, keepdims: Any = False) -> Any:
+    return _mean(a, axis, keepdims=keepdims)
+
+
+@_instead_of(np.ptp)
+def _ptp(a: Any, axis: Axis = None, out: None = None, keepdims: Any = False) -> Any:
+    _no_output("ptp", out)
+    return np.subtract(_max(a, axis, keepdims=keepdims), _min(a, axis, keepdims=keepdims))
 
 
 @_instead_of(np.max, np.amax)

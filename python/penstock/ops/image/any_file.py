@@ -1,4 +1,4 @@
-"""Files of images of whatever kind."""
+"""Image files of any kind."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ import numpy.typing as npt
 
 from penstock.arguments.checked import checked
 from penstock.ops.call import call
-from penstock.ops.image import pillow
-from penstock.ops.image.values import convert_image_dtype
-from penstock.ops.symbol import current_trace
-
-_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
 
 
 @checked
@@ -34,7 +29,8 @@ def decode_image(
     contents : bytes
         The content of a file.
     channels : int, optional
-        0 or ``None`` as the file has it, 1 gray, 3 RGB, 4 RGB and alpha (not of a JPEG).
+        0 or ``None`` as the file has it, 1 gray, 3 RGB, 4 RGB and alpha. A file
+        without alpha is opaque.
     dtype : dtype_like
         An integer or float type. Values are scaled as `convert_image_dtype` does: floats lie in
         [0, 1].
@@ -65,10 +61,14 @@ def decode_image(
 
     Notes
     -----
-    A native function decodes JPEG and PNG; other files are a DataError there. Without
-    ``@ps.native`` they work in any pipeline. For types other than uint8, uint16, float16 and
-    float32 values go through uint16, as in TensorFlow; a PNG of 16 bits keeps them for all types
-    but uint8. TensorFlow takes float16 through uint16 too, and makes infinity of white.
+    The kind of file is known by its first bytes, so the extension of its name does not matter.
+    JPEG and PNG are decoded without the GIL. Other formats are decoded by Pillow, also in native
+    functions, which acquire the GIL for that call alone. With `expand_animations` a native
+    function does not know the rank of the image before it runs.
+
+    For types other than uint8, uint16, float16 and float32 values go through uint16, as in
+    TensorFlow; a PNG of 16 bits keeps them for all types but uint8. TensorFlow takes float16
+    through uint16 too, and makes infinity of white.
 
     Examples
     --------
@@ -78,34 +78,11 @@ def decode_image(
     >>> ps.image.decode_image(ps.image.encode_jpeg(image), dtype=np.float32).dtype
     dtype('float32')
     """
-    wanted = 0 if channels is None else index(channels)
     attributes = {
-        "channels": wanted,
+        "channels": 0 if channels is None else index(channels),
         "dtype": np.dtype(dtype).name,
+        "expand_animations": bool(expand_animations),
         "max_pixels": max_pixels,
         "ratio": ratio if isinstance(ratio, str) else index(ratio),
     }
-    if current_trace() is not None or not isinstance(contents, bytes):
-        return call("image.decode_image", [contents], attributes)
-    base = np.dtype(np.uint8 if np.dtype(dtype) == np.uint8 else np.uint16)
-
-    def instead(frames: bool = False) -> npt.NDArray[Any]:
-        pixels = pillow.decode("decode_image", contents, wanted, base, max_pixels, frames)
-        if np.dtype(dtype) == np.float16:  # it has no 65535
-            pixels = convert_image_dtype(pixels, np.float32)
-        return convert_image_dtype(pixels, dtype)
-
-    if contents.startswith(_JPEG):
-        return pillow.call_codec("jpeg", "image.decode_image", [contents], attributes, instead)
-    if contents.startswith(_PNG):
-        return pillow.call_codec("png", "image.decode_image", [contents], attributes, instead)
-    is_webp = contents.startswith(b"RIFF") and contents[8:12] == b"WEBP"
-    if not is_webp and not contents.startswith((b"GIF8", b"BM")):
-        return call("image.decode_image", [contents], attributes)
-    if wanted not in (0, 1, 3, 4):
-        raise ValueError(f"decode_image: channels must be 0, 1, 3 or 4, got {wanted}")
-    if not pillow.is_installed():
-        raise RuntimeError("decode_image: GIF, BMP and WebP need Pillow; run: pip install pillow")
-    if contents.startswith(b"GIF8"):
-        wanted = wanted or 3
-    return instead(expand_animations and not contents.startswith(b"BM"))
+    return call("image.decode_image", [contents], attributes)

@@ -9,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.arguments.checked import checked
+from penstock.ops.array import cast
 from penstock.ops.call import call
 from penstock.ops.image.resizing import ResizeMethod, resize
+
+_PIXEL_TYPES = ("uint8", "uint16", "float16", "float32", "float64")
 
 
 @checked
@@ -232,6 +235,8 @@ def random_resized_crop(
     method: str = ResizeMethod.BILINEAR,
     antialias: bool = False,
     seed: int | None = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
 ) -> npt.NDArray[Any]:
     """Crop an image to a drawn size, ratio and position, and resize the crop.
 
@@ -251,17 +256,23 @@ def random_resized_crop(
         As in `resize`.
     seed : int, optional
         As in `random_crop`.
+    dtype : dtype_like, optional
+        The type of the result: uint8, uint16 or a float type. Integers are rounded to the nearest,
+        and limited to the range of the type, as torchvision does for uint8. None is the type that
+        `resize` returns: float32, or for ``"nearest"`` that of `image`.
 
     Returns
     -------
     numpy.ndarray
-        Shape ``(*size, channels)``; the dtype is that of `resize`.
+        Shape ``(*size, channels)``, of type `dtype`.
 
     Raises
     ------
     ValueError
         If `image` has another rank or no pixels; if `scale` or `ratio` is not (low, high) with
         0 < low <= high; or for a wrong `size` or `method`.
+    TypeError
+        If `dtype` is another type.
 
     Notes
     -----
@@ -278,7 +289,18 @@ def random_resized_crop(
     >>> image = np.zeros((50, 80, 3), np.uint8)
     >>> ps.image.random_resized_crop(image, (32, 32)).shape
     (32, 32, 3)
+    >>> ps.image.random_resized_crop(image, (32, 32), dtype=np.uint8).dtype
+    dtype('uint8')
     """
+    if dtype is not None and np.dtype(dtype).name not in _PIXEL_TYPES:
+        raise TypeError(
+            f"random_resized_crop: dtype must be uint8, uint16 or a float type, got {dtype!r}"
+        )
     window = call("image.random_window", [image, scale, ratio], {"seed": seed})
     part = call("image.crop_to_bounding_box", [image, window])
-    return resize(part, size, method, antialias=antialias)
+    resized = resize(part, size, method, antialias=antialias)
+    if dtype is None:
+        return resized
+    if np.dtype(dtype).kind == "u":
+        resized = np.clip(np.rint(resized), 0, np.iinfo(dtype).max)
+    return cast(resized, dtype)

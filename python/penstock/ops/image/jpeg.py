@@ -33,7 +33,8 @@ def decode_jpeg(
     contents : bytes
         The content of a JPEG file, baseline or progressive.
     channels : int
-        0 as the file has it (3 for CMYK), 1 grayscale, 3 RGB.
+        0 as the file has it (3 for CMYK), 1 grayscale, 3 RGB. CMYK becomes gray by way of RGB, with
+        the weights of ITU-R BT.601 in 16-bit fixed point that Pillow uses for ``convert("L")``.
     ratio : int or "auto"
         1, 2, 4 or 8: decode at a fraction of the size, rounded up; cheaper than a resize.
         ``"auto"``: 1, except that a native function decodes only as much of the resolution as the

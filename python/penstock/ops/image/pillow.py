@@ -1,11 +1,12 @@
-"""Where Pillow decodes and encodes: without a native codec, and files that none is for."""
+"""Decoding and encoding by Pillow: without a native codec, and in formats that have none."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 2**29 // 3  # cpp/compute/image/image_file.h
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_KINDS = {  # by the first bytes
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG": "PNG",
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+    b"RIFF": "WebP",
+}
 _COUNTS = {"1": 1, "L": 1, "I;16": 1, "LA": 2, "PA": 4, "RGBA": 4}
 
 
@@ -77,7 +85,38 @@ def decode(
     numpy.ndarray
         Shape ``(height, width, channels)``, with `frames` ``(frames, height, width, channels)``.
     """
-    from PIL import Image, ImageSequence
+    from PIL import ImageSequence
+
+    with _opened(name, contents, max_pixels) as image:
+        if not frames:
+            return _pixels(image, channels, dtype)
+        each = [_pixels(frame, channels, dtype) for frame in ImageSequence.Iterator(image)]
+        return np.stack(each)
+
+
+def decode_file(
+    name: str, contents: bytes, channels: int, wide: bool, max_pixels: int, frames: bool
+) -> npt.NDArray[Any]:
+    """Decode a file that the core has no codec for, which calls this with the GIL."""
+    dtype = np.uint16 if wide else np.uint8
+    return decode(name, contents, channels, dtype, max_pixels, frames)
+
+
+def shape_of_file(
+    name: str, contents: bytes, channels: int, wide: bool, max_pixels: int, frames: bool
+) -> tuple[int, ...]:
+    """Return the shape of what `decode_file` returns, from the headers alone."""
+    if not is_installed():
+        kind = next((kind for start, kind in _KINDS.items() if contents.startswith(start)), "these")
+        raise RuntimeError(f"{name}: {kind} files need Pillow; run: pip install pillow")
+    with _opened(name, contents, max_pixels) as image:
+        shape = image.height, image.width, _channels_of(image, channels)
+        return (getattr(image, "n_frames", 1), *shape) if frames else shape
+
+
+@contextlib.contextmanager
+def _opened(name: str, contents: bytes, max_pixels: int | None) -> Iterator[Image.Image]:
+    from PIL import Image
 
     if not isinstance(contents, bytes):
         raise TypeError(f"{name}: contents must be bytes, got {type(contents).__name__}")
@@ -92,10 +131,7 @@ def decode(
                         f"x {image.height} pixels, at most {most} are decoded; max_pixels allows "
                         "more"
                     )
-                if not frames:
-                    return _pixels(image, channels, dtype)
-                each = [_pixels(frame, channels, dtype) for frame in ImageSequence.Iterator(image)]
-                return np.stack(each)
+                yield image
     except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
         raise DataError(
             f"{name}: contents are corrupt or of an unsupported kind: {error}"
@@ -112,10 +148,16 @@ def encode(array: npt.NDArray[Any], kind: str, **options: Any) -> bytes:
     return file.getvalue()
 
 
+def _channels_of(image: Image.Image, channels: int) -> int:
+    if channels:
+        return channels
+    if image.mode in ("L", "RGB", "1", "I;16"):
+        return 3 if image.mode == "RGB" else 1
+    return 4 if "transparency" in image.info else _COUNTS.get(image.mode, 3)
+
+
 def _pixels(image: Image.Image, channels: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    count = channels or (4 if "transparency" in image.info else _COUNTS.get(image.mode, 3))
-    if not channels and image.mode in ("L", "RGB", "1", "I;16"):
-        count = 3 if image.mode == "RGB" else 1
+    count = _channels_of(image, channels)
     if image.mode == "I;16" and count == 1:
         wide = np.asarray(image).astype(np.uint16)[..., np.newaxis]
         return wide if np.dtype(dtype) == np.uint16 else (wide >> 8).astype(np.uint8)

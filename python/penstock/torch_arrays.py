@@ -1,0 +1,51 @@
+"""NumPy arrays of PyTorch tensors whose types NumPy itself does not have."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def array_of(value: Any) -> npt.NDArray[Any] | None:
+    """Return a tensor, or lists of them, as an array of a type of ml_dtypes: bfloat16, say.
+
+    Parameters
+    ----------
+    value : object
+        What NumPy has refused.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        It shares the memory of one tensor. None for everything else.
+
+    Raises
+    ------
+    TypeError
+        If ml_dtypes is not installed.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    if isinstance(value, (list, tuple)) and value:
+        arrays = [array_of(item) for item in value]
+        return None if any(array is None for array in arrays) else np.array(arrays)
+    bits = {1: "uint8", 2: "int16"}
+    if not isinstance(value, torch.Tensor) or value.dtype.itemsize not in bits:
+        return None
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise TypeError(
+            f"PyTorch tensors of type {value.dtype} need ml_dtypes: pip install ml_dtypes; or "
+            "convert them with tensor.float()"
+        ) from None
+    dtype = getattr(ml_dtypes, str(value.dtype).removeprefix("torch."), None)
+    if dtype is None:
+        return None
+    same_bits: npt.NDArray[Any] = value.view(getattr(torch, bits[value.dtype.itemsize])).numpy()
+    made: npt.NDArray[Any] = same_bits.view(dtype)
+    return made

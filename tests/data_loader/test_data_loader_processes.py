@@ -411,7 +411,7 @@ def test_states_of_streams_are_of_so_many_readers():
         iter(other)
     threads = ps.DataLoader(sets.Share(20), 2)
     threads.load_state_dict(state)
-    with pytest.raises(ps.StateError, match="give worker_method='process' and num_workers=2"):
+    with pytest.raises(ps.StateError, match="pass worker_method='process' and num_workers=2"):
         next(iter(threads))
     one = ps.DataLoader(sets.Share(20), 2)
     next(iter(one))

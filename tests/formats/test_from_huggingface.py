@@ -136,5 +136,7 @@ def test_formats_without_arguments_have_the_rows_as_they_are_stored(rows):
 
 
 def test_missing_values_of_transformed_rows_are_theirs(rows):
-    with pytest.raises(ValueError, match="from_huggingface: null_values is for rows as they are"):
+    with pytest.raises(
+        ValueError, match="from_huggingface: null_values applies to stored rows only"
+    ):
         ps.Dataset.from_huggingface(rows.with_transform(scaled), null_values={"n": 0})

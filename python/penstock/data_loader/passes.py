@@ -51,7 +51,7 @@ class Pass(Closing):
         # At most one: what came, and was not handed over before an interruption.
         self._pulled: list[Any] = []
         self._loader_length = loader.__len__
-        # Each worker that reads a copy may end with a smaller batch.
+        # Each worker that reads a copy may return a smaller last batch.
         self._most = loader._announced
         if (loader.batch_size or 1) > 1:
             self._most += max(loader.num_workers - 1, 0)
@@ -78,9 +78,9 @@ class Pass(Closing):
 
     def _warn_of_length(self) -> None:
         warnings.warn(
-            f"DataLoader: len() announced at most {self._most} batches, but more of them have been "
-            "fetched; correct the dataset's __len__, or, if each worker reads a copy of the "
-            "dataset, divide the samples in __iter__ by get_worker_info()",
+            f"DataLoader: len() announced at most {self._most} batches, but more were fetched; "
+            "correct the dataset's __len__, or, if each worker reads a copy of the dataset, "
+            "divide the samples in __iter__ by get_worker_info()",
             stacklevel=3,
         )
 

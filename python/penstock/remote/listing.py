@@ -54,7 +54,7 @@ def files_below(url: str) -> list[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a name is that of a program's metadata, not of data.
+    """Return whether a file or folder with this name holds a program's metadata, not data.
 
     macOS writes ``._1.jpg`` and ``__MACOSX``, Jupyter writes ``.ipynb_checkpoints``.
     """

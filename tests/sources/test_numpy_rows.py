@@ -337,7 +337,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path, kind, change
     failed = [step for step in came if isinstance(step, Failure)]
     assert failed
     assert {error.kind for error in failed} == {"DataError"}
-    assert all("has been written to since this dataset was made" in e.text for e in failed)
+    assert all("was modified after this dataset was created" in e.text for e in failed)
     assert all(f"file {path}" in error.text for error in failed)
     assert all((step == 1).all() for step in came if not isinstance(step, Failure))
 

@@ -387,7 +387,7 @@ def test_a_pax_size_that_no_file_has_is_an_error(tmp_path, size):
     path = written(tmp_path, data)
     (error,) = steps(iter(ps.TarDataset(path, "a")))
     assert error.kind == "DataError"
-    assert f"announces a size of {size} bytes" in error.text
+    assert f"an impossible size of {size} bytes" in error.text
     with pytest.raises(ps.DataError, match="size"):
         ps.index(path)
 

@@ -187,7 +187,7 @@ class FromArrow(Tensors):
         Parameters
         ----------
         ds : datasets.Dataset
-            The rows, in the dataset's order after ``shuffle``, ``select`` etc. Its ``with_transform``
+            The rows, in the order after ``shuffle``, ``select`` and so on. Its ``with_transform``
             and format arguments, as in ``with_format("numpy", dtype=...)``, are applied. Other
             formats only select columns: elements are NumPy values.
         name : str, optional

@@ -203,7 +203,7 @@ def numbers():
         lambda text: np.str_(text),
     ],
 )
-def test_a_state_as_text_serves_as_its_bytes_do(form):
+def test_a_state_as_text_is_equivalent_to_its_bytes(form):
     it = iter(numbers())
     next(it)
     text = it.get_state(text=True)
@@ -225,19 +225,19 @@ def test_states_as_text_are_merged():
 
 
 @pytest.mark.parametrize("text", ["UFNUS", "UFNUSé", "UFNUSw==", b"UFNUS*"])
-def test_a_text_that_is_no_state_is_refused(text):
+def test_text_that_is_not_a_state_is_rejected(text):
     with pytest.raises(ValueError, match=r"set_state: .*state"):
         iter(BASE).set_state(text)
 
 
 @pytest.mark.parametrize("text", ["", "word", "é", "PSTK"])
-def test_other_texts_are_of_the_wrong_type(text):
+def test_other_text_is_of_the_wrong_type(text):
     with pytest.raises(TypeError, match=r"set_state: bytes of get_state were expected.* a str"):
         iter(BASE).set_state(text)
 
 
 @pytest.mark.parametrize("place", [10, 30, -3])
-def test_a_damaged_text_is_refused(place):
+def test_damaged_text_is_rejected(place):
     text = iter(BASE).get_state(text=True)
     damaged = list(text)
     damaged[place] = "A" if damaged[place] != "A" else "B"
@@ -246,6 +246,6 @@ def test_a_damaged_text_is_refused(place):
 
 
 @pytest.mark.parametrize("text", [None, 1, "yes"])
-def test_whether_a_state_is_text_is_a_bool(text):
+def test_the_text_argument_must_be_a_bool(text):
     with pytest.raises(TypeError, match="get_state: text must be a bool, got"):
         iter(BASE).get_state(text)

@@ -192,7 +192,7 @@ def test_epochs_of_an_iterable_dataset_continue(taken, workers):
     assert passes(other, 2) == whole[taken : 18 - 6 + taken - taken % 6]
 
 
-def test_orders_after_a_resume_are_those_of_the_uninterrupted_run():
+def test_orders_after_a_resume_equal_those_of_the_uninterrupted_run():
     whole = ps.DataLoader(range(8), 4, shuffle=True)
     first = next(iter(whole))
     state = json.loads(json.dumps(whole.state_dict()))
@@ -205,7 +205,7 @@ def test_orders_after_a_resume_are_those_of_the_uninterrupted_run():
     assert orders[0] == orders[1]
 
 
-def test_set_seed_between_passes_counts():
+def test_set_seed_between_passes_affects_the_next_pass():
     def order():
         ps.set_seed(5)
         return flat(loader)
@@ -222,7 +222,7 @@ def test_set_seed_between_passes_counts():
     [{"ahead": [1]}, {"batches": 0}, {"failed": [0]}, {"order": {}}, {"checksum": 1}, {"x": 1}],
     ids=repr,
 )
-def test_damaged_states_are_refused(damage):
+def test_damaged_states_are_rejected(damage):
     loader = ps.DataLoader(range(8), 2, shuffle=True)
     next(iter(loader))
     state = loader.state_dict()
@@ -247,13 +247,13 @@ def test_workers_read_their_shares_and_continue(taken, workers):
     assert flat(other) == rest
 
 
-def test_a_dataset_that_does_not_ask_is_read_once():
+def test_a_dataset_without_get_worker_info_is_read_once():
     assert flat(ps.DataLoader(Again(), 2, num_workers=3)) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("divided", [False, True])
-def test_threads_are_prepared_before_the_dataset_is_begun(divided, count):
+def test_threads_are_prepared_before_the_dataset_is_opened(divided, count):
     prepared = threading.local()
     numbers = []
 
@@ -288,13 +288,13 @@ def test_threads_are_prepared_before_the_dataset_is_begun(divided, count):
 
 
 @pytest.mark.parametrize("rows", [1, 40])
-def test_each_number_is_prepared_once_in_threads(rows):
+def test_each_worker_number_is_prepared_once_in_threads(rows):
     numbers = []
     list(ps.DataLoader(range(rows), num_workers=4, worker_init_fn=numbers.append))
     assert sorted(numbers) == [0, 1, 2, 3]
 
 
-def test_errors_of_a_worker_of_copies_are_raised():
+def test_errors_of_a_worker_with_its_own_copy_are_raised():
     class Fails(Share):
         def __next__(self):
             raise OSError("cannot be read")
@@ -309,7 +309,7 @@ def test_errors_of_a_worker_of_copies_are_raised():
         list(ps.DataLoader(Share(), num_workers=2, worker_init_fn=prepare))
 
 
-def test_timeouts_hold_for_copies():
+def test_timeouts_apply_to_copies():
     go = threading.Event()
 
     class Waits(Share):
@@ -354,7 +354,7 @@ def test_more_batches_than_len_announced_warn(workers):
     assert next(batches, None) is None
 
 
-def test_copies_that_each_worker_reads_as_a_whole_warn_once_len_is_exceeded():
+def test_copies_that_each_worker_reads_whole_warn_when_len_is_exceeded():
     loader = ps.DataLoader(Sized(5), 2, **PROCESSES)
     assert len(loader) == 3
     # Divided, two copies can make four batches: each may end with a smaller one.
@@ -389,7 +389,7 @@ class Walked(Again):
         return self.i
 
 
-def test_a_dataset_that_was_read_takes_the_state_of_an_earlier_loader():
+def test_a_dataset_that_was_read_accepts_the_state_of_an_earlier_loader():
     dataset = Walked()
     loader = ps.DataLoader(dataset, None)
     batches = iter(loader)

@@ -541,7 +541,7 @@ def end_idle():
         answering._idle.pop().kill()
 
 
-def test_idle_workers_hold_no_dataset():
+def test_idle_workers_keep_no_dataset():
     end_idle()
     list(loader(sets.Table(), 1))
     wait_until(lambda: all(each.finishes() for each in answering._idle))
@@ -577,7 +577,7 @@ def test_a_worker_has_no_workers_of_its_own():
         next(iter(loader(sets.Nested())))
 
 
-def test_a_context_of_multiprocessing_makes_workers_processes():
+def test_a_multiprocessing_context_makes_workers_processes():
     spawn, fork = (multiprocessing.get_context(method) for method in ("spawn", "fork"))
     for context in ("spawn", "forkserver", "fork", spawn, fork):
         one = ps.DataLoader(sets.Ones(4), 2, num_workers=1, multiprocessing_context=context)

@@ -360,7 +360,7 @@ def test_without_a_signature_an_error_names_file_and_byte(tmp_path, calls):
 
 
 @pytest.mark.parametrize("signature", [None, {"a": ps.TensorSpec((), np.int64)}])
-def test_a_byte_order_mark_is_no_json(tmp_path, signature):
+def test_a_byte_order_mark_is_not_parsed_as_json(tmp_path, signature):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a":1}\n{"a":2}\n')
     assert [dict(row) for row in ps.JSONLinesDataset(path, signature)] == [{"a": 1}, {"a": 2}]
@@ -389,7 +389,7 @@ def test_blank_lines_are_skipped(tmp_path, signature, end):
     assert [int(indexed[i]["x"]) for i in numbers] == list(numbers)
 
 
-def test_only_blank_lines_are_no_elements(tmp_path):
+def test_only_blank_lines_yield_no_elements(tmp_path):
     path = tmp_path / "a.jsonl"
     for text in ("", "\n", " \n\n\t", "\ufeff", "\ufeff\n"):
         path.write_text(text, encoding="utf-8")

@@ -376,7 +376,7 @@ def test_a_damaged_header_after_joining_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("size", [2**61, 2**63, 2**64 - 1536, 2**64 - 512, 2**64 - 1, 10**30])
-def test_a_pax_size_that_no_file_has_is_an_error(tmp_path, size):
+def test_an_impossible_pax_size_is_an_error(tmp_path, size):
     record = b" size=%d\n" % size
     record = b"%d" % (len(record) + 2) + record
     data = bytearray(tar([("p", record.ljust(512)), ("0.a", b"x")]))

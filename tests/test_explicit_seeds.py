@@ -21,7 +21,7 @@ def unseeded():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make a folder with images and masks of the same names, and two files of as many records."""
+    """Make a folder with images and masks of the same names, and two files with as many records."""
     folder = tmp_path_factory.mktemp("pairs")
     for kind in ("images", "masks"):
         for label in ("a", "b"):
@@ -96,7 +96,7 @@ PAIRS = {
 
 
 def different(make):
-    """Return the numbers of two pairs in which the first and the second are not alike."""
+    """Return the number of positions at which two datasets differ."""
     return sum(x != y for x, y in Dataset.zip(make(), make()).as_numpy_iterator())
 
 

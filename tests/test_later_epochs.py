@@ -73,7 +73,7 @@ def plain(element):
 
 
 def epoch_of(ds, saving=None, state=None):
-    """Go through an epoch; returns its elements and the state after `saving` of them."""
+    """Return the elements of an epoch, and the state after `saving` of them."""
     it = iter(ds)
     if state is not None:
         it.set_state(state)
@@ -159,7 +159,7 @@ def test_a_rejected_state_changes_no_seeds():
 
 
 def test_other_states_of_a_run_do_not_change_seeds():
-    """Only `set_state` of an iterator continues them: not workers, not copies of positions."""
+    """Only `set_state` of an iterator continues the sequence of seeds."""
     ps.set_seed(7)
     ds = Dataset.range(40).map(noisy)
     list(ds)

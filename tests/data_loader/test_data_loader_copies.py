@@ -16,7 +16,7 @@ PROCESSES = {"num_workers": 2, "worker_method": "process"}
 
 
 class Again:
-    """Numbers from an iterator that begins from the start when iter() is called on it again."""
+    """Numbers from an iterator that restarts when iter() is called on it again."""
 
     def __init__(self, n=5):
         self.n = n
@@ -33,7 +33,7 @@ class Again:
 
 
 class Restarts(Again):
-    """The same, from an iterator that begins from the start after its end."""
+    """The same, from an iterator that restarts after its end."""
 
     def __next__(self):
         try:
@@ -281,7 +281,7 @@ def test_threads_are_prepared_before_the_dataset_is_opened(divided, count):
         (Asks if divided else Reads)(), 2, num_workers=count, worker_init_fn=prepare
     )
     assert all(all(batch) for batch in loader)
-    # Threads that only collate may find no work left.
+    # Threads that only collate may have nothing to do.
     least = count if divided else 1
     assert sorted(numbers) == [(i, i, count) for i in range(max(least, len(numbers)))]
     assert ps.get_worker_info() is None
@@ -328,7 +328,7 @@ def test_timeouts_apply_to_copies():
 
 
 class Sized(Again):
-    """Five numbers, of which `len` announces some."""
+    """Five numbers; `len` returns another number."""
 
     def __init__(self, announced):
         super().__init__()
@@ -357,7 +357,7 @@ def test_more_batches_than_len_announced_warn(workers):
 def test_copies_that_each_worker_reads_whole_warn_when_len_is_exceeded():
     loader = ps.DataLoader(Sized(5), 2, **PROCESSES)
     assert len(loader) == 3
-    # Divided, two copies can make four batches: each may end with a smaller one.
+    # Two copies that divide the numbers can yield four batches: each may end with a smaller one.
     batches = iter(loader)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -398,6 +398,6 @@ def test_a_dataset_that_was_read_accepts_the_state_of_an_earlier_loader():
     again = ps.DataLoader(dataset, None)
     again.load_state_dict(state)
     assert next(iter(again)) is not None
-    dataset.n = 4  # reading does not assign it: these are other data
+    dataset.n = 4  # reading does not assign it, so this changes the data
     with pytest.raises(ps.StateError, match="the values of dataset have changed"):
         ps.DataLoader(dataset, None).load_state_dict(state)

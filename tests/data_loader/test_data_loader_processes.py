@@ -509,7 +509,7 @@ def test_a_free_worker_is_used_rather_than_one_that_is_still_starting(tmp_path):
     list(loader(sets.Ones(2), 1, num_workers=1))
     (free,) = answering._idle
     wait_until(begun.exists)
-    starting.close()  # which makes it the first to be taken
+    starting.close()  # so it would be reused first
     process, used = answering.take()
     file.touch()
     assert (process, used) == (free, True)

@@ -1,4 +1,4 @@
-"""Files that libraries read, damaged every few bytes: errors name the stage and the file."""
+"""Damaged files that libraries read: errors name the stage and the file."""
 
 import sqlite3
 

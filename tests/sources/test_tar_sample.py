@@ -196,7 +196,7 @@ def npz(**arrays):
 
 
 def overlapping(**arrays):
-    """Return a npz file whose directory has each array at the place of the first one."""
+    """Return a npz file whose directory has the offset of the first array for all arrays."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as file:
         for name in arrays:

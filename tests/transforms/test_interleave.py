@@ -294,7 +294,7 @@ def test_a_parallel_interleave_of_an_endless_dataset_counts_as_endless():
 
 @pytest.mark.parametrize("saved_failing", [True, False])
 def test_a_dataset_opened_ahead_may_fail_only_sometimes(saved_failing):
-    """A state may hold a failure that is gone later, or the other way round."""
+    """A failure may exist only when the state is saved, or only after it is restored."""
     failing = saved_failing
     opened = []
 

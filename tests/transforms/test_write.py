@@ -293,7 +293,7 @@ def test_files_that_cannot_be_closed_do_not_hide_the_first_error(tmp_path):
     assert names(tmp_path) == []
 
 
-LONE = "\ud800"  # half of a character, which has no bytes
+LONE = "\ud800"  # a lone surrogate, which cannot be encoded
 WRITES = {
     "write_tfrecords of str": lambda ds, to: ds.map(lambda x: LONE).write_tfrecords(to),
     "write_tfrecords of dicts": lambda ds, to: ds.map(lambda x: {"a": LONE}).write_tfrecords(to),

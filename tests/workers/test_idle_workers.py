@@ -1,4 +1,4 @@
-"""Worker processes that no one uses: their memory is released, and they end."""
+"""Idle worker processes: their memory is released, and they end."""
 
 import os
 import signal
@@ -127,7 +127,7 @@ def test_an_idle_worker_that_is_still_starting_is_not_ended(tmp_path):
     idle = {int(pid) for _, batch in other for pid in batch}
     wait_until(begun.exists, PATIENCE)
     first.close()
-    list(other)  # with the free worker, which becomes idle after the one that is starting
+    list(other)  # uses the free worker, which becomes idle after the one that is starting
     assert gone(idle, PATIENCE)
     assert alive([pid])
     file.touch()
@@ -135,7 +135,7 @@ def test_an_idle_worker_that_is_still_starting_is_not_ended(tmp_path):
 
 
 class Opens:
-    """A copy of it takes as long as a file is not there, and creates another file first."""
+    """Unpickling creates one file, then blocks until another one exists."""
 
     def __init__(self, begun, file):
         self.begun, self.file = begun, file

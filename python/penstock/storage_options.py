@@ -1,7 +1,7 @@
 """Secrets that are passed with a path: storage options, and the user and password of a URL.
 
-They apply to all later URLs in the folder. Plans and states never contain them, nor do pickles,
-reprs and errors: secrets stay in this process.
+They apply to all later URLs in the folder. Plans, states, pickles, reprs and errors never contain
+them: secrets stay in this process.
 """
 
 from __future__ import annotations

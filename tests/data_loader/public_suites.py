@@ -36,7 +36,8 @@ def _replace_loader(workers: str) -> None:
 
 if __name__ == "__main__":
     os.environ[_VARIABLE] = sys.argv.pop(1)
-# Processes that the tests start import this module as their main program, and replace it too.
+# Processes that the tests start import this module as their main program, so it replaces the loader
+# there, too.
 if os.environ.get(_VARIABLE) in ("thread", "process"):
     _replace_loader(os.environ[_VARIABLE])
 if __name__ == "__main__":

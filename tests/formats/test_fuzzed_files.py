@@ -34,7 +34,7 @@ TRIES = int(os.environ.get("PENSTOCK_FUZZ_TRIES", "10"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
 SECONDS = 20  # of one try
 MEMORY = 1 << 30  # maximum bytes that a reader may allocate for a file of a few kilobytes
-# The allowed classes of errors, besides OSError, DataError and their subclasses.
+# The allowed classes of errors. OSError, DataError and their subclasses are also allowed.
 CLASSES = (ValueError, TypeError, ps.StateError, InvalidArgumentError)
 NUMBERS = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1]
 TEXTS = [b"-1", b"0", b"2147483647", b"9223372036854775808", b"1e400", b"9" * 40]

@@ -306,7 +306,7 @@ def _pipeline(
     if workers == 1:
         return source.map(work).prefetch(factor)
     if state is not None:
-        # The state after a batch is that of a dataset that has made exactly the batches up to it.
+        # The state after a batch must not include later batches, so the dataset makes none in advance.
         return source.map(work).prefetch(factor * workers)
     # Beside a source that is read by Python one thread of them is busy reading.
     made = source.map(work, num_parallel_calls=calls, deterministic=loader.in_order)

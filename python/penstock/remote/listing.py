@@ -66,8 +66,8 @@ def walk(
 ) -> Iterator[tuple[str, str, list[str], list[str]]]:
     """Visit folders and their subfolders, each real folder once.
 
-    Folders that are reached without links come first, so a folder that is also the target of a
-    link keeps its own name. Links that lead back up are not followed.
+    Folders that are reached without links are visited first, so a folder that is also the target
+    of a link keeps its own name. Links to a parent folder are not followed.
 
     Parameters
     ----------

@@ -306,7 +306,7 @@ def _pipeline(
     if workers == 1:
         return source.map(work).prefetch(factor)
     if state is not None:
-        # The state after a batch must not include later batches, so the dataset makes none in advance.
+        # Batches are made sequentially, so the state after one covers exactly the batches up to it.
         return source.map(work).prefetch(factor * workers)
     # Beside a source that is read by Python one thread of them is busy reading.
     made = source.map(work, num_parallel_calls=calls, deterministic=loader.in_order)

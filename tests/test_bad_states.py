@@ -34,7 +34,7 @@ STATEFUL = {
 
 
 @pytest.mark.parametrize("name", STATEFUL)
-def test_damaged_states_are_refused(name):
+def test_damaged_states_are_rejected(name):
     ds = STATEFUL[name]()
     it = iter(ds)
     for _ in range(5):

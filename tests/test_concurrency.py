@@ -95,7 +95,7 @@ def test_sixty_four_iterators_at_once():
     ],
     ids=["map", "prefetch", "filter", "flat_map"],
 )
-def test_functions_that_wait_run_at_their_whole_number(make):
+def test_functions_that_wait_reach_the_full_number_of_calls(make):
     together = threading.Barrier(8, timeout=30)
 
     def meet(x):
@@ -178,7 +178,7 @@ ENDLESS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
-def test_endless_recursion_through_parallel_stages_is_an_error(name):
+def test_infinite_recursion_through_parallel_stages_is_an_error(name):
     done = run_script(
         f"""
         most = 0
@@ -203,7 +203,7 @@ def test_endless_recursion_through_parallel_stages_is_an_error(name):
     assert (done.returncode, done.stdout, done.stderr) == (0, "a RecursionError\n", "")
 
 
-def test_deep_levels_have_the_elements_order_and_states_of_threads():
+def test_deep_levels_have_the_same_elements_order_and_states_as_threads():
     def nested(level):
         def opened(x):
             if level == 0:

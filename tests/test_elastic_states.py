@@ -567,7 +567,7 @@ WHOLE = {
         {"order": {"samplers": [3]}},
     ],
 )
-def test_changed_states_of_loaders_are_refused(change):
+def test_modified_loader_states_are_rejected(change):
     assert ps.merge_states([signed(WHOLE)]) == signed(WHOLE)
     with pytest.raises(ps.StateError, match="state 0 is damaged"):
         ps.merge_states([signed(WHOLE) | change])

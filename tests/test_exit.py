@@ -313,7 +313,7 @@ ENDINGS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", BLOCKED)
-def test_functions_that_never_return_do_not_keep_the_process(name, ending):
+def test_functions_that_never_return_do_not_keep_the_process_alive(name, ending):
     done = run_script(
         """
         import asyncio, queue

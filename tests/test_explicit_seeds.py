@@ -21,7 +21,7 @@ def unseeded():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make a folder with images and masks of the same names, and two files of as many records."""
+    """Make a folder with images and masks of the same names, and two files with as many records."""
     folder = tmp_path_factory.mktemp("pairs")
     for kind in ("images", "masks"):
         for label in ("a", "b"):
@@ -96,12 +96,12 @@ PAIRS = {
 
 
 def different(make):
-    """Return the numbers of two pairs in which the first and the second are not alike."""
+    """Return the number of positions at which two datasets differ."""
     return sum(x != y for x, y in Dataset.zip(make(), make()).as_numpy_iterator())
 
 
 @pytest.mark.parametrize("kind", ORDERS)
-def test_two_of_one_seed_come_in_one_order(kind):
+def test_two_with_equal_seeds_have_the_same_order(kind):
     make = ORDERS[kind]
     alone = [int(x) for x in make()]
     pairs = [(int(x), int(y)) for x, y in Dataset.zip(make(), make())]
@@ -111,7 +111,7 @@ def test_two_of_one_seed_come_in_one_order(kind):
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-def test_sources_that_correspond_stay_together(folder, kind):
+def test_corresponding_sources_stay_aligned(folder, kind):
     make = functools.partial(PAIRS[kind], folder)
     numbers = [(number(x), number(y)) for x, y in Dataset.zip(make("images"), make("masks"))]
     assert all(x == y for x, y in numbers)
@@ -144,7 +144,7 @@ LATER = {
 
 @pytest.mark.parametrize("later", LATER)
 @pytest.mark.parametrize("kind", ["shuffle", "small buffer", "global_shuffle", "random again"])
-def test_a_stage_after_it_does_not_change_it(kind, later):
+def test_a_later_stage_does_not_change_it(kind, later):
     alone = [int(x) for x in ORDERS[kind]().take(N)]
     with_more = LATER[later](ORDERS[kind]())
     assert [int(x) for x in itertools.islice(with_more, N)] == alone
@@ -203,7 +203,7 @@ def test_operations_of_one_seed_draw_alike(name, form):
 
 
 @pytest.mark.parametrize("name", ["random_flip_left_right", "random_crop", "uniform", "shuffle"])
-def test_the_form_of_a_call_does_not_change_what_it_draws(name):
+def test_the_form_of_a_call_does_not_change_its_draws(name):
     operation = OPERATIONS[name]
 
     async def waits(x):
@@ -247,7 +247,7 @@ def test_an_image_and_its_mask_are_cropped_alike():
     assert alike(ds.map(ps.native(crop)))
 
 
-def test_a_seed_counts_and_elements_and_epochs_draw_differently():
+def test_seeds_elements_and_epochs_draw_differently():
     def drawn(seed, ds):
         return [float(x) for x in ds.map(lambda x: ps.random.uniform((), seed=seed))]
 
@@ -324,7 +324,7 @@ def test_a_scope_does_not_change_it():
         assert float(ps.random.uniform((), seed=5)) == outside
 
 
-def test_what_a_function_builds_or_iterates_takes_no_seed_of_set_seed():
+def test_datasets_inside_functions_take_no_seed_from_set_seed():
     def opens(x):
         shuffled = Dataset.range(5).shuffle(5, reshuffle_each_iteration=False)
         return Dataset.from_tensors(np.array([int(y) for y in shuffled] + [len(list(shuffled))]))

@@ -102,7 +102,7 @@ CAPTURED = [
 
 
 @pytest.mark.parametrize("make", CAPTURED)
-def test_a_changed_table_counts_whatever_else_the_function_does(make):
+def test_a_changed_table_is_detected_whatever_else_the_function_does(make):
     state = state_of(BASE.map(make(np.array([1, 2]))))
     iter(BASE.map(make(np.array([1, 2])))).set_state(state)
     with pytest.raises(ps.StateError, match=r"map.*: the function has changed"):
@@ -149,7 +149,7 @@ class Rows:
         return i
 
 
-def test_a_loader_examines_its_dataset_when_it_is_made():
+def test_a_loader_examines_its_dataset_when_it_is_created():
     loader, other = (ps.DataLoader(rows, batch_size=2) for rows in (Rows(), Rows()))
     batches = iter(loader)
     next(batches)
@@ -170,7 +170,7 @@ def test_attributes_do_not_count_as_global_variables_of_the_same_name(monkeypatc
     assert digest(lambda x: x + STEP) != digest(eval("lambda x: x + STEP", {"STEP": 1}))
 
 
-def test_which_lines_a_handler_covers_counts():
+def test_the_lines_that_a_handler_covers_are_compared():
     texts = (
         "def f(x):\n try:\n  g(x)\n  h(x)\n except ValueError: pass\n",
         "def f(x):\n g(x)\n try:\n  h(x)\n except ValueError: pass\n",
@@ -179,7 +179,7 @@ def test_which_lines_a_handler_covers_counts():
     assert digest(found[0]) != digest(found[1])
 
 
-def test_how_arguments_are_passed_counts():
+def test_the_kinds_of_parameters_are_compared():
     found = [_function(f"def f({arguments}): return a, b") for arguments in ("a, b", "a, *, b")]
     assert digest(found[0]) != digest(found[1])
 
@@ -190,7 +190,7 @@ def _function(text):
     return scope["f"]
 
 
-def test_two_circles_of_different_form_differ():
+def test_reference_cycles_of_different_shape_differ():
     one, other = [1, []], [1, []]
     one[1].append(one)
     other[1].append(other[1])
@@ -201,7 +201,7 @@ class Text(str):
     __slots__ = ("mark",)
 
 
-def test_subclasses_of_simple_types_count_by_value_and_attributes():
+def test_subclasses_of_simple_types_are_compared_by_value_and_attributes():
     texts = [Text("a"), Text("a"), Text("b"), Text("a")]
     for text, mark in zip(texts, (1, 1, 1, 2), strict=True):
         text.mark = mark
@@ -217,7 +217,7 @@ class Listing(dict):
     __iter__ = keys = values = __len__ = items
 
 
-def test_looking_at_a_container_runs_no_code_of_its_class():
+def test_examining_a_container_runs_no_code_of_its_class():
     assert digest(Listing(a=object())) != digest(Listing(a=object(), b=1))
 
 
@@ -270,7 +270,7 @@ def test_a_function_of_one_program_is_the_same_in_every_process(tmp_path):
 # --- large values ---
 
 
-def test_every_byte_of_a_captured_array_counts():
+def test_every_byte_of_a_captured_array_is_compared():
     one = np.zeros(1 << 23)
     before = identity_of(adding(one))
     one[1 << 22 | 12345] = 1
@@ -278,7 +278,7 @@ def test_every_byte_of_a_captured_array_counts():
     assert digest(adding(one)) != before.digest
 
 
-def test_an_array_in_a_file_counts_by_samples_in_states_and_whole_in_caches(tmp_path):
+def test_memory_mapped_arrays_are_sampled_in_states_and_read_whole_in_caches(tmp_path):
     np.save(tmp_path / "rows.npy", np.zeros(1 << 20))
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r+")
     before, print_ = identity_of(adding(mapped)), BASE.map(adding(mapped)).fingerprint()
@@ -290,7 +290,7 @@ def test_an_array_in_a_file_counts_by_samples_in_states_and_whole_in_caches(tmp_
     assert digest(adding(mapped)) != before.digest
 
 
-def test_beyond_many_objects_samples_count_in_states_and_all_in_caches():
+def test_many_objects_are_sampled_in_states_and_compared_fully_in_caches():
     rows = [types.SimpleNamespace(number=i) for i in range(30_000)]
     before, print_ = identity_of(adding(rows)), BASE.map(adding(rows)).fingerprint()
     rows[1].number = -1
@@ -304,7 +304,7 @@ def test_beyond_many_objects_samples_count_in_states_and_all_in_caches():
 # --- what is excluded ---
 
 
-def test_what_is_ignored_does_not_count():
+def test_ignored_values_are_not_compared():
     def noting(log):
         return lambda x: log.value.append(int(x)) or x
 
@@ -330,7 +330,7 @@ def test_attributes_and_defaults_can_be_ignored():
     assert digest(one) == digest(same) != digest(other)
 
 
-def test_an_ignored_function_is_called_as_the_function_is():
+def test_an_ignored_function_can_be_called():
     def shifted(x, rng):
         return x + 1
 

@@ -33,7 +33,7 @@ def test_buffers_are_given_back_when_nobody_uses_them():
 @reads_memory
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="looks at glibc's malloc")
 @pytest.mark.timeout(150)
-def test_what_functions_have_freed_is_given_back():
+def test_memory_that_functions_have_freed_returns_to_the_system():
     done = run_script(
         """
         import ctypes

@@ -99,7 +99,7 @@ def test_a_signal_handler_may_use_the_iterator_that_its_thread_waits_for():
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n2\n3\n", "")
 
 
-def test_one_thread_wakes_for_each_element_however_many_share_the_iterator():
+def test_one_thread_wakes_for_each_element_of_a_shared_iterator():
     done = run_script("""
         import resource
         n = 2000

@@ -73,7 +73,7 @@ def plain(element):
 
 
 def epoch_of(ds, saving=None, state=None):
-    """Go through an epoch; returns its elements and the state after `saving` of them."""
+    """Return the elements of an epoch, and the state after `saving` of them."""
     it = iter(ds)
     if state is not None:
         it.set_state(state)
@@ -104,7 +104,7 @@ def test_later_epochs_of_a_restored_program(kind, seed):
 
 @pytest.mark.parametrize("seed", [7, None], ids=["set_seed", "unseeded"])
 @pytest.mark.parametrize("at", [1, "end"])
-def test_what_is_iterated_in_between_counts(seed, at):
+def test_iterators_in_between_take_seeds(seed, at):
     def program(state=None, first=0):
         ps.set_seed(seed)
         train = Dataset.range(20).shuffle(20).map(noisy)
@@ -146,7 +146,7 @@ def test_a_state_of_set_seed_continues_its_seeds_in_a_program_that_set_none():
         assert epoch_of(again)[0] == wanted
 
 
-def test_a_refused_state_changes_no_seeds():
+def test_a_rejected_state_changes_no_seeds():
     ps.set_seed(1)
     _, state = epoch_of(Dataset.range(9).shuffle(3, seed=3), 2)
     ps.set_seed(7)
@@ -158,8 +158,8 @@ def test_a_refused_state_changes_no_seeds():
     assert epoch_of(PIPELINES["augmentation"]())[0] == wanted
 
 
-def test_other_states_of_a_run_leave_seeds_as_they_are():
-    """Only `set_state` of an iterator continues them: not workers, not copies of positions."""
+def test_other_states_of_a_run_do_not_change_seeds():
+    """Only `set_state` of an iterator continues the sequence of seeds."""
     ps.set_seed(7)
     ds = Dataset.range(40).map(noisy)
     list(ds)

@@ -457,7 +457,7 @@ def test_a_process_may_exit_while_a_handler_waits_for_the_iterator():
                 waits.set()
                 try:
                     it.get_state()
-                except (ValueError, RuntimeError):  # the exit has closed or stopped it
+                except (ValueError, RuntimeError):  # closed or stopped while Python exits
                     pass
 
         logging.getLogger("penstock").addHandler(Asks())

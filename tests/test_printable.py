@@ -1,4 +1,4 @@
-"""File names, and other texts of users, cannot control a terminal or forge lines of a log."""
+"""File names, and other text from users, cannot control a terminal or forge log lines."""
 
 import os
 import re

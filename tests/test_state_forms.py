@@ -203,7 +203,7 @@ def numbers():
         lambda text: np.str_(text),
     ],
 )
-def test_a_state_as_text_serves_as_its_bytes_do(form):
+def test_a_state_as_text_is_equivalent_to_its_bytes(form):
     it = iter(numbers())
     next(it)
     text = it.get_state(text=True)
@@ -225,7 +225,7 @@ def test_states_as_text_are_merged():
 
 
 @pytest.mark.parametrize("text", ["UFNUS", "UFNUSé", "UFNUSw==", b"UFNUS*"])
-def test_a_text_that_is_no_state_is_refused(text):
+def test_text_that_is_not_a_state_is_rejected(text):
     with pytest.raises(ValueError, match=r"set_state: .*state"):
         iter(BASE).set_state(text)
 
@@ -237,7 +237,7 @@ def test_other_texts_are_damaged_states(text):
 
 
 @pytest.mark.parametrize("place", [0, 3, 10, 30, -3])
-def test_a_damaged_text_is_refused(place):
+def test_damaged_text_is_rejected(place):
     text = iter(BASE).get_state(text=True)
     damaged = list(text)
     damaged[place] = "A" if damaged[place] != "A" else "B"
@@ -246,6 +246,6 @@ def test_a_damaged_text_is_refused(place):
 
 
 @pytest.mark.parametrize("text", [None, 1, "yes"])
-def test_whether_a_state_is_text_is_a_bool(text):
+def test_the_text_argument_must_be_a_bool(text):
     with pytest.raises(TypeError, match="get_state: text must be a bool, got"):
         iter(BASE).get_state(text)

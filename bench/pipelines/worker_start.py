@@ -1,7 +1,7 @@
-"""The first batch of two worker processes that need PyTorch, against PyTorch's DataLoader.
+"""The first batch of two worker processes that import PyTorch, against PyTorch's DataLoader.
 
-Each figure comes from a separate process that has imported PyTorch and penstock: the seconds until
-the first batch, and the CPU time of the process and its workers until then. PyTorch forks the
+Each result is measured in a separate process that has imported PyTorch and penstock: the seconds
+until the first batch, and the CPU time of the process and its workers until then. PyTorch forks the
 process itself, with its memory. penstock forks its workers from a fork server. In the first pass,
 the server starts and imports PyTorch once ("first pass"). If it is running, workers only fork
 ("later pass"). With `multiprocessing_context="spawn"` each worker imports PyTorch ("new

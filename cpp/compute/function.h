@@ -60,7 +60,7 @@ class OngoingCalls {
     std::vector<Block> results;
     Block tested = {};  // the row, when the call was a test, and has an answer
   };
-  // Takes the ended calls, from any thread, without waiting; empty: there was no memory for one.
+  // Takes the ended calls, from any thread, without waiting; empty: memory ran out for one.
   using Take = std::function<void(std::vector<Ended>)>;
 
   // Cancels the calls in progress, and waits until they have ended and Take has returned.

@@ -1,4 +1,4 @@
-// Overflow-checked arithmetic on sizes, offsets and counts that a file announces.
+// Overflow-checked arithmetic on sizes, offsets and counts that are read from a file.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Counter-based randomness: a key is folded from (seed, stage, epoch, element), or, with an
 // explicit seed, from (seed, epoch, element). A draw is a pure function of key and counter, so no
-// generator lives in a thread and no order of work matters.
+// thread has a generator, and the order of work does not matter.
 #pragma once
 
 #include <array>
@@ -89,7 +89,7 @@ RandomKey NextOperationKey(std::optional<uint64_t> seed = std::nullopt);
 uint64_t NextSessionSeed();
 
 // The sequence of seeds from set_seed or the operating system, and the numbers of seeds taken.
-// States hold it, so that runs after a restored one are reproduced, too.
+// States hold it, so that runs after a restored one are also reproduced.
 struct SeedSequence {
   uint64_t seed = 0;
   bool given = false;       // by set_seed

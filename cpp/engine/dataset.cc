@@ -90,8 +90,8 @@ IteratorPtr Dataset::Start(const RunContext& context) const {
   const int in_line = context.threads ? depth_in_line_ : depth_;
   if (context.depth > kMaxInlineDepth && asynchronous()) {
     throw Error(ErrorKind::kRecursion,
-                "{}: functions have opened datasets with parallel stages {} levels deep in one "
-                "another; a function that makes its own pipeline again needs a condition to end",
+                "{}: functions have opened datasets with parallel stages on {} nested levels; a "
+                "function that opens its own pipeline again needs a condition to stop",
                 label_.text(), context.depth);
   }
   RequireStack(StackUse::kStart, depth_);

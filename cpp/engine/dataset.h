@@ -185,8 +185,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   void SetRuns(int64_t next) const { runs_.store(next, std::memory_order_relaxed); }
   virtual bool counts_runs() const { return false; }
-  // The seed of all runs over this node, where the user gave none; null for nodes without one. It
-  // lives as long as the node, and changes only when a state is restored.
+  // The seed of all runs over this node if the user set none; null for nodes without such a seed.
+  // It lives as long as the node, and changes only when a state is restored.
   virtual std::atomic<uint64_t>* own_seed() const { return nullptr; }
   // What a cache, or a stage that keeps elements in files as a cache does, holds for all runs; null
   // for others.

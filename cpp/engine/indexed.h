@@ -22,8 +22,8 @@ class Indexed {
   virtual int64_t row_bytes() const { return 0; }
 };
 
-// The block that `read` makes of up to `count` rows from `first_row` on. If it fails, smaller
-// ranges are read to find the row that caused the error.
+// Reads up to `count` rows from `first_row` on with `read`, as a block. If that fails, reads
+// smaller ranges to find the row that caused the error.
 template <typename Read>
 Block RowsOrError(int64_t first_row, int64_t count, const Read& read) {
   for (;; count = (count + 1) / 2) {

@@ -352,7 +352,7 @@ class ArrowReader {
       if (begin < 0 || size < 0 || begin > most || size > most - begin) {
         throw Error(
             ErrorKind::kData,
-            "{}: column {} is damaged: list {} has {} items from number {} on, there are {}",
+            "{}: column {} is damaged: list {} has {} items from index {} on, but there are {}",
             stage_, path, row, size, begin, most);
       }
       splits[static_cast<size_t>(row) + 1] = splits[static_cast<size_t>(row)] + size;
@@ -489,7 +489,7 @@ PyRef NamesOf(const ArrowSchema& schema, int64_t* next, const std::string& stage
     }
     if (name && PyDict_Contains(names.get(), name.get()) == 1) {
       throw Error(ErrorKind::kInvalidArgument,
-                  "{}: names of columns must be unique, {} is there twice", stage, given);
+                  "{}: names of columns must be unique, {} occurs twice", stage, given);
     }
     if (!inside || !name || PyDict_SetItem(names.get(), name.get(), inside.get()) < 0) return {};
   }

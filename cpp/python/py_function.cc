@@ -398,8 +398,8 @@ struct BegunRows {
 struct OngoingShared {
   OngoingCalls::Take take;
   std::vector<OngoingCalls::Ended> ended;  // not taken yet; of the loop's thread
-  int64_t lost = 0;              // calls that ended without memory for the result; likewise
-  std::atomic<int64_t> left{0};  // begun, and not taken
+  int64_t lost = 0;                        // calls without memory for the result; likewise
+  std::atomic<int64_t> left{0};            // begun, and not taken
   EventCount taken;
 
   void Add(OngoingCalls::Ended call) { ended.push_back(std::move(call)); }

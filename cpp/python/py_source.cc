@@ -62,7 +62,7 @@ class GeneratorDataset final : public Dataset {
     if (!had_values_.load(std::memory_order_relaxed)) return;
     if (warned_.exchange(true, std::memory_order_relaxed)) return;
     session.Warn(name_ +
-                 ": this pass has no values, and an earlier one had some: the generator function "
+                 ": this pass has no values, but an earlier one had some: the generator function "
                  "seems to return the same iterator, which is exhausted; make a new one in each "
                  "call");
   }

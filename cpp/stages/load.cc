@@ -291,8 +291,8 @@ std::shared_ptr<Dataset> MakeLoad(const std::vector<DatasetPtr>&, const Args& ar
   }
 }
 
-// `alone`: the path is that of one file, as `cache` writes it, too, and not of a folder.
-// `shown_as`: the name in errors, where `load` is part of something else.
+// `alone`: the path names a single file, as written by `cache`, not a folder.
+// `shown_as`: the name in errors, if `load` is part of another stage.
 const RegisterDataset load_stage(
     "load", {.reads = "path", .arguments = {{"element_spec", ArgumentForm::kSpec}}}, MakeLoad);
 

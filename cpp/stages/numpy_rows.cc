@@ -190,8 +190,8 @@ class NumpyRows final : public Dataset, public Indexed {
     }
     if (!zip && !name.empty()) {
       throw Error(ErrorKind::kData,
-                  "NumpyDataset: {}: a .npz file with an array '{}' was expected, got one that "
-                  "does not begin so",
+                  "NumpyDataset: {}: a .npz file with an array '{}' was expected, got a file of "
+                  "another format",
                   path, name);
     }
     const std::string owner = "NumpyDataset: " + path;
@@ -199,7 +199,7 @@ class NumpyRows final : public Dataset, public Indexed {
     const NpzMember* member = FindNpzMember(members, name);
     if (!member) {
       throw Error(ErrorKind::kInvalidArgument,
-                  "{}: an array '{}' was expected, and the file has none", owner, name);
+                  "{}: an array '{}' was expected, but the file has none", owner, name);
     }
     return {ReadNpzHeader(file, *member, owner), std::make_unique<MemberContents>(*member)};
   }
@@ -273,8 +273,8 @@ class NumpyRows final : public Dataset, public Indexed {
   void RequireSame(const NumpyFile& file, InputFile& opened) const {
     if (file.memory || (opened.size() == file.size && opened.version() == file.version)) return;
     throw Error(ErrorKind::kData,
-                "{} has been written to since this dataset was made (it had {} bytes, now it has "
-                "{}); make the dataset again",
+                "{} was modified after this dataset was created (it had {} bytes, now it has {}); "
+                "create the dataset again",
                 file.owner(), file.size, opened.size());
   }
 

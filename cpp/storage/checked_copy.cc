@@ -49,7 +49,7 @@ size_t ReadAll(InputFile& file, int64_t offset, uint8_t* data, size_t size) {
 
 CopySums::CopySums(int64_t total) : total_(total) {
   if (total < 1 || total > kLargestCopy) {
-    throw Error(ErrorKind::kInvalidArgument, "a size of a file was expected, got {}", total);
+    throw Error(ErrorKind::kInvalidArgument, "a file size was expected, got {}", total);
   }
   sums_.resize(BlocksOf(total));
   known_.resize(sums_.size());
@@ -102,7 +102,7 @@ std::string CopySums::Text(const std::string& path) {
       bytes.resize(kBlock);
       const auto offset = static_cast<int64_t>(block * kBlock);
       if (ReadAll(*file, offset, bytes.data(), BytesOf(block)) < BytesOf(block)) {
-        throw Error(ErrorKind::kOs, "{} has become shorter while it was written", path);
+        throw Error(ErrorKind::kOs, "{} was truncated while it was written", path);
       }
       Add(offset, bytes.data(), BytesOf(block));
     }

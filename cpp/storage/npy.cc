@@ -304,7 +304,7 @@ constexpr size_t kZipEndBytes = 22, kZipLocatorBytes = 20, kZipEnd64Bytes = 56, 
                  kZipLocalBytes = 30;
 constexpr uint64_t kIn64 = 0xFFFFFFFF;  // the number stands in the extra field
 
-// Deflate expands a byte to at most 1,032 bytes. Only damaged files claim more.
+// Deflate expands a byte to at most 1,032 bytes. Only damaged files contain a larger size.
 constexpr uint64_t kMostRatio = 1032;
 
 class ZipDirectory {

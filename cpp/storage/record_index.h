@@ -58,7 +58,7 @@ class RecordIndexWriter {
 class RecordIndex {
  public:
   // Throws a DataError for a file that is no index, or a damaged one; an OSError for one that
-  // cannot be read. The first begins with the name of `stage`, as do those of other functions.
+  // cannot be read. The DataError begins with `stage`, as do those of the functions below.
   RecordIndex(const std::string& path, std::string stage);
 
   const std::string& path() const { return *path_; }

@@ -96,8 +96,7 @@ std::optional<std::string> ReadPaxSize(std::string_view text, TarExtensions& to)
     if (size) size = WithDigit(*size, 10, static_cast<uint64_t>(c - '0'));
   }
   if (!size || *size > kMostContents) {
-    return Format("a pax header announces a size of {} bytes, which no member has",
-                  text.substr(0, 32));
+    return Format("a pax header has an impossible size of {} bytes", text.substr(0, 32));
   }
   to.size = size;
   return std::nullopt;
@@ -319,12 +318,12 @@ std::optional<Found> TarSampleReader::FindNext(const ByteWindow& window, size_t 
     return Found{.kind = Found::kLost,
                  .problem =
                      "another archive follows the end of the first one, and its header is "
-                     "damaged, so what follows cannot be found"};
+                     "damaged, so its samples cannot be read"};
   }
   if (std::any_of(rest, rest + left, [](uint8_t byte) { return byte != 0; })) {
     doubt_ = Format(
-        "bytes that are no tar archive follow its end, at byte {}, and are not read; it may have "
-        "been joined with another file, or be damaged",
+        "bytes that are not a tar archive follow its end, at byte {}, and are not read; it may be "
+        "damaged, or joined with another file",
         window.offset + static_cast<int64_t>(next));
   }
   return Found{.kind = Found::kEnd};

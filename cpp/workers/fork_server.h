@@ -18,7 +18,7 @@ namespace penstock {
 // The commands that start a worker process: programs with their arguments.
 struct WorkerCommand {
   std::vector<std::string> spawn;
-  // Forks workers instead (penstock.workers.fork_server); empty: none does.
+  // Forks workers instead (penstock.workers.fork_server); empty: there is no server.
   std::vector<std::string> server;
   std::string entry;  // the kind of worker to request
 };
@@ -43,8 +43,8 @@ class ForkServer {
     // False: the server has ended.
     bool Ask(const std::string& entry, std::span<const int> files);
     // The requested process; nothing if the server cannot fork safely, or the system refuses a
-    // process. The server is then not started again. Throws an Error when
-    // the wait ends early. `cancel` may be null.
+    // process. The server is then not started again. Throws an Error when the wait ends early.
+    // `cancel` may be null.
     std::optional<int> Answer(const CancelToken* cancel);
 
    private:

@@ -72,8 +72,8 @@ class ProcessFunction:
         self, pickled: bytes, plain: Callable[..., Any], timeout: float, file: int
     ) -> None: ...
 
-# How a worker is started: a program and its arguments; the same for a fork server, if any, and
-# what that is asked for.
+# The commands that start a worker: a program and its arguments, the same for a fork server, if any,
+# and the kind of worker to request from that.
 _WorkerCommand = tuple[Sequence[str], Sequence[str], str]
 
 def set_worker_command(command: _WorkerCommand) -> None: ...
@@ -102,7 +102,7 @@ class AnsweringWorker:
     def send(self, parts: Sequence[Buffer]) -> bool: ...
     def receive_into(self, answers: list[Any]) -> bool: ...
     def how_it_ended(self) -> str: ...
-    def rest(self) -> None: ...  # no one uses it: it ends once it has been idle for long
+    def rest(self) -> None: ...  # marks it as unused: it ends after a long idle time
     def wake(self) -> bool: ...  # after rest; False: it has ended
     def kill(self) -> None: ...
 

@@ -65,7 +65,7 @@ class Crops:
             if own != first:
                 raise ValueError(
                     f"{self._stage}: {printable(names[number])}: {key or 'the array'} has elements "
-                    f"{own}, those of {printable(names[0])} are {first}"
+                    f"{own}, expected {first} as in {printable(names[0])}"
                 )
 
     @property
@@ -204,8 +204,8 @@ class Crops:
         if len(set(grids.values())) > 1:
             sizes = {key: grid[0] if len(grid) == 1 else grid for key, grid in grids.items()}
             raise ValueError(
-                f"{self._stage}: {printable(self._files.names[number])}: arrays of one length were "
-                f"expected, got {sizes}"
+                f"{self._stage}: {printable(self._files.names[number])}: arrays must have the same "
+                f"length, got {sizes}"
             )
         return next(iter(grids.values()))
 
@@ -253,8 +253,7 @@ def _member(stage: str, name: str, file: Any, key: str) -> Any:
         return file
     if hasattr(file, "shape"):
         raise ValueError(
-            f"{stage}: store must be a group where keys are given, {printable(name)} is one array; "
-            f"got {key!r}"
+            f"{stage}: keys are for groups, and {printable(name)} is a single array; got {key!r}"
         )
     try:
         found = file[key]
@@ -263,12 +262,12 @@ def _member(stage: str, name: str, file: Any, key: str) -> Any:
         if key in there:  # it is damaged
             raise
         raise ValueError(
-            f"{stage}: keys must be among {', '.join(map(repr, there))}, which {printable(name)} "
-            f"has, got {key!r}"
+            f"{stage}: keys must be among {', '.join(map(repr, there))}, the keys of "
+            f"{printable(name)}; got {key!r}"
         ) from None
     if not hasattr(found, "shape"):
         raise ValueError(
-            f"{stage}: keys must be of arrays, got {key!r}, a group of {printable(name)} with "
+            f"{stage}: keys must name arrays, got {key!r}, a group of {printable(name)} with "
             f"{printable(', '.join(found.keys()))}"
         )
     return found

@@ -50,7 +50,7 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
     stage : str
         The stage.
     file : str
-        The file, as the user knows it.
+        The file's name, as the user wrote it.
     where : str
         The beginning of the message: the part of the file, or the expectation.
 
@@ -58,7 +58,7 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
     ------
     DataError
         For any other exception: libraries raise almost any class for damaged files. Also for a
-        MemoryError if the file announces more bytes than this machine has.
+        MemoryError if more bytes were requested than this machine has.
     OSError, MemoryError, ImportError
         Unchanged but with a note, if the system or the environment is the cause.
     ValueError, TypeError, ...

@@ -23,7 +23,7 @@ def signed(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_whole(state: Mapping[str, Any]) -> bool:
-    """Return whether the checksum of a state is right."""
+    """Return whether the checksum of a state is correct."""
     return state.get(CHECKSUM) == _sum_of(state)
 
 
@@ -120,7 +120,7 @@ def _sum_of(state: Mapping[str, Any]) -> int:
 
 
 def _parts(value: Any) -> Iterator[bytes]:
-    """Yield a value as bytes; of objects other than numbers, text and arrays, only the type."""
+    """Yield a value as bytes: numbers, text and arrays by content, other objects by type."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         plain = value.layout == torch.strided and not value.is_quantized

@@ -137,7 +137,7 @@ class Server:
 
 
 async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer the one request of a connection, and close it."""
+    """Answer the single request of a connection, and close it."""
     import asyncio
 
     try:

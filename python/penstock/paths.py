@@ -25,7 +25,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 def check_path(stage: str, argument: str, path: Any) -> Any:
     """Return a path; raise ValueError for one that the system cannot represent.
 
-    A null character would end it, and a lone surrogate cannot be encoded.
+    The system ends paths at a null character, and a lone surrogate cannot be encoded.
     """
     text = os.fspath(path)
     try:

@@ -1,7 +1,7 @@
-"""Secrets that come with a path: storage options, and the user and password of a URL.
+"""Secrets that are passed with a path: storage options, and the user and password of a URL.
 
-They apply to all later URLs in the folder. Plans and states never contain them, nor do pickles,
-reprs and errors: secrets stay in this process.
+They apply to all later URLs in the folder. Plans, states, pickles, reprs and errors never contain
+them: secrets stay in this process.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def without_user(url: str) -> str:
 
 
 def with_user(url: str) -> str:
-    """Return a URL with the user and password that were given with one of its folder."""
+    """Return a URL with the user and password that were passed with a URL of its folder."""
     user = _of_folder(_users, url)
     if not user or _split_user(url)[1]:
         return url

@@ -157,7 +157,7 @@ def test_each_batch_is_a_part_of_the_global_one(said):
     assert [s["names"] for s in said] == [["0", "2", "4", "6"], ["1", "3", "5", "7"]]
 
 
-def test_rows_that_no_stage_divides_give_a_warning(said):
+def test_undivided_rows_warn(said):
     for one in said:
         counts = {name: len(texts) for name, texts in one["undivided"].items()}
         warned = {"split", "nested", "grid", "shard of one"}

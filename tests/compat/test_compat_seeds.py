@@ -67,14 +67,14 @@ STATELESS = {
 
 @pytest.mark.parametrize("kind", ORDERS)
 @pytest.mark.parametrize("seed", [None, 7])
-def test_two_datasets_of_one_seed_stay_together(kind, seed):
+def test_two_datasets_with_equal_seeds_stay_aligned(kind, seed):
     tf.random.set_seed(seed)
     pairs = rows(T.zip((ORDERS[kind](), ORDERS[kind]())))
     assert all(x == y for x, y in pairs)
 
 
 @pytest.mark.parametrize("kind", ORDERS)
-def test_the_global_seed_counts_for_datasets(kind):
+def test_the_global_seed_affects_datasets(kind):
     found = []
     for seed in (None, 7, 8, 7, None):
         tf.random.set_seed(seed)
@@ -97,7 +97,7 @@ def test_operations_of_one_seed_draw_alike(name, seed):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_global_seed_counts_for_operations(name):
+def test_the_global_seed_affects_operations(name):
     found = []
     for seed in (None, 7, 8, 7, None):
         tf.random.set_seed(seed)
@@ -107,7 +107,7 @@ def test_the_global_seed_counts_for_operations(name):
 
 
 @pytest.mark.parametrize("name", STATELESS)
-def test_a_pair_of_seeds_says_all(name):
+def test_a_pair_of_seeds_determines_the_draws(name):
     draw = STATELESS[name]
     image = tf.constant(IMAGES[3])
     alone = listed(draw(image, (1, 2)))
@@ -125,7 +125,7 @@ def drawn(x):
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_worker_processes_know_the_global_seed(seed):
+def test_worker_processes_use_the_global_seed(seed):
     tf.random.set_seed(seed)
     options = ps.Options()
     options.executor = "process"

@@ -1,4 +1,4 @@
-"""Run torchdata's tests of StatefulDataLoader with penstock's DataLoader in its place.
+"""Run torchdata's tests of StatefulDataLoader with penstock's DataLoader instead.
 
 ``python tests/data_loader/public_suites.py LOADER PATH/test_dataloader.py [pytest arguments]``,
 where LOADER is torchdata, thread or process. The file is from a checkout of pytorch/data, of the
@@ -36,12 +36,13 @@ def _replace_loader(workers: str) -> None:
 
 if __name__ == "__main__":
     os.environ[_VARIABLE] = sys.argv.pop(1)
-# Processes that the tests start import this module as their main program, and replace it too.
+# Processes that the tests start import this module as their main program, so it replaces the loader
+# there, too.
 if os.environ.get(_VARIABLE) in ("thread", "process"):
     _replace_loader(os.environ[_VARIABLE])
 if __name__ == "__main__":
     import pytest
 
-    # PyTorch's TestCase imports it, which may exceed the timeout of the first test.
+    # PyTorch's TestCase would import it in the first test, which might exceed its timeout.
     importlib.import_module("torch._dynamo")
     sys.exit(pytest.main(sys.argv[1:]))

@@ -16,7 +16,7 @@ PROCESSES = {"num_workers": 2, "worker_method": "process"}
 
 
 class Again:
-    """Numbers from an iterator that begins from the start when iter() is called on it again."""
+    """Numbers from an iterator that restarts when iter() is called on it again."""
 
     def __init__(self, n=5):
         self.n = n
@@ -33,7 +33,7 @@ class Again:
 
 
 class Restarts(Again):
-    """The same, from an iterator that begins from the start after its end."""
+    """The same, from an iterator that restarts after its end."""
 
     def __next__(self):
         try:
@@ -192,7 +192,7 @@ def test_epochs_of_an_iterable_dataset_continue(taken, workers):
     assert passes(other, 2) == whole[taken : 18 - 6 + taken - taken % 6]
 
 
-def test_orders_after_a_resume_are_those_of_the_uninterrupted_run():
+def test_orders_after_a_resume_equal_those_of_the_uninterrupted_run():
     whole = ps.DataLoader(range(8), 4, shuffle=True)
     first = next(iter(whole))
     state = json.loads(json.dumps(whole.state_dict()))
@@ -205,7 +205,7 @@ def test_orders_after_a_resume_are_those_of_the_uninterrupted_run():
     assert orders[0] == orders[1]
 
 
-def test_set_seed_between_passes_counts():
+def test_set_seed_between_passes_affects_the_next_pass():
     def order():
         ps.set_seed(5)
         return flat(loader)
@@ -222,7 +222,7 @@ def test_set_seed_between_passes_counts():
     [{"ahead": [1]}, {"batches": 0}, {"failed": [0]}, {"order": {}}, {"checksum": 1}, {"x": 1}],
     ids=repr,
 )
-def test_damaged_states_are_refused(damage):
+def test_damaged_states_are_rejected(damage):
     loader = ps.DataLoader(range(8), 2, shuffle=True)
     next(iter(loader))
     state = loader.state_dict()
@@ -247,13 +247,13 @@ def test_workers_read_their_shares_and_continue(taken, workers):
     assert flat(other) == rest
 
 
-def test_a_dataset_that_does_not_ask_is_read_once():
+def test_a_dataset_without_get_worker_info_is_read_once():
     assert flat(ps.DataLoader(Again(), 2, num_workers=3)) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("divided", [False, True])
-def test_threads_are_prepared_before_the_dataset_is_begun(divided, count):
+def test_threads_are_prepared_before_the_dataset_is_opened(divided, count):
     prepared = threading.local()
     numbers = []
 
@@ -281,20 +281,20 @@ def test_threads_are_prepared_before_the_dataset_is_begun(divided, count):
         (Asks if divided else Reads)(), 2, num_workers=count, worker_init_fn=prepare
     )
     assert all(all(batch) for batch in loader)
-    # Threads that only collate may find no work left.
+    # Threads that only collate may have nothing to do.
     least = count if divided else 1
     assert sorted(numbers) == [(i, i, count) for i in range(max(least, len(numbers)))]
     assert ps.get_worker_info() is None
 
 
 @pytest.mark.parametrize("rows", [1, 40])
-def test_each_number_is_prepared_once_in_threads(rows):
+def test_each_worker_number_is_prepared_once_in_threads(rows):
     numbers = []
     list(ps.DataLoader(range(rows), num_workers=4, worker_init_fn=numbers.append))
     assert sorted(numbers) == [0, 1, 2, 3]
 
 
-def test_errors_of_a_worker_of_copies_are_raised():
+def test_errors_of_a_worker_with_its_own_copy_are_raised():
     class Fails(Share):
         def __next__(self):
             raise OSError("cannot be read")
@@ -309,7 +309,7 @@ def test_errors_of_a_worker_of_copies_are_raised():
         list(ps.DataLoader(Share(), num_workers=2, worker_init_fn=prepare))
 
 
-def test_timeouts_hold_for_copies():
+def test_timeouts_apply_to_copies():
     go = threading.Event()
 
     class Waits(Share):
@@ -328,7 +328,7 @@ def test_timeouts_hold_for_copies():
 
 
 class Sized(Again):
-    """Five numbers, of which `len` announces some."""
+    """Five numbers; `len` returns another number."""
 
     def __init__(self, announced):
         super().__init__()
@@ -354,10 +354,10 @@ def test_more_batches_than_len_announced_warn(workers):
     assert next(batches, None) is None
 
 
-def test_copies_that_each_worker_reads_as_a_whole_warn_once_len_is_exceeded():
+def test_copies_that_each_worker_reads_whole_warn_when_len_is_exceeded():
     loader = ps.DataLoader(Sized(5), 2, **PROCESSES)
     assert len(loader) == 3
-    # Divided, two copies can make four batches: each may end with a smaller one.
+    # Two copies that divide the numbers can yield four batches: each may end with a smaller one.
     batches = iter(loader)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -389,7 +389,7 @@ class Walked(Again):
         return self.i
 
 
-def test_a_dataset_that_was_read_takes_the_state_of_an_earlier_loader():
+def test_a_dataset_that_was_read_accepts_the_state_of_an_earlier_loader():
     dataset = Walked()
     loader = ps.DataLoader(dataset, None)
     batches = iter(loader)
@@ -398,6 +398,6 @@ def test_a_dataset_that_was_read_takes_the_state_of_an_earlier_loader():
     again = ps.DataLoader(dataset, None)
     again.load_state_dict(state)
     assert next(iter(again)) is not None
-    dataset.n = 4  # reading does not assign it: these are other data
+    dataset.n = 4  # reading does not assign it, so this changes the data
     with pytest.raises(ps.StateError, match="the values of dataset have changed"):
         ps.DataLoader(dataset, None).load_state_dict(state)

@@ -129,7 +129,7 @@ def test_a_pass_is_freed_behind_an_error_among_quick_batches(workers):
         ({"persistent_workers": True}, "persistent_workers needs num_workers"),
         (
             {"multiprocessing_context": "spawn", "num_workers": 2, "worker_method": "thread"},
-            "asks for worker processes, got worker_method='thread'",
+            "needs worker processes, got worker_method='thread'",
         ),
         ({"sampler": [1], "shuffle": True}, "exclude each other"),
         ({"batch_sampler": [[1]], "batch_size": 3}, "batch_sampler excludes"),

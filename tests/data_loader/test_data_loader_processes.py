@@ -411,7 +411,7 @@ def test_states_of_streams_are_of_so_many_readers():
         iter(other)
     threads = ps.DataLoader(sets.Share(20), 2)
     threads.load_state_dict(state)
-    with pytest.raises(ps.StateError, match="give worker_method='process' and num_workers=2"):
+    with pytest.raises(ps.StateError, match="pass worker_method='process' and num_workers=2"):
         next(iter(threads))
     one = ps.DataLoader(sets.Share(20), 2)
     next(iter(one))
@@ -509,7 +509,7 @@ def test_a_free_worker_is_used_rather_than_one_that_is_still_starting(tmp_path):
     list(loader(sets.Ones(2), 1, num_workers=1))
     (free,) = answering._idle
     wait_until(begun.exists)
-    starting.close()  # which makes it the first to be taken
+    starting.close()  # so it would be reused first
     process, used = answering.take()
     file.touch()
     assert (process, used) == (free, True)
@@ -541,7 +541,7 @@ def end_idle():
         answering._idle.pop().kill()
 
 
-def test_idle_workers_hold_no_dataset():
+def test_idle_workers_keep_no_dataset():
     end_idle()
     list(loader(sets.Table(), 1))
     wait_until(lambda: all(each.finishes() for each in answering._idle))
@@ -577,7 +577,7 @@ def test_a_worker_has_no_workers_of_its_own():
         next(iter(loader(sets.Nested())))
 
 
-def test_a_context_of_multiprocessing_makes_workers_processes():
+def test_a_multiprocessing_context_makes_workers_processes():
     spawn, fork = (multiprocessing.get_context(method) for method in ("spawn", "fork"))
     for context in ("spawn", "forkserver", "fork", spawn, fork):
         one = ps.DataLoader(sets.Ones(4), 2, num_workers=1, multiprocessing_context=context)

@@ -282,7 +282,7 @@ def test_states_that_go_on_changing_are_copied(where, workers):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_epochs_after_a_restored_one_are_whole(workers):
+def test_epochs_after_a_restored_one_are_complete(workers):
     datasets = pytest.importorskip("datasets")
 
     def loader():

@@ -152,7 +152,7 @@ def test_persistent_workers_draw_their_seed_once(own, method):
     torch.manual_seed(7)
     assert passes_of(made(ps.DataLoader, **more), 4) == expected
 
-    for begun in range(3):  # whole passes before the state
+    for begun in range(3):  # complete passes before the state
         torch.manual_seed(7)
         loader = made(ps.DataLoader, **more)
         passes_of(loader, begun)

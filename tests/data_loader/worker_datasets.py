@@ -166,7 +166,7 @@ class Sleeps(Ones):
 
 
 class Opens(Ones):
-    """A copy of it takes as long as a file is not there, and creates another file first."""
+    """Unpickling creates one file, then blocks until another one exists."""
 
     def __init__(self, n, begun, file):
         super().__init__(n)
@@ -180,7 +180,7 @@ class Opens(Ones):
 
 
 class Started(Ones):
-    """Rows that tell how their process was started; an index of `ends` ends it."""
+    """Rows that show how their process was started; an index in `ends` ends it."""
 
     def __init__(self, n, ends=()):
         super().__init__(n)

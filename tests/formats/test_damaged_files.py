@@ -1,4 +1,4 @@
-"""Files that libraries read, damaged every few bytes: errors name the stage and the file."""
+"""Damaged files that libraries read: errors name the stage and the file."""
 
 import sqlite3
 
@@ -113,7 +113,7 @@ def errors_of(build, most=50):
     return found
 
 
-def test_a_file_that_announces_more_bytes_than_there_are_is_damaged():
+def test_a_file_with_a_size_beyond_the_memory_is_damaged():
     for size, kind in ((2**56, ps.DataError), (4096, MemoryError)):
         error = MemoryError(f"malloc of size {size} failed")
         found = as_data_error("ArrowDataset", "a.arrow", "record batch 3: ", error)

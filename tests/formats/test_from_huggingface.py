@@ -105,7 +105,7 @@ def test_a_transform_is_applied(rows):
     assert sorted(int(x["n"]) for x in ds.shuffle(ROWS)) == [10 * n for n in range(ROWS)]
 
 
-def test_a_state_knows_the_transform(rows):
+def test_a_state_identifies_the_transform(rows):
     ds = ps.Dataset.from_huggingface(rows.with_transform(scaled))
     it = iter(ds)
     next(it)
@@ -118,7 +118,7 @@ def test_a_state_knows_the_transform(rows):
         iter(ps.Dataset.from_huggingface(other)).set_state(state)
 
 
-def test_arguments_of_a_format_are_applied(rows):
+def test_format_arguments_are_applied(rows):
     chosen = rows.select_columns(["matrix"]).with_format("numpy", dtype=np.float64)
     assert chosen[0]["matrix"].dtype == np.float64
     assert ps.Dataset.from_huggingface(chosen).first()["matrix"].dtype == np.float64
@@ -127,7 +127,7 @@ def test_arguments_of_a_format_are_applied(rows):
     assert set(ps.Dataset.from_huggingface(rows).first()) == set(COLUMNS)
 
 
-def test_formats_without_arguments_have_the_rows_as_they_are_stored(rows):
+def test_formats_without_arguments_yield_stored_rows(rows):
     for format_ in (None, "python", "numpy", "pandas", "arrow"):
         assert_same(
             list(ps.Dataset.from_huggingface(rows.with_format(format_))),
@@ -135,6 +135,8 @@ def test_formats_without_arguments_have_the_rows_as_they_are_stored(rows):
         )
 
 
-def test_missing_values_of_transformed_rows_are_theirs(rows):
-    with pytest.raises(ValueError, match="from_huggingface: null_values is for rows as they are"):
+def test_null_values_is_rejected_for_transformed_rows(rows):
+    with pytest.raises(
+        ValueError, match="from_huggingface: null_values applies to stored rows only"
+    ):
         ps.Dataset.from_huggingface(rows.with_transform(scaled), null_values={"n": 0})

@@ -1,8 +1,8 @@
-"""Readers of files over random damage: a try yields data that was written, or a proper error.
+"""Readers of randomly damaged files: each yields the data that was written, or a documented error.
 
-The formats of a library run in a child process, with limits on its memory and on the time of a
-try. PENSTOCK_FUZZ_TRIES and PENSTOCK_SEED choose more and other tries. As a program, `python
-tests/formats/test_fuzzed_files.py FORMAT,... FOLDER SEED TRIES [TRY]` lists the failures.
+The formats of each library run in a child process, with limits on its memory and on the time of a
+try. PENSTOCK_FUZZ_TRIES sets the number of tries, PENSTOCK_SEED selects others. As a program,
+`python tests/formats/test_fuzzed_files.py FORMAT,... FOLDER SEED TRIES [TRY]` lists the failures.
 """
 
 import contextlib
@@ -33,8 +33,8 @@ from penstock.compat.errors import InvalidArgumentError
 TRIES = int(os.environ.get("PENSTOCK_FUZZ_TRIES", "10"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
 SECONDS = 20  # of one try
-MEMORY = 1 << 30  # bytes that a file of some kilobytes may make a reader ask for
-# Exactly these, an OSError or a DataError.
+MEMORY = 1 << 30  # maximum bytes that a reader may allocate for a file of a few kilobytes
+# The allowed classes of errors. OSError, DataError and their subclasses are also allowed.
 CLASSES = (ValueError, TypeError, ps.StateError, InvalidArgumentError)
 NUMBERS = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1]
 TEXTS = [b"-1", b"0", b"2147483647", b"9223372036854775808", b"1e400", b"9" * 40]
@@ -47,8 +47,8 @@ class Form(NamedTuple):
     write: object  # takes a path
     read: object  # takes the path, returns a dataset
     names: str  # separated by |
-    checked: bool = False  # a checksum covers all data, so damage is never taken for data
-    needs: str = ""  # a library
+    checked: bool = False  # a checksum covers all data, so damaged data is never yielded
+    needs: str = ""  # the library that must be installed
 
 
 # --- changes ---
@@ -293,7 +293,7 @@ def feather(path):
 def hdf5(path):
     import h5py
 
-    # Not with texts or fletcher32: the library itself loops or crashes on damaged ones.
+    # No text and no fletcher32: if they are damaged, the library itself loops or crashes.
     with h5py.File(path, "w") as file:
         file.create_dataset(
             "x", data=np.arange(3 * ROWS).reshape(ROWS, 3), chunks=(4, 3), compression=1
@@ -499,7 +499,7 @@ def _tf():
 
 
 def steps(build, limit):
-    """Return elements, errors and whether there is an end within the limit."""
+    """Return the elements, the errors, and whether the iterator ended within the limit."""
     elements, errors = [], []
     try:
         it = iter(build())
@@ -516,7 +516,7 @@ def steps(build, limit):
 
 
 def frozen(value):
-    """Return something that compares equal for equal elements."""
+    """Return a hashable key of an element."""
     if isinstance(value, dict):
         return tuple((key, frozen(part)) for key, part in value.items())
     if isinstance(value, (tuple, list)):
@@ -528,13 +528,13 @@ def frozen(value):
 
 
 def wrong(form, path, error):
-    """Return what is wrong with an error, None for nothing."""
+    """Return the problem of an error, None if it is as documented."""
     huge = isinstance(error, MemoryError) and "malloc of size" in str(error)  # LZ4 and zstd buffers
     if not (type(error) in CLASSES or isinstance(error, (OSError, ps.DataError)) or huge):
         return f"class {type(error).__name__}"
     text = "\n".join([str(error), *getattr(error, "__notes__", [])])
     begins = re.match(rf"(\[Errno \d+\] )?({form.names})\b", text)
-    # An operation that a stage consists of begins the text with its own name.
+    # An error of an operation inside a stage begins with the name of the operation.
     if not begins and not re.search(rf"(?m)^penstock: (in stage )?({form.names})\b", text):
         return f"{form.names} is not named"
     named = [text, str(getattr(error, "filename", None)), str(getattr(error, "file", None))]
@@ -544,7 +544,7 @@ def wrong(form, path, error):
 
 
 def replace(file, content, time):
-    """Write another file of the same age: HDF5 keeps what it knows of one that was open."""
+    """Write a new file with the same time: HDF5 caches the metadata of open files."""
     file.unlink(missing_ok=True)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
@@ -585,7 +585,7 @@ def tried(name, folder, seed, numbers):
         faulthandler.cancel_dump_traceback_later()
         counts[bool(errors)] += 1
         if not ended:
-            found.setdefault("endless", (number, f"{len(elements)} elements, {errors[-1:]}"))
+            found.setdefault("infinite", (number, f"{len(elements)} elements, {errors[-1:]}"))
         if form.checked and (bad := [e for e in elements if frozen(e) not in known]):
             found.setdefault("wrong data", (number, repr(bad)[:1000]))
         for error in errors:

@@ -106,7 +106,7 @@ def test_all_arrays_at_the_top(file, tmp_path):
     with h5py.File(path, "w") as made:
         made["a"], made["b"] = np.arange(3), np.arange(3.0)
     assert ps.HDF5Dataset(path).element_spec.keys() == {"a", "b"}
-    with pytest.raises(ValueError, match=r"one length were expected, got .*'short': 3"):
+    with pytest.raises(ValueError, match=r"the same length, got .*'short': 3"):
         ps.HDF5Dataset(file)
 
 
@@ -152,7 +152,7 @@ def test_files_that_are_none(file, tmp_path):
     text.write_text("no data" * 100)
     cut.write_bytes(file.read_bytes()[:900])
     for path in (empty, text, cut):
-        with pytest.raises(ps.DataError, match=f"no complete HDF5 file.*{path.name}"):
+        with pytest.raises(ps.DataError, match=f"not a complete HDF5 file.*{path.name}"):
             ps.HDF5Dataset(path, "x")
 
 
@@ -197,7 +197,7 @@ def test_files_of_other_types_and_shapes_are_named(tmp_path):
         with h5py.File(tmp_path / name, "w") as made:
             made["x"] = array
     for other in "bc":
-        with pytest.raises(ValueError, match=f"{other}: x has elements .* those of .*a are"):
+        with pytest.raises(ValueError, match=f"{other}: x has elements .* expected .* as in .*a"):
             ps.HDF5Dataset([tmp_path / "a", tmp_path / other], "x")
     with pytest.raises(ValueError, match="at least one file"):
         ps.HDF5Dataset([])

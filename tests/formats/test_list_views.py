@@ -63,7 +63,7 @@ def plain(value):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_rows_are_those_of_pyarrow(tmp_path, name):
+def test_rows_equal_those_of_pyarrow(tmp_path, name):
     column = COLUMNS[name]
     table = pa.table({"l": column, "s": pa.StructArray.from_arrays([column], names=["in"])})
     rows = table["l"].to_pylist()
@@ -96,7 +96,7 @@ def test_missing_lists_need_a_value(tmp_path):
     ("offsets", "sizes"), [([0, 3], [1, 1]), ([0, -1], [1, 1]), ([0, 1], [1, 3]), ([0, 0], [1, -1])]
 )
 @pytest.mark.parametrize("large", [False, True])
-def test_views_that_lead_outside_are_an_error(offsets, sizes, large):
+def test_views_outside_the_items_are_an_error(offsets, sizes, large):
     table = pa.table({"l": views(offsets, sizes, [1, 2, 3], large)})
     with pytest.raises(ps.DataError, match="from_arrow: column l is damaged: list 1 has"):
         list(Dataset.from_arrow(table))
@@ -118,7 +118,7 @@ def test_a_damaged_table_is_an_error_on_request():
     assert [row["s"] for row in Dataset.from_arrow(whole, validate=True)] == ["a", "b"]
 
 
-def test_a_dictionary_may_stand_for_more_than_2_gib():
+def test_a_dictionary_may_decode_to_more_than_2_gib():
     kinds = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary(), pa.int8(): pa.int8()}
     for kind, wanted in kinds.items():
         column = pa.array(["1"]).cast(kind).dictionary_encode()

@@ -354,7 +354,7 @@ def test_streams_with_dictionaries_are_read_at_any_position(tmp_path):
     assert [ps.experimental.at(ds, n)["d"] for n in (99, 3, 45)] == [wanted[n] for n in (99, 3, 45)]
 
 
-def test_damaged_arrow_files_are_read_or_refused(tmp_path):
+def test_damaged_arrow_files_are_read_or_rejected(tmp_path):
     path = tmp_path / "a.arrow"
     random = np.random.default_rng(5)
     for form in ("stream", "feather"):

@@ -4,8 +4,8 @@
 named, are tried, evenly spread; WIDTH allocations fail one after the other. What goes wrong is
 printed, and the exit status is then 1. A place that ends the process is the last one printed.
 
-Each pipeline is run twice: memory is short from the first ``next`` on, and already while the
-pipeline and its iterator are made.
+Each pipeline is run twice: allocations fail from the first ``next`` on, or already while the
+pipeline and its iterator are created.
 """
 
 import ctypes

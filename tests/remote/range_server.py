@@ -45,7 +45,7 @@ class RangeServer:
     first : dict of str to str
         Faults of the next requests, by path, in this order: "reset reset" fails two.
     elsewhere : str
-        The address of another server, for the fault "elsewhere".
+        The URL of another server, for the fault "elsewhere".
     expired : str
         The key that has expired, as a store of S3 finds it in what is signed.
     """

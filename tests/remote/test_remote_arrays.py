@@ -28,7 +28,7 @@ def test_hdf5_is_read_in_ranges(server):
 
 def test_hdf5_that_is_none(server):
     server.files = {"a.h5": b"no data" * 1000}
-    with pytest.raises(ps.DataError, match=r"no complete HDF5 file.*a\.h5"):
+    with pytest.raises(ps.DataError, match=r"not a complete HDF5 file.*a\.h5"):
         ps.HDF5Dataset(server.urls()[0], "x")
     with pytest.raises(OSError, match=r"none\.h5"):
         ps.HDF5Dataset(f"{server.url}/none.h5", "x")

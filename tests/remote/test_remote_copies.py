@@ -174,7 +174,7 @@ def test_a_damaged_copy_is_fetched_again(server, kept, how, caplog):
     assert copy.read_bytes() == MANY
 
 
-def test_a_damaged_copy_is_noticed_by_another_process(server, kept):
+def test_a_damaged_copy_is_detected_by_another_process(server, kept):
     server.files = {"many": MANY}
     url = server.urls()[0]
     assert read(url) == MANY
@@ -209,7 +209,7 @@ def test_a_copy_that_is_replaced_while_it_is_read(server, kept):
     assert b"".join([first, *it]) == MANY
 
 
-def test_records_that_are_read_here_and_there_are_checked(server, kept, tmp_path, caplog):
+def test_records_that_are_read_at_random_are_verified(server, kept, tmp_path, caplog):
     name = tmp_path / "x.tfrecord"
     records = [random.Random(i).randbytes(1000 + 37 * i) for i in range(400)]
     with ps.io.TFRecordWriter(str(name)) as writer:

@@ -67,7 +67,7 @@ def test_errors_have_no_password(server, lines):
         ps.io.read_file(secret(f"{server.url}/gone"))
 
 
-def test_a_password_holds_for_its_folder_alone(server, lines):
+def test_a_password_applies_to_its_folder_only(server, lines):
     list(ps.TextLineDataset(secret(lines)))
     server.files["other/x"] = b"x\n"
     server.files["folder/y"] = b"y\n"
@@ -100,7 +100,7 @@ def test_a_password_in_the_prefix_of_configure(server, lines):
         ("s3://bucket/x",) * 2,
     ],
 )
-def test_what_of_a_url_is_a_password(url, bare):
+def test_passwords_are_found_in_urls(url, bare):
     assert without_user(url) == bare
     assert storage_options.note_url(url) == bare
     assert with_user(bare) == url

@@ -135,7 +135,7 @@ def test_nothing_is_left_on_this_machine(folder, tmp_path, monkeypatch):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_a_temporary_folder_that_others_may_use_is_refused(folder, tmp_path, monkeypatch):
+def test_a_temporary_folder_that_others_may_use_is_rejected(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     url, contents = folder
     ps.Dataset.range(10).save(f"{url}/saved")

@@ -40,11 +40,11 @@ READERS = {
         lambda path: ps.Dataset.from_tensor_slices(np.array([path])),
     ],
 )
-def test_names_of_every_form_are_taken(reader, form, path):
+def test_names_of_every_form_are_accepted(reader, form, path):
     assert READERS[reader](form(path)) == [b"x"]
 
 
-def test_a_dataset_of_other_objects_is_refused(path):
+def test_a_dataset_of_other_objects_is_rejected(path):
     objects = ps.experimental.from_list([{1}, {2}])
     with pytest.raises(TypeError, match=r"each of filenames must be a str or a path, got \{1\}"):
         list(ps.TextLineDataset(objects))

@@ -288,7 +288,7 @@ def test_passes_that_never_have_values_do_not_warn(recwarn):
     assert [str(each.message) for each in recwarn] == []
 
 
-def test_a_loader_that_can_be_looped_over_once_warns_under_its_name():
+def test_a_loader_that_can_be_iterated_once_warns_under_its_name():
     loader = ps.prefetch(iter([1, 2]))
     assert list(loader) == [1, 2]
     with pytest.warns(RuntimeWarning, match="prefetch: this pass has no values"):

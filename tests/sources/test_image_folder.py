@@ -312,7 +312,7 @@ NOTES = {
 
 @pytest.mark.parametrize("labels", ["inferred", None])
 @pytest.mark.parametrize("note", NOTES)
-def test_hidden_files_are_no_images(tmp_path, note, labels):
+def test_hidden_files_are_skipped(tmp_path, note, labels):
     write(tmp_path, FILES)
     before = images(tmp_path, labels=labels)
     write(tmp_path, {NOTES[note]: (0, 0)})
@@ -322,13 +322,13 @@ def test_hidden_files_are_no_images(tmp_path, note, labels):
     assert len(list(after)) == len(FILES)
 
 
-def test_a_hidden_folder_may_be_the_one_that_is_read(tmp_path):
+def test_the_top_folder_may_be_hidden(tmp_path):
     write(tmp_path / ".data", FILES)
     assert images(tmp_path / ".data").class_names == ["ants", "cats", "dogs"]
 
 
 @pytest.mark.parametrize("labels", ["inferred", None])
-def test_links_that_go_round_add_no_image(tmp_path, labels):
+def test_cyclic_links_add_no_images(tmp_path, labels):
     write(tmp_path, FILES)
     before = images(tmp_path, labels=labels)
     (tmp_path / "ants" / "a round").symlink_to(tmp_path, target_is_directory=True)

@@ -160,8 +160,8 @@ WRONG = {
     b'{"x": -}': "field x: a digit was expected at byte 7",
     b'{"x": 1e}': "field x: a digit was expected at byte 8",
     b'{"x": +1}': "field x: a number was expected, got invalid JSON, at byte 6",
-    b'{"x": NaN}': "field x: a number was expected, got NaN, which JSON does not have, at byte 6",
-    b'{"x": nan}': "field x: a number was expected, got NaN, which JSON does not have, at byte 6",
+    b'{"x": NaN}': "field x: a number was expected, got NaN, which is not valid JSON, at byte 6",
+    b'{"x": nan}': "field x: a number was expected, got NaN, which is not valid JSON, at byte 6",
     b'{"x": nul}': "field x: a number was expected, got invalid JSON, at byte 6",
     b'{"x": ' + b"9" * 50 + b"}": "got " + "9" * 40 + "... of 50 characters, which ends at byte 56",
     b'{"x": 1, "y": "\xff"}': "bytes that are no UTF-8 are in a string at byte 15",
@@ -360,7 +360,7 @@ def test_without_a_signature_an_error_names_file_and_byte(tmp_path, calls):
 
 
 @pytest.mark.parametrize("signature", [None, {"a": ps.TensorSpec((), np.int64)}])
-def test_a_byte_order_mark_is_no_json(tmp_path, signature):
+def test_a_byte_order_mark_is_not_parsed_as_json(tmp_path, signature):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a":1}\n{"a":2}\n')
     assert [dict(row) for row in ps.JSONLinesDataset(path, signature)] == [{"a": 1}, {"a": 2}]
@@ -389,7 +389,7 @@ def test_blank_lines_are_skipped(tmp_path, signature, end):
     assert [int(indexed[i]["x"]) for i in numbers] == list(numbers)
 
 
-def test_only_blank_lines_are_no_elements(tmp_path):
+def test_only_blank_lines_yield_no_elements(tmp_path):
     path = tmp_path / "a.jsonl"
     for text in ("", "\n", " \n\n\t", "\ufeff", "\ufeff\n"):
         path.write_text(text, encoding="utf-8")

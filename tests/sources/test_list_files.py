@@ -95,7 +95,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_stars_match_what_those_of_python_match(folder, monkeypatch, pattern):
+def test_stars_match_the_same_files_as_in_glob(folder, monkeypatch, pattern):
     (folder / ".x" / "y").mkdir(parents=True)
     (folder / ".x" / "y" / "z.txt").touch()
     (folder / "sub" / ".hidden.txt").touch()
@@ -107,7 +107,7 @@ def test_stars_match_what_those_of_python_match(folder, monkeypatch, pattern):
         assert list(ps.io.matching_files(each)) == wanted
 
 
-def test_links_that_go_round_are_followed_once(folder):
+def test_cyclic_links_are_followed_once(folder):
     wanted = names(folder, "a.txt", "b.txt", "sub/d.txt", "sub/deep/e.txt")
     (folder / "sub" / "up").symlink_to(folder, target_is_directory=True)
     (folder / "sub" / "deep" / "here").symlink_to(folder / "sub" / "deep")
@@ -115,7 +115,7 @@ def test_links_that_go_round_are_followed_once(folder):
     assert list(ps.Dataset.list_files(str(folder / "**" / "*.txt"), shuffle=False)) == wanted
 
 
-def test_a_folder_elsewhere_is_found_through_its_link(folder, tmp_path_factory):
+def test_a_folder_outside_is_found_through_its_link(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     (other / "in").mkdir()
     (other / "in" / "z.txt").touch()

@@ -257,7 +257,7 @@ def test_a_header_that_is_never_closed_is_an_error(write):
 
 
 @pytest.mark.parametrize("begin", [b"a,b", b'"a","b"', b"a,b\r"])
-def test_a_byte_order_mark_is_in_no_name(write, begin):
+def test_a_byte_order_mark_is_not_part_of_a_column_name(write, begin):
     marked = b"\xef\xbb\xbf" + begin + b"\n1,2\n"
     files = [write(marked), write(b"a,b\n3,4\n", "b.csv")]
     wanted = [{"a": i32(1, 3), "b": i32(2, 4)}]
@@ -271,7 +271,7 @@ def test_a_byte_order_mark_is_in_no_name(write, begin):
 @pytest.mark.parametrize(
     ("text", "number"), [(b"a,\xff\n1,2\n", 1), (b"a,b\n1,\xff\n", 2), (b"a,b\n1,%s\n", 2)]
 )
-def test_what_cannot_be_looked_at_is_named(write, text, number):
+def test_records_that_cannot_be_examined_are_named(write, text, number):
     file = write(text.replace(b"%s", b"x" * 200_000))
     with pytest.raises(ps.DataError, match=rf"^make_csv_dataset: record {number}: ") as caught:
         make(file, 2)

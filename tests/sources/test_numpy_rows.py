@@ -382,12 +382,12 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path, kind, change
     failed = [step for step in came if isinstance(step, Failure)]
     assert failed
     assert {error.kind for error in failed} == {"DataError"}
-    assert all("has been written to since this dataset was made" in e.text for e in failed)
+    assert all("was modified after this dataset was created" in e.text for e in failed)
     assert all(f"file {path}" in error.text for error in failed)
     assert all((step == 1).all() for step in came if not isinstance(step, Failure))
 
 
-def test_a_file_that_is_replaced_is_read_on(tmp_path):
+def test_a_replaced_file_is_still_read(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.arange(5000))
     it = iter(ps.NumpyDataset(path).batch(100))
@@ -442,14 +442,14 @@ def test_the_checksum_of_a_stored_array_is_verified(tmp_path, shuffled):
     ],
     ids=["twice", "without ending first", "without ending last"],
 )
-def test_of_members_of_one_name_numpy_and_penstock_read_the_same(tmp_path, members):
+def test_duplicate_members_are_read_as_in_numpy(tmp_path, members):
     path = tmp_path / "a.npz"
     path.write_bytes(stored(members))
     with np.load(path) as file:
         assert_same(list(ps.NumpyDataset(path, "x")), list(file["x"]))
 
 
-def test_members_that_overlap_are_refused(tmp_path):
+def test_overlapping_members_are_rejected(tmp_path):
     path = tmp_path / "a.npz"
     path.write_bytes(stored([("x.npy", npy(np.arange(3))), ("y.npy", npy(np.arange(3)))], True))
     with pytest.raises(ps.DataError, match=r"'x.npy' and 'y.npy' of the .npz file overlap"):

@@ -200,7 +200,7 @@ def test_what_sqlite_says_comes_with_the_file(tmp_path):
     assert any(str(tmp_path) in note for note in caught.value.__notes__)
 
 
-def test_a_locked_database_is_an_error_of_the_system(tmp_path):
+def test_a_locked_database_raises_os_error(tmp_path):
     path = path_of_numbers(tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN EXCLUSIVE")

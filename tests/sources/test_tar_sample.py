@@ -196,7 +196,7 @@ def npz(**arrays):
 
 
 def overlapping(**arrays):
-    """Return a npz file whose directory has each array at the place of the first one."""
+    """Return a npz file whose directory has the offset of the first array for all arrays."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as file:
         for name in arrays:
@@ -376,7 +376,7 @@ def test_a_damaged_header_after_joining_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("size", [2**61, 2**63, 2**64 - 1536, 2**64 - 512, 2**64 - 1, 10**30])
-def test_a_pax_size_that_no_file_has_is_an_error(tmp_path, size):
+def test_an_impossible_pax_size_is_an_error(tmp_path, size):
     record = b" size=%d\n" % size
     record = b"%d" % (len(record) + 2) + record
     data = bytearray(tar([("p", record.ljust(512)), ("0.a", b"x")]))
@@ -387,7 +387,7 @@ def test_a_pax_size_that_no_file_has_is_an_error(tmp_path, size):
     path = written(tmp_path, data)
     (error,) = steps(iter(ps.TarDataset(path, "a")))
     assert error.kind == "DataError"
-    assert f"announces a size of {size} bytes" in error.text
+    assert f"an impossible size of {size} bytes" in error.text
     with pytest.raises(ps.DataError, match="size"):
         ps.index(path)
 

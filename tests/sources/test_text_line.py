@@ -299,7 +299,7 @@ def test_a_source_of_files_is_a_class(tmp_path):
         (b"\xef\xbb\xbf" + b"x" * 70 + b"\r\n" + b"y" * 200, [b"x" * 70, b"y" * 200]),
     ],
 )
-def test_a_byte_order_mark_is_no_text(tmp_path, content, lines, buffer_size):
+def test_a_byte_order_mark_is_not_part_of_a_line(tmp_path, content, lines, buffer_size):
     path = tmp_path / "lines.txt"
     path.write_bytes(content)
     it = iter(ps.TextLineDataset(path, buffer_size=buffer_size))
@@ -320,7 +320,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path, content, lines, buffer_size):
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_a_byte_order_mark_in_a_compressed_file_is_no_text(tmp_path, compression):
+def test_a_byte_order_mark_in_a_compressed_file_is_not_part_of_a_line(tmp_path, compression):
     path = tmp_path / "lines"
     path.write_bytes(COMPRESS[compression](b"\xef\xbb\xbfone\n"))
     assert list(ps.TextLineDataset(path, compression)) == [b"one"]

@@ -293,8 +293,8 @@ def test_a_parallel_interleave_of_an_endless_dataset_counts_as_endless():
 
 
 @pytest.mark.parametrize("saved_failing", [True, False])
-def test_a_dataset_opened_ahead_may_fail_at_one_time_and_not_at_another(saved_failing):
-    """A state may hold a failure that is gone later, or the other way round."""
+def test_a_dataset_opened_ahead_may_fail_only_sometimes(saved_failing):
+    """A failure may exist only when the state is saved, or only after it is restored."""
     failing = saved_failing
     opened = []
 

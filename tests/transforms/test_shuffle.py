@@ -151,7 +151,7 @@ def test_the_global_seed_makes_runs_reproducible():
     assert run()[0] != run()[1]
 
 
-def test_two_shuffles_in_a_row_have_one_order_each_if_their_seeds_are_equal():
+def test_consecutive_shuffles_with_equal_seeds_have_one_order_each():
     once = [int(x) for x in ps.Dataset.range(30).shuffle(30, seed=1)]
     twice = [int(x) for x in ps.Dataset.range(30).shuffle(30, seed=1).shuffle(30, seed=1)]
     other = [int(x) for x in ps.Dataset.range(30).shuffle(30, seed=1).shuffle(30, seed=2)]

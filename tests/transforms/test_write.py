@@ -293,7 +293,7 @@ def test_files_that_cannot_be_closed_do_not_hide_the_first_error(tmp_path):
     assert names(tmp_path) == []
 
 
-LONE = "\ud800"  # half of a character, which has no bytes
+LONE = "\ud800"  # a lone surrogate, which cannot be encoded
 WRITES = {
     "write_tfrecords of str": lambda ds, to: ds.map(lambda x: LONE).write_tfrecords(to),
     "write_tfrecords of dicts": lambda ds, to: ds.map(lambda x: {"a": LONE}).write_tfrecords(to),
@@ -307,14 +307,14 @@ WRITES = {
 
 
 @pytest.mark.parametrize("case", WRITES)
-def test_text_without_bytes_is_an_error_of_its_element(tmp_path, case):
+def test_text_that_cannot_be_encoded_is_an_error_of_its_element(tmp_path, case):
     ds = ps.Dataset.range(3)
     with pytest.raises((TypeError, ValueError), match=rf"^{case.split()[0]}: element 0\b"):
         WRITES[case](ds, tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_name_is_no_name():
+def test_empty_file_names_are_rejected():
     ds = ps.Dataset.range(3)
     for write in (ds.save, ds.snapshot, ps.io.TFRecordWriter, ds.write_tar, ds.write_jsonl):
         with pytest.raises(ValueError, match=r"path must (be the name of a file|name a folder)"):

@@ -1,4 +1,4 @@
-"""Worker processes that no one uses: their memory is released, and they end."""
+"""Idle worker processes: their memory is released, and they end."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ def mapped(n=24):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batched", [False, True])
-def test_memory_is_released_and_workers_end_without_a_further_call(batched):
+def test_idle_memory_is_released_and_idle_workers_end(batched):
     wait_until(lambda: not _core.idle_workers(), PATIENCE)
     ds = mapped().batch(4) if batched else mapped()
     kept, pids = [], set()
@@ -83,7 +83,7 @@ def test_memory_is_released_and_workers_end_without_a_further_call(batched):
 
 
 @pytest.mark.slow
-def test_an_iterator_that_rests_releases_memory_and_continues():
+def test_an_idle_iterator_releases_memory_and_continues():
     it = iter(mapped(40))
     first = [next(it) for _ in range(3)]
     workers = {int(pid) for _, pid in first}
@@ -108,7 +108,7 @@ def test_a_generator_keeps_its_worker_while_its_iterator_lives():
 
 
 @pytest.mark.slow
-def test_workers_of_a_data_loader_end_and_others_take_their_place():
+def test_idle_data_loader_workers_end_and_are_replaced():
     loader = ps.DataLoader(Squares(), batch_size=2, num_workers=2, worker_method="process")
     pids = {int(pid) for _, batch in loader for pid in batch}
     assert os.getpid() not in pids
@@ -127,7 +127,7 @@ def test_an_idle_worker_that_is_still_starting_is_not_ended(tmp_path):
     idle = {int(pid) for _, batch in other for pid in batch}
     wait_until(begun.exists, PATIENCE)
     first.close()
-    list(other)  # with the free worker, which becomes idle after the one that is starting
+    list(other)  # uses the free worker, which becomes idle after the one that is starting
     assert gone(idle, PATIENCE)
     assert alive([pid])
     file.touch()
@@ -135,7 +135,7 @@ def test_an_idle_worker_that_is_still_starting_is_not_ended(tmp_path):
 
 
 class Opens:
-    """A copy of it takes as long as a file is not there, and creates another file first."""
+    """Unpickling creates one file, then blocks until another one exists."""
 
     def __init__(self, begun, file):
         self.begun, self.file = begun, file

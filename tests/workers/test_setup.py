@@ -64,7 +64,7 @@ def test_stages_with_the_same_function_share_its_call():
     assert [int(x) for x in ds] == [1] * 8
 
 
-def test_functions_that_go_by_value_share_their_global_variables(tmp_path):
+def test_functions_pickled_by_value_share_their_global_variables(tmp_path):
     code, out, err = run(
         tmp_path,
         "model = {}\n"
@@ -95,7 +95,7 @@ def test_its_exception_is_raised_and_on_error_skips_nothing(name):
 
 @pytest.mark.parametrize("name", ["worker_init", "worker_teardown"])
 @pytest.mark.parametrize("executor", [None, "thread", "auto"])
-def test_threads_refuse_it(name, executor):
+def test_threads_reject_it(name, executor):
     options = {name: begin, "executor": executor}
     numbers = ps.Dataset.range(3)
     message = f"{name} needs executor='process', got executor={executor!r}"
@@ -111,12 +111,12 @@ def test_threads_refuse_it(name, executor):
             ps.prefetch(generated, **options)
 
 
-def test_native_functions_refuse_it():
+def test_native_functions_reject_it():
     with pytest.raises(ValueError, match="map: worker_init is for worker processes, and a native"):
         ps.Dataset.range(3).map(ps.native(lambda x: x + 1), executor="process", worker_init=begin)
 
 
-def test_what_cannot_be_pickled_is_named():
+def test_functions_that_cannot_be_pickled_are_named():
     lock = __import__("threading").Lock()
     with pytest.raises(TypeError, match="map: worker_init is sent to worker processes, and"):
         ps.Dataset.range(3).map(ready, executor="process", worker_init=lambda: lock)

@@ -43,7 +43,7 @@ def test_libraries_have_one_thread_in_each_kind_of_worker(tmp_path):
     assert out.splitlines() == [ours, ours, f"{ours} {'/'.join('-' for _ in LIMITS)}"]
 
 
-def test_what_the_environment_says_of_threads_wins(tmp_path):
+def test_thread_limits_in_the_environment_win(tmp_path):
     given = {"OMP_NUM_THREADS": "3", "OPENCV_FOR_THREADS_NUM": "2"}
     code, out, err = run(tmp_path, SHOW_LIMITS, env=environment(**given))
     assert (code, err) == (0, "")
@@ -98,7 +98,7 @@ def test_workers_are_children_of_this_process_and_the_server_ends_with_it(tmp_pa
     assert gone(pids)
 
 
-def test_the_server_has_no_file_of_the_program_and_one_thread(tmp_path):
+def test_the_server_has_one_thread_and_no_files_of_the_program(tmp_path):
     code, out, err = run(
         tmp_path,
         "secret = open('secret', 'w+')\n"
@@ -116,7 +116,7 @@ def test_the_server_has_no_file_of_the_program_and_one_thread(tmp_path):
     assert (code, out, err) == (0, "1\nFalse\n", "")
 
 
-def test_workers_have_the_surroundings_of_the_moment(tmp_path):
+def test_workers_have_the_current_environment_and_folder(tmp_path):
     (tmp_path / "inner").mkdir()
     code, out, err = run(
         tmp_path,

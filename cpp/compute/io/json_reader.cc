@@ -50,8 +50,8 @@ std::string_view JsonReader::Kind() {
   const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
   if (rest.starts_with("true") || rest.starts_with("false")) return "a bool";
   if (rest.starts_with("null")) return "null";
-  if (rest.starts_with("nan") || rest.starts_with("NaN")) return "NaN, which JSON does not have";
-  if (rest.starts_with("Infinity")) return "Infinity, which JSON does not have";
+  if (rest.starts_with("nan") || rest.starts_with("NaN")) return "NaN, which is not valid JSON";
+  if (rest.starts_with("Infinity")) return "Infinity, which is not valid JSON";
   return rest.empty() ? "nothing" : "invalid JSON";
 }
 

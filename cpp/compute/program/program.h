@@ -17,7 +17,7 @@ struct ProgramStep {
   std::vector<int> inputs;
   std::optional<uint64_t> seed;  // the user's, of a random operation
   int output = 0;                // the number of the first output; MakeProgram gives it
-  uint64_t draw = 0;             // the number of a random operation without a seed; likewise
+  uint64_t draw = 0;             // the number of an unseeded random operation; likewise
 };
 
 struct ProgramPlan {

@@ -195,7 +195,7 @@ class FileIterator final : public BlockIterator {
         return Fail(
             Error::FromErrno(ENOENT, *data_->path(),
                              data_->format().stage +
-                                 ": cannot open; Dataset.list_files finds the files of a pattern"),
+                                 ": cannot open; Dataset.list_files lists the files of a pattern"),
             true);
       }
       return Fail(Named(std::move(error)), true);
@@ -293,7 +293,7 @@ class FileIterator final : public BlockIterator {
 
   // --- in order ---
 
-  // An error of the system, which knows no stage, with the name of this one.
+  // A system error, which names no stage, with the name of this one.
   Error Named(Error error) const {
     const std::string why = ": " + std::generic_category().message(error.os_error());
     if (error.os_error() == 0 || !error.message().ends_with(why)) return error;

@@ -107,8 +107,8 @@ class InterleaveIterator final : public BlockIterator {
     visitor.IntsIn(positions, -1, pulled - 1, "the position of an open dataset");
     input_.VisitState(visitor, back);
     if (visitor.saving()) {
-      // A dataset that was opened ahead has no state: nothing of it was delivered. If its opening
-      // failed, it is tried again.
+      // A dataset that was opened ahead has no state, because none of its elements was delivered.
+      // If its opening failed, a restored run tries it again.
       for (auto& slot : slots_)
         if (slot) slot->VisitState(visitor);
       return;

@@ -69,9 +69,9 @@ class ChunkWriter {
 // What is known of a file without reading its rows. Immutable: any number may read at a time.
 class ChunkIndex {
  public:
-  // Throws a DataError for a file that is no such file, or damaged; an OSError for one that cannot
-  // be read. The first begins with the name of `stage`. `max_bytes`: what a chunk may decompress
-  // to.
+  // Throws a DataError for a file of another kind or a damaged one; an OSError for one that cannot
+  // be read. The DataError begins with `stage`. `max_bytes`: the maximum size of a decompressed
+  // chunk.
   ChunkIndex(std::string stage, const std::string& path, std::unique_ptr<InputFile> file,
              int64_t max_bytes);
 

@@ -65,15 +65,15 @@ void ChunkIndex::ReadHeader() {
   ChunkPreamble preamble;
   constexpr uint32_t kMostHeader = 64 << 20;
   if (!ReadAt(0, magic, sizeof(magic)) || std::string_view(magic, 8) != kChunkMagic) {
-    Throw(0, "this is no file of rows that penstock has written, or its begin is damaged");
+    Throw(0, "this is not a file of rows that penstock has written, or its beginning is damaged");
   }
   if (!ReadAt(sizeof(magic), &preamble, sizeof(preamble))) {
     Throw(sizeof(magic), "the file is truncated");
   }
   if (preamble.version != kChunkFormatVersion) {
     Throw(sizeof(magic),
-          Format("version {} of the format was expected, got version {}; use a penstock that "
-                 "reads it, or write the file again",
+          Format("version {} of the format was expected, got version {}; use a version of "
+                 "penstock that reads it, or write the file again",
                  kChunkFormatVersion, preamble.version));
   }
   std::string text;

@@ -73,8 +73,8 @@ def warn_undivided(stage: str, dataset: Any, sharded: bool | None, count: int, h
     warnings.warn(
         f"{stage}: a batch is spread over {count} processes, but no stage of the pipeline divides "
         f"the data among them, so all may read the same rows; put {how} before batch, or "
-        "give sharded=True if each process reads different rows anyway (other files, or a "
-        "generator that divides them), and sharded=False if all should read the same",
+        "pass sharded=True if each process reads different rows anyway (other files, or a "
+        "generator that divides them), or sharded=False if all should read the same rows",
         RuntimeWarning,
         stacklevel=5,
     )

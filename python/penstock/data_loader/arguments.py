@@ -13,7 +13,7 @@ from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
 from penstock.stage import Stage
 
-# None inherits this process, not even "fork": a process with threads cannot be forked safely.
+# None of them, not even "fork", copies this process: one with threads cannot be forked safely.
 # "fork" and "forkserver" fork from the server, "spawn" starts a new interpreter.
 _CONTEXTS = ("fork", "forkserver", "spawn")
 
@@ -38,17 +38,17 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
 
 
 def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) -> str:
-    """Return the kind of workers; raise ValueError or TypeError for arguments that do not fit."""
+    """Return the kind of workers; raise ValueError or TypeError for arguments that conflict."""
     if context is not None:
         if method == "thread":
             raise ValueError(
-                f"DataLoader: multiprocessing_context={context!r} asks for worker processes, got "
-                "worker_method='thread'; leave one of them out"
+                f"DataLoader: multiprocessing_context={context!r} needs worker processes, got "
+                "worker_method='thread'; pass only one of them"
             )
         if start_method(context) not in _CONTEXTS:
             raise (ValueError if isinstance(context, str) else TypeError)(
                 f"DataLoader: multiprocessing_context must be one of {', '.join(_CONTEXTS)}, or a "
-                f"context of them, got {context!r:.200}"
+                f"context of one of these, got {context!r:.200}"
             )
         if num_workers == 0:
             raise ValueError(

@@ -124,7 +124,7 @@ class _Samples:
 
 
 class Reading:
-    """One reading of an iterable dataset, on which `iter` is called once: by `open`.
+    """One pass over an iterable dataset; `open` calls `iter`, once.
 
     Parameters
     ----------
@@ -259,8 +259,8 @@ def restore(thing: Any, state: Any) -> bool:
 def of_processes(count: int) -> StateError:
     """Return the error for a state of worker processes that a single reader cannot restore."""
     return StateError(
-        "DataLoader: a state of one copy of the dataset was expected, got one of "
-        f"{count} worker processes; give worker_method='process' and num_workers={count}",
+        "DataLoader: a state of a single copy of the dataset was expected, got a state of "
+        f"{count} worker processes; pass worker_method='process' and num_workers={count}",
         [f"DataLoader: threads, the state has {count} worker processes"],
     )
 

@@ -1,4 +1,4 @@
-"""The part of a dataset that identifies its data: all but the progress of reading it."""
+"""The part of a dataset that identifies its data: everything except the progress of reading."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def without_progress(dataset: Any) -> Any:
     try:
         bare = object.__new__(type(dataset))
         bare.__dict__.update({k: v for k, v in values.items() if k not in progress})
-    except (AttributeError, TypeError):  # it is made in another way
+    except (AttributeError, TypeError):  # its class needs another constructor
         return dataset
     return bare
 
 
 def _assigned(kind: type) -> set[str]:
-    """Return the attributes of `self` that the methods that read assign."""
+    """Return the attributes of `self` that the reading methods assign."""
     codes = (getattr(getattr(kind, name, None), "__code__", None) for name in _READING)
     names: set[str] = set()
     for code in codes:

@@ -68,7 +68,7 @@ class Made(NamedTuple):
     last : bool
         Whether nothing comes after it: without a failure, the end itself.
     opened : bool
-        Whether it answers an Opening.
+        Whether it is the answer to an Opening.
     """
 
     batch: Any = None

@@ -91,7 +91,7 @@ class DataLoader(Settings):
     in_order : bool
         Whether batches come in their order, or each as soon as it is made.
     worker_method : "thread" or "process", optional
-        The kind of workers. None: processes if `multiprocessing_context` is given, else threads.
+        The kind of workers. None: processes if there is a `multiprocessing_context`, else threads.
         Use processes for datasets that hold the GIL, as pure Python code does.
 
     Raises
@@ -249,22 +249,22 @@ class DataLoader(Settings):
         return self.num_workers > 1 and self._iterable and divides_itself(self.dataset)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the latest pass is, for `load_state_dict`.
+        """Return the position of the latest pass, for `load_state_dict`.
 
         Returns
         -------
         dict
-            Numbers, seeds and states of generators (a few kilobytes), never samples. The entries
-            that torchdata's loader has too have its layout. JSON can hold it if the dataset's own
-            state is JSON. A checksum detects changes.
+            Numbers, seeds and states of generators (a few kilobytes), never samples. Entries that
+            torchdata's loader also has use its layout. The dict can be saved as JSON if the
+            dataset's own state can. A checksum detects changes.
 
         Notes
         -----
         Batches that were made in advance and not yet returned count as not made. After the end of
-        a pass, the state is that of the beginning of the next one. If the dataset or its iterator
-        has ``state_dict`` and ``load_state_dict``, its state is included; otherwise random numbers
-        that the dataset draws are not. The state includes the position in the sequence of
-        `set_seed`, so the passes after a resumed one have the orders of the uninterrupted program.
+        a pass, the state begins the next one. If the dataset or its iterator has ``state_dict``
+        and ``load_state_dict``, its state is included. Otherwise the state does not cover random
+        numbers that the dataset draws. The state includes the position in the sequence of
+        `set_seed`, so passes after a resumed one have the orders of the uninterrupted program.
 
         Examples
         --------
@@ -332,8 +332,8 @@ class DataLoader(Settings):
             )
         if not is_whole(state):
             raise StateError(
-                "load_state_dict: the state is damaged: its checksum differs; use what "
-                "state_dict() has returned unchanged"
+                "load_state_dict: the state is damaged: its checksum differs; pass the result of "
+                "state_dict() unchanged"
             )
         shared = shared_order(self)
         theirs = state.get("shared")

@@ -152,7 +152,7 @@ def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on
 
 
 def begin_reading(loader: Settings, goes_on: bool) -> int | None:
-    """Make the initial draws of a pass over an iterable dataset: see `draw_base_seed`."""
+    """Make the initial draws of a pass of an iterable dataset: see `draw_base_seed`."""
     with loader._draws.used():
         drawn = draw_base_seed(loader, goes_on)
     loader._draws.keep(drawn, loader.persistent_workers)

@@ -51,7 +51,7 @@ class Pass(Closing):
         # At most one: what came, and was not handed over before an interruption.
         self._pulled: list[Any] = []
         self._loader_length = loader.__len__
-        # Each worker that reads a copy may end with a smaller batch.
+        # Each worker that reads a copy may return a smaller last batch.
         self._most = loader._announced
         if (loader.batch_size or 1) > 1:
             self._most += max(loader.num_workers - 1, 0)
@@ -78,9 +78,9 @@ class Pass(Closing):
 
     def _warn_of_length(self) -> None:
         warnings.warn(
-            f"DataLoader: len() announced at most {self._most} batches, but more of them have been "
-            "fetched; correct the dataset's __len__, or, if each worker reads a copy of the "
-            "dataset, divide the samples in __iter__ by get_worker_info()",
+            f"DataLoader: len() announced at most {self._most} batches, but more were fetched; "
+            "correct the dataset's __len__, or, if each worker reads a copy of the dataset, "
+            "divide the samples in __iter__ by get_worker_info()",
             stacklevel=3,
         )
 
@@ -306,7 +306,7 @@ def _pipeline(
     if workers == 1:
         return source.map(work).prefetch(factor)
     if state is not None:
-        # The state after a batch is that of a dataset that has made exactly the batches up to it.
+        # Batches are made sequentially, so the state after one covers exactly the batches up to it.
         return source.map(work).prefetch(factor * workers)
     # Beside a source that is read by Python one thread of them is busy reading.
     made = source.map(work, num_parallel_calls=calls, deterministic=loader.in_order)

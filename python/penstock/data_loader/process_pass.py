@@ -73,7 +73,7 @@ class ProcessPass(Pass):
             base_seed = position.order.state["base_seed"]
             self._order = position.order if isinstance(position.order, KnownOrder) else None
             self._source = inputs if self._order is None else numbers_of(position)
-        # Of the workers' copies, if they need a position to begin at.
+        # The progress of the workers' copies, if these need a position to begin at.
         self._copies = None
         self._turn = 0
         if self._iterable or keeps_state(loader.dataset):
@@ -343,10 +343,10 @@ class _Copies:
         given = (saved or {}).get("workers")
         apart = loader._iterable or (saved or {}).get("dataset_state") is not None
         if (given is not None and len(given) != count) or (given is None and low and apart):
-            what = "threads" if given is None else f"{len(given)} of them"
+            what = "threads" if given is None else f"{len(given)}"
             raise StateError(
                 f"DataLoader: a state of {count} worker processes was expected, got one of {what}: "
-                "each has its own copy of the dataset; give the same num_workers and worker_method",
+                "each has its own copy of the dataset; pass the same num_workers and worker_method",
                 [f"DataLoader: {count} worker processes, the state is of {what}"],
             )
         begun = {"batches": 0, "failed": [], **kept((saved or {}).get("dataset_state"))}

@@ -1,4 +1,4 @@
-"""What the threads of a pass do, and waiting for them with a limit."""
+"""The worker threads of a pass, and waiting for their batches with a time limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.data_loader.settings import Settings
 from penstock.data_loader.worker_info import WorkerInfo
 
 PREPARE = -1  # instead of the number of a batch
-_PATIENCE = 0.5  # seconds
+_PATIENCE = 0.5  # seconds that a thread waits for the others to call worker_init_fn
 
 
 class Progress:

@@ -54,7 +54,7 @@ def files_below(url: str) -> list[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a name is that of a program's metadata, not of data.
+    """Return whether a file or folder with this name holds a program's metadata, not data.
 
     macOS writes ``._1.jpg`` and ``__MACOSX``, Jupyter writes ``.ipynb_checkpoints``.
     """
@@ -66,8 +66,8 @@ def walk(
 ) -> Iterator[tuple[str, str, list[str], list[str]]]:
     """Visit folders and their subfolders, each real folder once.
 
-    Folders that are reached without links come first, so a folder that is also the target of a
-    link keeps its own name. Links that lead back up are not followed.
+    Folders that are reached without links are visited first, so a folder that is also the target
+    of a link keeps its own name. Links to a parent folder are not followed.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def _check_process(url: str) -> None:
     if _process != os.getpid():
         raise RuntimeError(
             f"{printable(without_user(url))} cannot be read in a process that was forked after its "
-            "parent had read URLs: the threads of obstore are not there; start it by "
+            "parent had read URLs: a fork has no obstore threads; start the process with "
             '"spawn" or "forkserver"'
         )
 

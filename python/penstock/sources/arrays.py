@@ -54,8 +54,8 @@ class NumpyDataset(Source):
     Notes
     -----
     Rows are read on demand, and those of a batch directly into its memory. `shuffle`
-    directly after it shuffles numbers of rows, however large its buffer, and `batch` gathers the
-    rows. If a file is written to or truncated while the dataset exists, each row that is read
+    directly after it shuffles row numbers, for any buffer size, and `batch` gathers the
+    rows. If a file is modified or truncated while the dataset exists, each row that is read
     afterwards raises `DataError`.
 
     The rows of an array in Fortran order are scattered over its file: each read of consecutive rows

@@ -1,4 +1,4 @@
-"""Files of Arrow's IPC formats, a record batch at a time."""
+"""Files in Arrow's IPC formats, read by record batch."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class _Stream:
         self._pa = pa
         self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed with this object
         if os.fstat(self._file.fileno()).st_ino != os.fstat(fd).st_ino:
-            raise self._damaged("it has been replaced while it was opened")
+            raise self._damaged("it was replaced while it was opened")
         self.batches: list[_Message] = []
         self._before: list[list[_Message]] = []  # messages that each batch needs; lists are shared
         needed: list[_Message] = []
@@ -212,7 +212,7 @@ class _Stream:
         except (struct.error, IndexError):
             raise self._damaged("the header of a message is damaged") from None
         if body < 0 or rows < 0 or (kind == _DICTIONARY and dictionary < 0):
-            raise self._damaged(f"a message announces {body} bytes and {rows} rows")
+            raise self._damaged(f"a message has an impossible size: {body} bytes and {rows} rows")
         return _Message(kind, begin, body_at + body, rows, dictionary, extends)
 
     def _damaged(self, what: str) -> Exception:

@@ -329,9 +329,9 @@ def read_files(
     indexed: bool | Names = False,
     shown_as: str | None = None,
 ) -> Dataset:
-    """Return the records of files, of several at a time if asked to.
+    """Return a dataset of the records of files, with parallel reads if requested.
 
-    Errors begin with `shown_as`, the name that the user called. None is the name of the format.
+    Errors begin with `shown_as`, the name that the user called; None: the name of the format.
     """
     stage = traits_of(kind).format if shown_as is None else shown_as
     if shown_as is not None:

@@ -60,7 +60,7 @@ class HDF5Dataset(Source):
     array are left out.
 
     The HDF5 library checks little: damaged variable-length values or chunks with Fletcher
-    checksums can crash the process, or never end. Read files from others in a separate process.
+    checksums can crash or hang the process. Read untrusted files in a separate process.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _opened(path: str) -> Any:
 
 
 def _checked(h5py: Any, name: str, file: Any) -> Any:
-    with library_errors("HDF5Dataset", name, "this is no complete HDF5 file: "):
+    with library_errors("HDF5Dataset", name, "this is not a complete HDF5 file: "):
         try:
             return h5py.File(file, "r")
         except OSError as error:  # its errno is of the last system call, which succeeded

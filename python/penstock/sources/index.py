@@ -62,7 +62,7 @@ def index(
         cannot be written to. None puts each beside its file. A source then takes
         ``indexed=index_dir``.
     format : "tfrecord", "text", "json_lines", "csv" or "tar", optional
-        The format of the files; None takes it from the end of each name (``.tfrecord``, ``.txt``,
+        The format of the files; None uses the extension of each name (``.tfrecord``, ``.txt``,
         ``.jsonl``, ``.csv``, ``.tar``, ...).
     header, field_delim, use_quote_delim
         Of "csv", as of `experimental.CsvDataset`: what the files will be read with.
@@ -138,7 +138,7 @@ def index(
 
 
 def _format_of(name: str) -> str:
-    """Return the format that the end of a file name means."""
+    """Return the format for the extension of a file name."""
     for each, (_, endings) in _FORMATS.items():
         if name.lower().endswith(endings):
             return each

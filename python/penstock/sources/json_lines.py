@@ -80,8 +80,8 @@ class JSONLinesDataset(Source):
     any size. If ``orjson`` is installed, it produces the same objects in less time. A dict is
     passed on as it is, and becomes an element with fields where a function of `map` returns it.
 
-    Lines without any characters but spaces and tabs are skipped, and are not counted. Order, states
-    and byte order marks are as with `TextLineDataset`, for any `num_parallel_calls`.
+    Lines that are empty or contain only spaces and tabs are skipped, and are not counted. Order,
+    states and byte order marks are as with `TextLineDataset`, for any `num_parallel_calls`.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def _loads() -> Callable[[bytes], Any]:
         return json.loads
 
     def loads(line: bytes) -> Any:
-        if not _core.has_digits(line, _LONG):  # orjson makes floats of longer integers
+        if not _core.has_digits(line, _LONG):  # orjson converts longer integers to floats
             try:
                 return quick(line)
             except ValueError:  # json accepts more: NaN, 1e400, lone surrogates

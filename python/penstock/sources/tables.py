@@ -145,7 +145,7 @@ class ArrowDataset(Source):
     Notes
     -----
     A record batch is read when its first row is requested. In the file format, only the columns
-    that are needed are read. A file that is written to while it is read raises `DataError`. Other
+    that are needed are read. A file that is modified while it is read raises `DataError`. Other
     behaviour is as in `ParquetDataset`. To shuffle all rows of uncompressed files, pass the mapped
     table:
     ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``. Never
@@ -438,8 +438,8 @@ class _Chunks:
             table = reader.finished(reader.read(opened.file, chunk.number))
             if not reader.is_same(opened.file, chunk.size):
                 raise DataError(
-                    f"{reader.stage}: the file has been written to since this dataset was made; "
-                    "make the dataset again",
+                    f"{reader.stage}: the file was modified after this dataset was created; "
+                    "create the dataset again",
                     chunk.file,
                 )
             self._idle.give(chunk.file, opened)

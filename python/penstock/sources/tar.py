@@ -108,7 +108,7 @@ class TarDataset(Source):
     ===================================  ==========================================================
 
     ustar, pax and GNU archives are read, and all archives of a file in which several were joined
-    (``cat a.tar b.tar``, with or without compression): a sample ends with its archive. The checksum
+    (``cat a.tar b.tar``, with or without compression). A sample ends with its archive. The checksum
     of a compressed archive is verified after its last sample. Folders, links, hidden files, files
     without a dot, and those whose path begins with a name such as ``__meta__`` are skipped. Images
     are decoded in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions;

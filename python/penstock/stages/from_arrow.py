@@ -187,7 +187,7 @@ class FromArrow(Tensors):
         Parameters
         ----------
         ds : datasets.Dataset
-            The rows, in its order after ``shuffle``, ``select`` and so on. Its ``with_transform``
+            The rows, in the order after ``shuffle``, ``select`` and so on. Its ``with_transform``
             and format arguments, as in ``with_format("numpy", dtype=...)``, are applied. Other
             formats only select columns: elements are NumPy values.
         name : str, optional
@@ -233,7 +233,7 @@ class FromArrow(Tensors):
         if ds.format["type"] == "custom" or ds.format["format_kwargs"]:
             if null_values is not None:
                 raise ValueError(
-                    "from_huggingface: null_values is for rows as they are stored, and ds has a "
+                    "from_huggingface: null_values applies to stored rows only, and ds has a "
                     "transform or a format with arguments; replace missing values there, or use "
                     "ds.with_format(None)"
                 )

@@ -63,8 +63,8 @@ class ListFiles(Tensors, Shuffle):
 
         Notes
         -----
-        The patterns are matched once, at the call. Names that begin with a dot only match
-        patterns that do. ``**`` follows links to folders, but enters each real folder once.
+        The patterns are matched once, at the call. Names that begin with a dot match only
+        patterns that also do. ``**`` follows links to folders, but enters each real folder once.
 
         Examples
         --------

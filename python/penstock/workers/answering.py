@@ -23,8 +23,8 @@ from penstock.workers.process_function import begin_to_serve, enter, surrounding
 from penstock.workers.starting import command
 
 _GIVEN = 13  # the number of the socket for files in a worker
-_UNFINISHED = 1.0  # seconds that a process may take for a request that nobody waits for
-STARTING = 60.0  # seconds that a process may take to start, import and make its object
+_UNFINISHED = 1.0  # maximum seconds for a request whose answer is no longer needed
+STARTING = 60.0  # maximum seconds for a process to start, import and make its object
 _ALIGN = 64
 _ROUND = 1 << 40  # more requests than one user of a worker makes
 
@@ -188,7 +188,7 @@ class AnsweringProcess:
             return
 
     def rest(self) -> None:
-        """Add the process to those that `take` returns; it is ended when it has been idle."""
+        """Make the process available to `take`; it is ended after an idle time."""
         self._worker.rest()
         _idle.append(self)
 
@@ -208,7 +208,7 @@ class AnsweringProcess:
 
     @property
     def starting(self) -> bool:
-        """Whether the process has not answered `load`: it starts, imports or makes its object."""
+        """Whether the process has not answered `load`: it still starts, imports or builds."""
         return self._worker.outstanding > self._after_load
 
     def finishes(self, seconds: float | None = None, starting: float = STARTING) -> bool:
@@ -239,13 +239,12 @@ class AnsweringProcess:
 def take(spawns: bool = False) -> tuple[AnsweringProcess, bool]:
     """Return an idle or new process, and whether it was used before.
 
-    A process that is still starting is waited for, but only if no other one is idle. Killing it
-    would repeat its imports.
+    If the only idle process is still starting, wait for it: killing it would repeat its imports.
 
     Parameters
     ----------
     spawns : bool
-        How the process was started, or is: see `AnsweringProcess`.
+        Whether the process is a new interpreter: see `AnsweringProcess`.
     """
     starting: list[AnsweringProcess] = []
     try:
@@ -267,7 +266,7 @@ def take(spawns: bool = False) -> tuple[AnsweringProcess, bool]:
 
 
 def _claimed(spawns: bool) -> AnsweringProcess | None:
-    """Return the idle process that was used last, which no other thread can take any more."""
+    """Remove and return the idle process that was used last."""
     for process in reversed([*_idle]):
         if process.spawns == spawns:
             with suppress(ValueError):  # another thread has taken it

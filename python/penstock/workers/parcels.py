@@ -50,7 +50,7 @@ def packed(value: Any) -> Parcel:
 def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
     """Return the same for a new process, which has another main module.
 
-    What is of the main module goes by value where cloudpickle is installed. Memory-mapped
+    Objects of the main module are sent by value if cloudpickle is installed. Memory-mapped
     arrays are sent as file names, and PyTorch tensors in shared memory stay shared.
 
     Parameters

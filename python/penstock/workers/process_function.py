@@ -140,7 +140,7 @@ def sent(
     setup.check(stage)
     try:
         shares = shares and hasattr(os, "memfd_create")
-        # Together: what came by value shares its global variables.
+        # Pickled together, so that functions sent by value share their global variables.
         sent_together = (function, *setup) if setup != _NO_SETUP else function
         pickled, *large = packed_by_value(sent_together, LARGE if shares else math.inf)
     except Exception as error:
@@ -244,7 +244,7 @@ _IN_MAIN = (
     "`if __name__ == '__main__':`, or install cloudpickle"
 )
 _IN_FUNCTION = "use executor='thread' in functions that workers call"
-# In a worker: functions that were set up, which have no arrays outside their payloads.
+# In a worker: functions that were already set up. Only those without separate arrays are kept.
 _set_up: dict[bytes, Callable[..., Any]] = {}
 _serving = False  # whether this is a worker process
 _importing = False  # whether it imports the main module now

@@ -81,7 +81,7 @@ def shard_after_work(stage: StageView) -> Said:
 
 @rule("PS025")
 def uneven_after_even_shards(stage: StageView) -> Said:
-    """A stage after `shard_evenly` makes the number of elements depend on their contents.
+    """After `shard_evenly`, a stage produces a number of elements that depends on their contents.
 
     **Why is this bad?** `shard_evenly` gives every process the same number of elements. A later
     stage that packs, filters, splits or groups them produces more in one process than in another.

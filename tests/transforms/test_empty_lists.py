@@ -1,4 +1,4 @@
-"""Empty Python lists have no dtype: they adopt the form of the arrays that they are collected with."""
+"""Empty Python lists have no dtype: they adopt that of the arrays they are collected with."""
 
 import itertools
 
@@ -57,7 +57,7 @@ def test_elements_of_a_list_have_one_form(rows):
 
 @each_rows
 def test_elements_of_a_generator_have_the_form_of_those_before(rows):
-    values, dtype, rank = ROWS[rows]
+    values, dtype, _ = ROWS[rows]
     elements = list(D.from_generator(lambda: iter(values)))
     assert items(elements) == items(values)
     leading = len(list(itertools.takewhile(lambda row: len(row) == 0, values)))

@@ -265,6 +265,10 @@ class _Format:
             table = table.select(list(tops))
         return self._plain.of(table)
 
+    def learn(self, tables: list[Any]) -> None:
+        """Take the types of columns that have none in some files from the other files."""
+        self._plain.learn([table.schema for table in tables])
+
     def check(self, path: str, schema: Any, paths: Collection[str]) -> None:
         """Raise ValueError for columns or filters that ask for what a file does not have.
 
@@ -308,13 +312,13 @@ class _Parquet(_Format):
         if self.filter is None:
             groups = range(file.num_row_groups)
             sizes = {i: file.metadata.row_group(i).num_rows for i in groups}
-            return _Contents(self.finished(file.read_row_groups([], self.columns)), sizes)
+            return _Contents(file.read_row_groups([], self.columns), sizes)
         if any(name not in file.schema_arrow.names for name in self.columns or ()):
             raise ValueError(f"{self.stage}: with filters, columns must be whole ones")
         # Those whose statistics leave it open whether there are such rows.
         chosen = self._fragment(source).split_by_row_group(filter=self.filter)
         sizes = {each.row_groups[0].id: each.row_groups[0].num_rows for each in chosen}
-        return _Contents(self.finished(file.schema_arrow.empty_table()), sizes)
+        return _Contents(file.schema_arrow.empty_table(), sizes)
 
     def read(self, file: Any, number: int) -> Any:
         # Another thread reads the next row group meanwhile.
@@ -347,7 +351,7 @@ class _Arrow(_Format):
         file = IpcFile(self.stage, source)
         self.check(path, file.schema, ())
         sizes = dict(enumerate(file.sizes()))
-        return _Contents(self.finished(file.schema.empty_table()), sizes, file.size)
+        return _Contents(file.schema.empty_table(), sizes, file.size)
 
     def open(self, source: _Source) -> Any:
         # A filter may name any column.
@@ -463,13 +467,15 @@ def _rows_of(
         else:
             sizes, size = contents.sizes, contents.size
             chunks += [_Chunk(path, number, rows, None, size) for number, rows in sizes.items()]
-    empty = next((c.empty for c in found if isinstance(c, _Contents)), None)
-    if empty is None:
+    tables = [c.empty for c in found if isinstance(c, _Contents)]
+    if not tables:
         raise next(
             (c for c in found if isinstance(c, Exception)),
             ValueError(f"{reader.stage}: at least one file was expected, got none"),
         )
-    args: dict[str, Any] = {"part_of": reader.stage, "schema": empty}
+    reader.learn(tables)
+    schema = [reader.finished(table) for table in tables][0]
+    args: dict[str, Any] = {"part_of": reader.stage, "schema": schema}
     if reader.filter is None:
         args["sizes"] = [chunk.rows for chunk in chunks]
     reads = _READS if num_parallel_reads is None else num_parallel_reads

@@ -40,11 +40,12 @@ def _is_nested(table: Any) -> bool:
     return any(kind in types for kind in _OF_PYARROW)
 
 
-def missing_values(stage: str, column: str, count: int) -> ValueError:
+def missing_values(stage: str, column: str, count: int, file: str = "") -> ValueError:
     """Return the error for values that NumPy cannot represent as missing."""
     return ValueError(
         f"{stage}: column {printable(column)} has {count} missing values, for which its type has "
         "none in NumPy; fill them (null_values, fill_null, fillna), or drop these rows"
+        + f" (file {printable(file)})" * bool(file)
     )
 
 
@@ -110,8 +111,11 @@ class PlainTables:
             for name, found in kinds.items()
         }
 
-    def of(self, table: Any) -> Any:
-        """Return a table of pyarrow in types that the engine takes, wherever it has any."""
+    def of(self, table: Any, file: str = "") -> Any:
+        """Return a table of pyarrow in types that the engine takes, wherever it has any.
+
+        `file` is for errors.
+        """
         pa = library(self._stage, "pyarrow", "arrow")
         names = names_of_columns(self._stage, table)
         values: dict[str, dict[str, Any]] = {}  # for what is missing, by column
@@ -148,7 +152,7 @@ class PlainTables:
             if own := values.get(field.name):
                 filled = [self._filled(pa, chunk, field.name, own) for chunk in column.chunks]
                 column = pa.chunked_array(filled, column.type)
-            self._refuse_missing(pa, field.name, column)
+            self._refuse_missing(pa, field.name, column, file)
             if column is not table.column(i):
                 table = table.set_column(i, pa.field(field.name, column.type), column)
         return table
@@ -178,13 +182,13 @@ class PlainTables:
             ) from None
         return pa.chunked_array(chunks)
 
-    def _refuse_missing(self, pa: Any, name: str, column: Any) -> None:
+    def _refuse_missing(self, pa: Any, name: str, column: Any, file: str) -> None:
         counts: Counter[str] = Counter()
         for chunk in column.chunks:
             counts.update(nested.missing(pa, chunk, name))
         for path, count in counts.items():
             if count:
-                raise missing_values(self._stage, path, count)
+                raise missing_values(self._stage, path, count, file)
 
     def _plain(self, pa: Any, kind: Any) -> Any:
         """Return the type that stands for one of Arrow."""

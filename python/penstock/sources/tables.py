@@ -258,12 +258,15 @@ class _Format:
         """Return whether an open file has this size and has not been written to."""
         return True
 
-    def finished(self, table: Any) -> Any:
-        """Return the columns that were asked for, in their order and in types of the engine."""
+    def finished(self, table: Any, file: str = "") -> Any:
+        """Return the columns that were asked for, in their order and in types of the engine.
+
+        `file` is for errors.
+        """
         if self.columns is not None:
             tops = dict.fromkeys(column_of(name, table.column_names) for name in self.columns)
             table = table.select(list(tops))
-        return self._plain.of(table)
+        return self._plain.of(table, file)
 
     def learn(self, tables: list[Any]) -> None:
         """Take the types of columns that have none in some files from the other files."""
@@ -434,7 +437,7 @@ class _Chunks:
             opened = self._idle.take(chunk.file) or self._open(chunk.file)
             if not isinstance(opened.source, str):  # threads of pyarrow work for no run
                 opened.source.cancel = _core.cancel_of_run()
-            table = reader.finished(reader.read(opened.file, chunk.number))
+            table = reader.finished(reader.read(opened.file, chunk.number), chunk.file)
             if not reader.is_same(opened.file, chunk.size):
                 raise DataError(
                     f"{reader.stage}: the file has been written to since this dataset was made; "

@@ -1,6 +1,8 @@
 """HDF5Dataset: rows and crops of arrays in HDF5 files."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -200,3 +202,31 @@ def test_files_of_other_types_and_shapes_are_named(tmp_path):
             ps.HDF5Dataset([tmp_path / "a", tmp_path / other], "x")
     with pytest.raises(ValueError, match="at least one file"):
         ps.HDF5Dataset([])
+
+
+LOCKER = """
+import sys, h5py
+with h5py.File(sys.argv[1], "a") as file:
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_file_that_another_process_writes_to_is_locked_and_not_damaged(tmp_path):
+    path = tmp_path / "locked.h5"
+    with h5py.File(path, "w") as file:
+        file["x"] = np.arange(3)
+    with subprocess.Popen(
+        [sys.executable, "-c", LOCKER, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline() == b"open\n"
+        try:
+            with pytest.raises(OSError, match="locked.*HDF5_USE_FILE_LOCKING") as found:
+                ps.HDF5Dataset(str(path), "x").first()
+        finally:
+            process.stdin.close()
+    assert not isinstance(found.value, ps.DataError)
+    assert found.value.filename == str(path)
+    assert int(ps.HDF5Dataset(str(path), "x").first()) == 0

@@ -88,6 +88,13 @@ def with_items(pa: Any, array: Any, value: Any, fill: Any) -> Any:
     return _lists(pa, array.offsets, fill(array.values, value), _mask(array))
 
 
+def without_views(pa: Any, array: Any) -> Any:
+    """Return strings in one buffer: pyarrow fills in no views."""
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
+
+
 def missing(pa: Any, array: Any, name: str) -> dict[str, int]:
     """Return the number of missing values for which NumPy has none, by column and field."""
     kind, types = array.type, pa.types

@@ -45,7 +45,8 @@ def missing_values(stage: str, column: str, count: int, file: str = "") -> Value
     return ValueError(
         f"{stage}: column {printable(column)} has {count} missing values, for which its type has "
         "none in NumPy; fill them (null_values, fill_null, fillna), or drop these rows"
-        + f" (file {printable(file)})" * bool(file)
+        + f" (file {printable(file)})"
+        * bool(file)
     )
 
 
@@ -151,7 +152,7 @@ class PlainTables:
                     ) from None
             if own := values.get(field.name):
                 filled = [self._filled(pa, chunk, field.name, own) for chunk in column.chunks]
-                column = pa.chunked_array(filled, column.type)
+                column = pa.chunked_array(filled) if filled else column
             self._refuse_missing(pa, field.name, column, file)
             if column is not table.column(i):
                 table = table.set_column(i, pa.field(field.name, column.type), column)
@@ -262,7 +263,9 @@ class PlainTables:
                 return self._filled(pa, items, name, values)
 
             array = nested.with_items(pa, array, values[name], fill)
-        elif name in values and array.null_count:
+        if name in values and not of_items:
+            array = nested.without_views(pa, array)
+        if name in values and array.null_count and not of_items:
             try:
                 given = values[name]
                 if isinstance(given, float) and pa.types.is_integer(array.type):

@@ -138,3 +138,24 @@ def test_formats_without_arguments_have_the_rows_as_they_are_stored(rows):
 def test_missing_values_of_transformed_rows_are_theirs(rows):
     with pytest.raises(ValueError, match="from_huggingface: null_values is for rows as they are"):
         ps.Dataset.from_huggingface(rows.with_transform(scaled), null_values={"n": 0})
+
+
+def test_images_and_audio_with_missing_bytes_or_paths():
+    rows = [{"bytes": b"x", "path": None}, {"bytes": None, "path": "p"}, None]
+    for feature in (datasets.Image(decode=False), datasets.Audio(decode=False)):
+        features = datasets.Features({"file": feature})
+        ds = datasets.Dataset.from_dict({"file": rows}, features=features)
+        assert list(ps.Dataset.from_huggingface(ds)) == [
+            {"file": {"bytes": b"x", "path": ""}},
+            {"file": {"bytes": b"", "path": "p"}},
+            {"file": {"bytes": b"", "path": ""}},
+        ]
+
+
+def test_chat_messages():
+    talk = [[{"role": "u", "content": "hi"}, {"role": "a", "content": "yo"}], []]
+    ds = datasets.Dataset.from_dict({"messages": talk})
+    first, second = (row["messages"] for row in ps.Dataset.from_huggingface(ds))
+    assert first["role"].tolist() == ["u", "a"]
+    assert first["content"].tolist() == ["hi", "yo"]
+    assert second["role"].tolist() == []

@@ -54,7 +54,7 @@ class ParquetDataset(Source):
     drop_remainder : bool
         Leave out a last batch with fewer than `batch_size` rows.
     null_values : mapping, optional
-        By the names of columns: what stands for missing values.
+        By the names of columns: what stands for missing values, as in `Dataset.from_arrow`.
     on_error, max_errors
         As of `TFRecordDataset`.
     storage_options : dict, optional
@@ -74,10 +74,10 @@ class ParquetDataset(Source):
 
     Notes
     -----
-    Numbers and times without a zone are what they are in the file, in pyarrow's memory until they
-    are batched. Strings are bytes. A list is an array of its own size, for `ragged_batch` and
-    `padded_batch`; a list of fixed size has that size. A struct is a dict. Missing floats are NaN,
-    missing times NaT; any other missing value is an error unless `null_values` has a value for it.
+    Columns become arrays as in `Dataset.from_arrow`, in pyarrow's memory until they are batched,
+    but strings are bytes. A missing value of another type than floats and times raises unless
+    `null_values` has a value for it. A column that has only missing values, or only empty lists, in
+    one file has the type of the other files.
 
     The order is that of the files and of the rows in them, whatever `num_parallel_reads` is. As
     many row groups are in memory, and one more or two. A saved state holds a row group and a row:

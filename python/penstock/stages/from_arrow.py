@@ -41,7 +41,8 @@ class FromArrow(Tensors):
             Names the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             By the names of columns: what stands for missing values; ``"column.field"`` is the field
-            of a struct. Needs pyarrow.
+            of a struct. In a column of lists, a scalar stands for missing items and a list for
+            missing lists. Needs pyarrow.
         validate : bool
             Whether to check the table first, with pyarrow's ``table.validate(full=True)``.
             Needs pyarrow.
@@ -70,6 +71,11 @@ class FromArrow(Tensors):
         and bytes bytes; dictionaries and categories are what they represent. A list is an array of
         its own size, for `ragged_batch` and `padded_batch`; a list of fixed size has that size. A
         struct is a dict. Missing floats are NaN, missing times NaT.
+
+        Nested columns become dicts of arrays, with pyarrow: a list of structs is the dict of its
+        fields, a map has the arrays ``key`` and ``value``, and a list of lists has its ``values``
+        in one array, with ``row_splits``. Decimals are float64. Times with a zone are in UTC. In a
+        struct of ``bytes`` and ``path``, as images and audio have it, a missing one is empty.
 
         ``shuffle`` and ``batch`` directly after it gather rows natively, column by column, so
         ``shuffle(len(table))`` keeps no row in memory.
@@ -222,8 +228,9 @@ class FromArrow(Tensors):
 
         Notes
         -----
-        An image is the dict ``{"bytes": ..., "path": ...}`` that its file holds; decode it in
-        `map`. A class label is its number. Arrays of one shape (``Array2D``) are such arrays.
+        An image or audio is the dict ``{"bytes": ..., "path": ...}`` that its file holds, with
+        empty values for missing ones; decode it in `map`. Chat messages, a list of structs, are a
+        dict of arrays: ``{"role": ..., "content": ...}``. A class label is its number. Arrays of one shape (``Array2D``) are such arrays.
 
         Examples
         --------

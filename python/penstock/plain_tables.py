@@ -11,7 +11,6 @@ from penstock import nested_columns as nested
 from penstock.libraries import library
 from penstock.printable import printable
 
-
 # In the types of polars: lists of structs and of lists, and what NumPy does not have.
 _OF_PYARROW = ("List(Struct", "List(List", "Decimal", "time_zone='", "Null")
 

@@ -9,6 +9,7 @@ import penstock as ps
 from compare import assert_same
 
 datasets = pytest.importorskip("datasets")
+pa = pytest.importorskip("pyarrow")
 
 ROWS = 30
 COLUMNS = {
@@ -144,7 +145,9 @@ def test_images_and_audio_with_missing_bytes_or_paths():
     rows = [{"bytes": b"x", "path": None}, {"bytes": None, "path": "p"}, None]
     for feature in (datasets.Image(decode=False), datasets.Audio(decode=False)):
         features = datasets.Features({"file": feature})
-        ds = datasets.Dataset.from_dict({"file": rows}, features=features)
+        kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+        table = pa.table({"file": pa.array(rows, kind)})
+        ds = datasets.Dataset(table, datasets.DatasetInfo(features=features))
         assert list(ps.Dataset.from_huggingface(ds)) == [
             {"file": {"bytes": b"x", "path": ""}},
             {"file": {"bytes": b"", "path": "p"}},

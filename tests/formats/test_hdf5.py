@@ -223,7 +223,7 @@ def test_a_file_that_another_process_writes_to_is_locked_and_not_damaged(tmp_pat
     ) as process:
         assert process.stdout.readline() == b"open\n"
         try:
-            with pytest.raises(OSError, match="locked.*HDF5_USE_FILE_LOCKING") as found:
+            with pytest.raises(OSError, match=r"locked.*HDF5_USE_FILE_LOCKING") as found:
                 ps.HDF5Dataset(str(path), "x").first()
         finally:
             process.stdin.close()

@@ -51,7 +51,7 @@ class OneSize:
         mask: str | None,
         full_of: Callable[[Any], int] | None = None,
         own_mask: bool = False,
-        first_rows: Callable[[Any], int] = rows_of,
+        first_rows: Callable[[Any], int | None] = rows_of,
     ) -> None:
         self._stage = stage
         self._own_mask = own_mask and mask is None
@@ -73,7 +73,7 @@ class OneSize:
         if full <= 0 and self._full_of:
             full = self._full_of(batch)
         elif full <= 0:
-            full = self._first_rows(batch) if full < 0 else rows
+            full = (self._first_rows(batch) or rows) if full < 0 else rows
         short = self._drop and rows < full
         if self._is_odd(rows, full) or (short and state[1]):
             raise ValueError(

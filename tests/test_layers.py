@@ -34,6 +34,7 @@ PYTHON_LAYERS = [
     {
         *(
             "contents",
+            "nested_columns",
             "columns",
             "crops",
             "open_files",

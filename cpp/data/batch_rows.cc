@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "data/element_text.h"
+#include "data/empty_list.h"
 #include "data/random.h"
 
 namespace penstock {
@@ -64,6 +65,7 @@ std::optional<Error> BatchRows::Check(std::span<const Column> columns, const Str
   if (stretches_.empty()) {
     for (const Tensor& column : columns) dtypes.push_back(column.dtype());
     leaves_ = columns.size();
+    open_ = std::ranges::any_of(columns, AreEmptyLists);
     Begin(structure, dtypes);
   } else if (structure != structure_) {
     return Error(ErrorKind::kInvalidArgument,
@@ -93,6 +95,7 @@ bool BatchRows::AppendRagged(const Block& block) {
   Block rows = block;
   if (structure_ && Conform(rows.structure, rows.columns, structure_)) rows.structure = structure_;
   try {
+    FitEmptyLists(rows.columns, rows.structure, rows.rows);
     for (bool largest : {false, true}) {
       if (Check(Extremes(rows, largest), rows.structure, 0)) return false;
     }
@@ -110,6 +113,34 @@ bool BatchRows::AppendRagged(const Block& block) {
   columns_.insert(columns_.end(), rows.columns.begin(), rows.columns.end());
   Include({first, block.rows}, rows.structure, block, 0);
   return true;
+}
+
+void BatchRows::FitEmptyLists(std::span<Column> added, const Structure* structure, int64_t rows) {
+  if (stretches_.empty() || structure != structure_) return;
+  std::vector<DType> dtypes;
+  for (size_t leaf = 0; leaf < leaves_; ++leaf) {
+    const Column& first = columns(stretches_.front())[leaf];
+    const bool same = added[leaf].dtype() == dtypes_[leaf] && added[leaf].rank() == first.rank();
+    if (same) continue;
+    if (AreEmptyLists(added[leaf])) {
+      const LeafSpec form{dtypes_[leaf], first.shape(0)};
+      if (CanAdopt(form)) added[leaf] = EmptyRows(rows, form);
+      continue;
+    }
+    const LeafSpec form{added[leaf].dtype(), added[leaf].shape(0)};
+    const bool open = std::ranges::all_of(
+        stretches_, [&](const Stretch& stretch) { return AreEmptyLists(columns(stretch)[leaf]); });
+    if (!open || !CanAdopt(form)) continue;
+    for (Stretch& stretch : stretches_) {
+      columns(stretch)[leaf] = EmptyRows(stretch.rows, form);
+      stretch.slab = {};
+    }
+    if (dtypes.empty()) dtypes = dtypes_;
+    dtypes[leaf] = form.dtype;
+  }
+  if (dtypes.empty()) return;
+  Begin(structure, dtypes);
+  dtypes_ = std::move(dtypes);
 }
 
 void BatchRows::DropUnjoined() {
@@ -156,6 +187,7 @@ std::optional<Error> BatchRows::Append(Block&& block, int64_t index, Block* rest
     const std::span<Column> added(columns_.begin() + static_cast<int64_t>(first), columns_.end());
     std::optional<Error> error;
     try {
+      FitEmptyLists(added, structure, stacked ? block.rows : 1);
       error = Check(added, structure, index + row);
     } catch (const Error& thrown) {
       error = thrown;

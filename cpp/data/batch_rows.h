@@ -50,6 +50,8 @@ class BatchRows {
   // The dtype of a leaf of the batch. It may still change while all rows of the leaf are empty,
   // because an empty array of strings does not show which kind of strings they would be.
   DType dtype(size_t leaf) const { return dtypes_[leaf]; }
+  // Whether the first row has empty lists, so that a later row may decide their dtype.
+  bool open() const { return open_; }
 
   // Called with what the batch will be made of, before the first row joins and when a dtype becomes
   // known; throws when no batch can be made of such rows.
@@ -79,6 +81,9 @@ class BatchRows {
   bool AppendRagged(const Block& block);
   // Leaves out the columns of a row that did not join.
   void DropUnjoined();
+  // Lets empty lists among rows that are about to join, or among those that did, adopt the form of
+  // the others.
+  void FitEmptyLists(std::span<Column> added, const Structure* structure, int64_t rows);
   // Takes up rows of a block, from row `row` on.
   void Include(Stretch stretch, const Structure* structure, const Block& block, int64_t row);
   // Whether an array of `came` may join leaf `leaf`; it may make its dtype known.
@@ -91,6 +96,7 @@ class BatchRows {
   std::vector<DType> dtypes_;
   Origin origin_;  // of the first row; of its file only if all are
   size_t leaves_ = 0;
+  bool open_ = false;
   std::vector<Stretch> stretches_;
   // Of all stretches, and after them perhaps those of a row that has not joined: in one vector,
   // since most stretches are one small row.

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "data/empty_list.h"
+
 namespace penstock {
 namespace {
 
@@ -31,9 +33,43 @@ std::optional<Block> Packed(const std::vector<ElementList::Kept>& elements) {
   return block;
 }
 
+// The element with a leaf replaced by one row of a column.
+void Replace(ElementList::Kept& element, size_t leaf, const LeafSpec& form) {
+  auto fitted = std::make_shared<Element>(*element);
+  fitted->leaves[leaf] = EmptyRows(1, form).Row(0);
+  element = std::move(fitted);
+}
+
 }  // namespace
 
+void ElementList::FitEmptyLists(Kept& element) {
+  if (size_ == 0) {
+    first_ = ElementSpec::Of(*element);
+    return;
+  }
+  if (element->structure != first_.structure) return;
+  for (size_t i = 0; i < first_.leaves.size(); ++i) {
+    LeafSpec& form = first_.leaves[i];
+    const LeafSpec own{element->leaves[i].dtype(), element->leaves[i].shape()};
+    if (IsEmptyList(own)) {
+      if (CanAdopt(form)) Replace(element, i, form);
+    } else if (IsEmptyList(form) && CanAdopt(own)) {
+      FitBefore(i, own);
+      form = own;
+    }
+  }
+}
+
+void ElementList::FitBefore(size_t leaf, const LeafSpec& form) {
+  for (Group& group : groups_) {
+    if (group.packed()) group.columns.columns[leaf] = EmptyRows(group.rows(), form);
+    for (Kept& element : group.elements) Replace(element, leaf, form);
+  }
+  for (Kept& element : last_) Replace(element, leaf, form);
+}
+
 void ElementList::Add(Kept element) {
+  FitEmptyLists(element);
   last_.push_back(std::move(element));
   ++size_;
   if (static_cast<int64_t>(last_.size()) == kTogether) Finish();

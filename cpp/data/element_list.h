@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/block.h"
+#include "data/spec.h"
 
 namespace penstock {
 
@@ -27,7 +28,7 @@ class ElementList {
     }
   };
 
-  // The next element.
+  // The next element. Empty lists adopt the form of the other elements.
   void Add(Kept element);
   // After the last one.
   void Finish();
@@ -43,6 +44,11 @@ class ElementList {
   Element At(int64_t element) const { return GroupOf(element).Row(element % kTogether); }
 
  private:
+  void FitEmptyLists(Kept& element);
+  // Gives a leaf of all elements so far, which are empty lists there, a form.
+  void FitBefore(size_t leaf, const LeafSpec& form);
+
+  ElementSpec first_;  // of the first element; empty lists have the form of a later one
   std::vector<Group> groups_;
   std::vector<Kept> last_;  // a group that is not full yet
   int64_t size_ = 0;

@@ -86,8 +86,16 @@ void Repeat(uint8_t* to, const uint8_t* item, size_t itemsize, int64_t count) {
 }  // namespace
 
 void Padder::Begin(const Structure* structure, const std::vector<DType>& dtypes) {
-  if (structure == structure_ && dtypes == dtypes_) return;
-  leaves_ = rules_->Match(structure, dtypes);
+  if (structure == structure_ && dtypes == dtypes_ && !unmatched_) return;
+  unmatched_.reset();
+  try {
+    leaves_ = rules_->Match(structure, dtypes);
+  } catch (const Error& error) {
+    // A value of another dtype than that of the empty lists so far.
+    if (!open() || error.kind() != ErrorKind::kType) throw;
+    unmatched_ = error;
+    leaves_ = PaddingRules(stage(), nullptr, nullptr, nullptr).Match(structure, dtypes);
+  }
   structure_ = structure;
   dtypes_ = dtypes;
 }
@@ -117,6 +125,7 @@ std::optional<std::string> Padder::Misfit(size_t leaf, const Tensor& column) con
 }
 
 Tensor Padder::Join(size_t leaf) {
+  if (unmatched_) throw *unmatched_;
   const LeafPadding& rule = leaves_[leaf];
   std::vector<Shape> shapes;
   bool equal = true;

@@ -28,6 +28,7 @@ class Padder final : public BatchRows {
   StructureRef structure_;  // that leaves_ were matched to
   std::vector<DType> dtypes_;
   std::vector<LeafPadding> leaves_;
+  std::optional<Error> unmatched_;  // why the padding values do not suit the dtypes so far
 };
 
 }  // namespace penstock

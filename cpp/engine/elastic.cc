@@ -28,7 +28,7 @@ std::string_view ReasonOf(const std::string& stage) {
     add({"cache", "snapshot"}, "keeps the elements of one process");
     add({"take", "skip", "shard", "enumerate", "assert_cardinality", "at"},
         "counts the elements of one process");
-    add({"scan", "reduce", "group_by_reducer", "count"},
+    add({"reduce", "group_by_reducer", "count"},
         "makes its results of all elements that one process had");
     return reasons;
   }();

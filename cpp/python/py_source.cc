@@ -6,6 +6,7 @@
 #include <string>
 
 #include "data/block_size.h"
+#include "data/empty_list.h"
 #include "data/pending.h"
 #include "engine/registry.h"
 #include "engine/session.h"
@@ -288,7 +289,12 @@ class GeneratorIterator final : public BlockIterator {
         if (!structure_) {
           structure_ = block.structure;
           dtypes_ = dtypes;
+          for (size_t leaf = 0; leaf < dtypes.size(); ++leaf) {
+            shapes_.push_back(RowShape(block, leaf));
+            open_ = open_ || IsEmptyList(dtypes[leaf], shapes_[leaf]);
+          }
         }
+        if (open_ || dtypes != dtypes_) FitEmptyLists(block, dtypes);
       }
       if (block.rows == 0 || (block.structure == structure_ && dtypes == dtypes_)) {
         index += block.rows + block.error.has_value();
@@ -306,6 +312,38 @@ class GeneratorIterator final : public BlockIterator {
       if (block.error) checked.push_back(Block::Of(*std::move(block.error)));
     }
     blocks = std::move(checked);
+  }
+
+  static Shape RowShape(const Block& block, size_t leaf) {
+    return block.stacked() ? block.columns[leaf].shape(0) : block.elements[0].leaves[leaf].shape();
+  }
+
+  // Lets empty lists adopt the form of the first values, or the other way round.
+  void FitEmptyLists(Block& block, std::vector<DType>& dtypes) {
+    if (block.structure != structure_) return;
+    open_ = false;
+    for (size_t leaf = 0; leaf < dtypes.size(); ++leaf) {
+      const LeafSpec form{dtypes_[leaf], shapes_[leaf]};
+      bool empty = true;
+      if (block.stacked()) {
+        empty = AreEmptyLists(block.columns[leaf]);
+      } else {
+        for (const Element& row : block.elements) empty = empty && IsEmptyList(row.leaves[leaf]);
+      }
+      if (const LeafSpec own{dtypes[leaf], RowShape(block, leaf)}; !empty) {
+        if (IsEmptyList(form) && own.shape.rank() > 0) {
+          dtypes_[leaf] = own.dtype;
+          shapes_[leaf] = own.shape;
+        }
+        continue;
+      }
+      open_ = open_ || IsEmptyList(form);
+      if (!CanAdopt(form)) continue;
+      if (block.stacked()) block.columns[leaf] = EmptyRows(block.rows, form);
+      for (Element& row : block.elements) row.leaves[leaf] = EmptyRows(1, form).Row(0);
+      dtypes[leaf] = form.dtype;
+      block.slab = {};
+    }
   }
 
   // The same of a value that was delivered before the state was saved.
@@ -401,6 +439,8 @@ class GeneratorIterator final : public BlockIterator {
   LastStructure last_structure_;
   StructureRef structure_;  // of the first value
   std::vector<DType> dtypes_;
+  std::vector<Shape> shapes_;
+  bool open_ = false;  // some leaf has had empty lists only, which have no dtype
   PendingBlocks waiting_;
   const bool takes_ragged_;
   RaggedRows ragged_;  // kept for its memory

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from penstock import nested_columns as nested
 from penstock.libraries import library
 from penstock.printable import printable
+
+# In the types of polars: lists of structs and of lists, and what NumPy does not have.
+_OF_PYARROW = ("List(Struct", "List(List", "Decimal", "time_zone='", "Null")
 
 
 class HeldTable:
@@ -23,9 +28,25 @@ def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> A
     if isinstance(table, HeldTable):
         table = table.table()
     of_pyarrow = type(table).__module__.partition(".")[0] == "pyarrow"
-    if not of_pyarrow and not null_values:
+    if not of_pyarrow and not null_values and not _is_nested(table):
         return table
     return PlainTables(stage, True, null_values).of(table_of(stage, table))
+
+
+def _is_nested(table: Any) -> bool:
+    """Return whether a polars table has columns that only pyarrow converts."""
+    types = str(list(getattr(table, "schema", {}).values())) if hasattr(table, "to_dicts") else ""
+    return any(kind in types for kind in _OF_PYARROW)
+
+
+def missing_values(stage: str, column: str, count: int, file: str = "") -> ValueError:
+    """Return the error for values that NumPy cannot represent as missing."""
+    return ValueError(
+        f"{stage}: column {printable(column)} has {count} missing values, for which its type has "
+        "none in NumPy; fill them (null_values, fill_null, fillna), or drop these rows"
+        + f" (file {printable(file)})"
+        * bool(file)
+    )
 
 
 def table_of(stage: str, table: Any) -> Any:
@@ -76,9 +97,25 @@ class PlainTables:
         self._stage = stage
         self._text = text
         self._null_values = dict(null_values or {})
+        self._types: dict[str, Any] = {}
 
-    def of(self, table: Any) -> Any:
-        """Return a table of pyarrow in types that the engine takes, wherever it has any."""
+    def learn(self, schemas: list[Any]) -> None:
+        """Take the types of columns that have the type null in some files from the other files."""
+        pa = library(self._stage, "pyarrow", "arrow")
+        kinds: dict[str, list[Any]] = {}
+        for schema in schemas:
+            for name, kind in zip(names_of_columns(self._stage, schema), schema.types, strict=True):
+                kinds.setdefault(name, []).append(kind)
+        self._types = {
+            name: nested.known_type(pa, found, self._null_values.get(name))
+            for name, found in kinds.items()
+        }
+
+    def of(self, table: Any, file: str = "") -> Any:
+        """Return a table of pyarrow in types that the engine takes, wherever it has any.
+
+        `file` is for errors.
+        """
         pa = library(self._stage, "pyarrow", "arrow")
         names = names_of_columns(self._stage, table)
         values: dict[str, dict[str, Any]] = {}  # for what is missing, by column
@@ -93,10 +130,12 @@ class PlainTables:
             )
         for i, field in enumerate(table.schema):
             column = table.column(i)
-            plain = self._plain(pa, field.type)
+            if not isinstance(field.type, pa.BaseExtensionType):
+                column = self._arranged(pa, field.name, column)
+            plain = self._plain(pa, column.type)
             if isinstance(field.type, pa.BaseExtensionType):
                 column = self._stored(pa, field.name, column, plain)
-            elif plain != field.type:
+            elif plain != column.type:
                 try:
                     chunks = [_cast(pa, chunk, plain) for chunk in column.chunks]
                     column = pa.chunked_array(chunks, plain)
@@ -112,10 +151,44 @@ class PlainTables:
                     ) from None
             if own := values.get(field.name):
                 filled = [self._filled(pa, chunk, field.name, own) for chunk in column.chunks]
-                column = pa.chunked_array(filled, column.type)
+                column = pa.chunked_array(filled) if filled else column
+            self._refuse_missing(pa, field.name, column, file)
             if column is not table.column(i):
                 table = table.set_column(i, pa.field(field.name, column.type), column)
         return table
+
+    def _arranged(self, pa: Any, name: str, column: Any) -> Any:
+        """Return a column of a known type, without lists of lists and of structs."""
+        kind = nested.known_type(
+            pa, [column.type, self._types.get(name, column.type)], self._null_values.get(name)
+        )
+        if pa.types.is_null(kind):
+            raise ValueError(
+                f"{self._stage}: column {printable(name)} has only missing values, so it has no "
+                f"type; use null_values={{{name!r}: ...}}, or leave it out"
+            )
+        changes = nested.needs_rearranging(pa, kind)
+        if kind == column.type and not changes:
+            return column
+        try:
+            chunks = [
+                nested.with_type(pa, chunk, kind) for chunk in column.chunks or [_none(pa, column)]
+            ]
+            if changes:
+                chunks = [nested.rearranged(pa, chunk) for chunk in chunks]
+        except (pa.ArrowException, ValueError) as error:
+            raise ValueError(
+                f"{self._stage}: column {printable(name)} cannot be read: {printable(str(error))}"
+            ) from None
+        return pa.chunked_array(chunks)
+
+    def _refuse_missing(self, pa: Any, name: str, column: Any, file: str) -> None:
+        counts: Counter[str] = Counter()
+        for chunk in column.chunks:
+            counts.update(nested.missing(pa, chunk, name))
+        for path, count in counts.items():
+            if count:
+                raise missing_values(self._stage, path, count, file)
 
     def _plain(self, pa: Any, kind: Any) -> Any:
         """Return the type that stands for one of Arrow."""
@@ -180,7 +253,18 @@ class PlainTables:
 
     def _filled(self, pa: Any, array: Any, name: str, values: Mapping[str, Any]) -> Any:
         """Return an array with values for what is missing."""
-        if name in values and array.null_count:
+        of_items = nested.is_list(pa, array.type) and isinstance(
+            values.get(name), (str, bytes, int, float)
+        )
+        if of_items:
+
+            def fill(items: Any, _: Any) -> Any:
+                return self._filled(pa, items, name, values)
+
+            array = nested.with_items(pa, array, values[name], fill)
+        if name in values and not of_items:
+            array = nested.without_views(pa, array)
+        if name in values and array.null_count and not of_items:
             try:
                 given = values[name]
                 if isinstance(given, float) and pa.types.is_integer(array.type):
@@ -203,6 +287,10 @@ class PlainTables:
         ]
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(parts, names=fields, mask=mask)
+
+
+def _none(pa: Any, column: Any) -> Any:
+    return pa.array([], column.type)
 
 
 def _cast(pa: Any, array: Any, kind: Any) -> Any:

@@ -9,6 +9,7 @@ import penstock as ps
 from compare import assert_same
 
 datasets = pytest.importorskip("datasets")
+pa = pytest.importorskip("pyarrow")
 
 ROWS = 30
 COLUMNS = {
@@ -140,3 +141,26 @@ def test_null_values_is_rejected_for_transformed_rows(rows):
         ValueError, match="from_huggingface: null_values applies to stored rows only"
     ):
         ps.Dataset.from_huggingface(rows.with_transform(scaled), null_values={"n": 0})
+
+
+def test_images_and_audio_with_missing_bytes_or_paths():
+    rows = [{"bytes": b"x", "path": None}, {"bytes": None, "path": "p"}, None]
+    for feature in (datasets.Image(decode=False), datasets.Audio(decode=False)):
+        features = datasets.Features({"file": feature})
+        kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+        table = pa.table({"file": pa.array(rows, kind)})
+        ds = datasets.Dataset(table, datasets.DatasetInfo(features=features))
+        assert list(ps.Dataset.from_huggingface(ds)) == [
+            {"file": {"bytes": b"x", "path": ""}},
+            {"file": {"bytes": b"", "path": "p"}},
+            {"file": {"bytes": b"", "path": ""}},
+        ]
+
+
+def test_chat_messages():
+    talk = [[{"role": "u", "content": "hi"}, {"role": "a", "content": "yo"}], []]
+    ds = datasets.Dataset.from_dict({"messages": talk})
+    first, second = (row["messages"] for row in ps.Dataset.from_huggingface(ds))
+    assert first["role"].tolist() == ["u", "a"]
+    assert first["content"].tolist() == ["hi", "yo"]
+    assert second["role"].tolist() == []

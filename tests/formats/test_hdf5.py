@@ -1,6 +1,8 @@
 """HDF5Dataset: rows and crops of arrays in HDF5 files."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -217,3 +219,31 @@ def test_a_damaged_array_is_not_skipped(tmp_path):
     damaged.write_bytes(content[:header] + b"\xff" * 8 + content[header + 8 :])
     with pytest.raises(ps.DataError, match=r"^HDF5Dataset: .*damaged\.h5"):
         ps.HDF5Dataset(damaged)
+
+
+LOCKER = """
+import sys, h5py
+with h5py.File(sys.argv[1], "a") as file:
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_file_that_another_process_writes_to_is_locked_and_not_damaged(tmp_path):
+    path = tmp_path / "locked.h5"
+    with h5py.File(path, "w") as file:
+        file["x"] = np.arange(3)
+    with subprocess.Popen(
+        [sys.executable, "-c", LOCKER, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline() == b"open\n"
+        try:
+            with pytest.raises(OSError, match=r"locked.*HDF5_USE_FILE_LOCKING") as found:
+                ps.HDF5Dataset(str(path), "x").first()
+        finally:
+            process.stdin.close()
+    assert not isinstance(found.value, ps.DataError)
+    assert found.value.filename == str(path)
+    assert int(ps.HDF5Dataset(str(path), "x").first()) == 0

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "data/element_text.h"
+#include "data/empty_list.h"
 #include "engine/input.h"
 #include "engine/registry.h"
 #include "stages/pack/pack_options.h"
@@ -161,6 +162,8 @@ class PackIterator final : public Iterator {
     std::vector<Tensor> leaves = element.leaves;
     bool same = Conform(element.structure, leaves, layout_->structure());
     for (size_t i = 0; same && i < leaves.size(); ++i) {
+      const LeafSpec form{layout_->dtypes()[i], leaves[i].shape()};
+      if (IsEmptyList(leaves[i])) leaves[i] = EmptyRows(1, form).Row(0);
       same = leaves[i].dtype() == layout_->dtypes()[i];
     }
     if (same) return leaves;

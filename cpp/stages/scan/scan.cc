@@ -1,4 +1,5 @@
 // scan and reduce: a function that carries a value from element to element.
+#include "engine/elastic.h"
 #include "engine/input.h"
 #include "engine/registry.h"
 #include "stages/scan/folded.h"
@@ -12,17 +13,26 @@ struct Fold {
   Element initial;
 };
 
-class ScanDataset final : public Dataset {
+class ScanDataset final : public Dataset, public Elastic {
  public:
-  explicit ScanDataset(Fold fold) : fold_(std::move(fold)) {}
+  // `carried`: the value with which another number of processes continues; none if it depends on
+  // which elements the process had.
+  ScanDataset(Fold fold, std::optional<Element> carried)
+      : fold_(std::move(fold)), carried_(std::move(carried)) {}
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return probed_spec(); }
+  std::string unfit() const override {
+    return carried_ ? "" : "makes its results of all elements that one process had";
+  }
+  void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                  Carrying& carrying) const override;
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
   Fold fold_;
+  const std::optional<Element> carried_;
 };
 
 class ReduceDataset final : public Dataset {
@@ -184,6 +194,28 @@ Fold FoldOf(const Args& args, const char* function) {
   return {args.Callable(function), args.Nested("initial_state")};
 }
 
+void ScanDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
+                             Carrying& carrying) const {
+  int64_t again = 0, index = 0;
+  SavedPosition input;
+  if (saved) {
+    saved->Count(again, "elements to be gone through again");
+    saved->Count(index, "elements pulled");
+    Folded("scan", fold_.initial).VisitState(*saved);
+    input = SavedPosition::Read(*saved);
+  }
+  const int64_t after = steps;
+  input.steps = StepsMore(input.steps, after);
+  Carry(this->input(), input, carrying);
+  steps = std::min(input.steps, after);
+  index = std::min(StepsMore(index, after - steps), StateVisitor::kMostCount);
+  StateVisitor to(&out);
+  to.Count(again, "elements to be gone through again");
+  to.Count(index, "elements pulled");
+  Folded("scan", index > 0 ? *carried_ : fold_.initial).VisitState(to);
+  input.Write(to);
+}
+
 IteratorPtr ScanDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ScanIterator>(label(), StartInput(context.Replayed()), fold_,
                                         Randomness(context), context);
@@ -194,11 +226,18 @@ IteratorPtr ReduceDataset::MakeIterator(const RunContext& context) const {
                                           context);
 }
 
-const RegisterDataset scan_stage(
-    "scan", {.folds = true, .arguments = {{"initial_state", ArgumentForm::kValue}}},
-    [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
-      return std::make_shared<ScanDataset>(FoldOf(args, "scan_func"));
-    });
+const RegisterDataset scan_stage("scan",
+                                 {.folds = true,
+                                  .arguments = {{"initial_state", ArgumentForm::kValue},
+                                                {"carried_state", ArgumentForm::kValue}}},
+                                 [](const std::vector<DatasetPtr>&,
+                                    const Args& args) -> std::shared_ptr<Dataset> {
+                                   std::optional<Element> carried;
+                                   if (args.Has("carried_state"))
+                                     carried = args.Nested("carried_state");
+                                   return std::make_shared<ScanDataset>(FoldOf(args, "scan_func"),
+                                                                        std::move(carried));
+                                 });
 const RegisterDataset reduced_stage(
     "reduced",
     {.name = "reduce", .folds = true, .arguments = {{"initial_state", ArgumentForm::kValue}}},

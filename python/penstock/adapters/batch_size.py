@@ -35,10 +35,14 @@ class OneSize:
         From a batch to the rows that a full one has, if that is not the size of the first.
     own_mask : bool
         Batches have a mask of theirs: those with fewer rows are filled up, with False in it.
+    first_rows : callable, optional
+        From a batch that may not be the first one of this order to the rows of the first one.
     """
 
-    # Of the scan: rows of a full batch, 0 as long as it is unknown; whether the last was left out.
+    # State of the scan: rows of a full batch, 0 while unknown; whether the previous batch was
+    # dropped. `carried_state`: another number of processes has had the first batch.
     initial_state = (np.int64(0), np.bool_(False))
+    carried_state = (np.int64(-1), np.bool_(False))
 
     def __init__(
         self,
@@ -47,12 +51,14 @@ class OneSize:
         mask: str | None,
         full_of: Callable[[Any], int] | None = None,
         own_mask: bool = False,
+        first_rows: Callable[[Any], int | None] = rows_of,
     ) -> None:
         self._stage = stage
         self._own_mask = own_mask and mask is None
         self._drop = drop and mask is None and not own_mask
         self._mask = mask
         self._full_of = full_of
+        self._first_rows = first_rows
 
     def __call__(self, state: tuple[Any, Any], batch: Any) -> tuple[tuple[Any, Any], Any]:
         """Return the new state and the batch, or `LEFT_OUT`."""
@@ -64,8 +70,10 @@ class OneSize:
                     f"got {_shapes(batch)}; batch first"
                 )
             return state, batch
-        if full == 0:
-            full = self._full_of(batch) if self._full_of else rows
+        if full <= 0 and self._full_of:
+            full = self._full_of(batch)
+        elif full <= 0:
+            full = (self._first_rows(batch) or rows) if full < 0 else rows
         short = self._drop and rows < full
         if self._is_odd(rows, full) or (short and state[1]):
             raise ValueError(

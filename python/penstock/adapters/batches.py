@@ -17,6 +17,7 @@ from penstock.iterator import Iterator
 from penstock.stages.map import map_for
 
 _KEY = "penstock"
+_NONE_SKIPPED = object()
 
 
 class Batches:
@@ -50,11 +51,24 @@ class Batches:
 
 
 class BatchIterator(Closing):
-    """One pass over `Batches`; it is an `Iterator` whose elements have another form."""
+    """One pass over `Batches`; it is an `Iterator` whose elements have another form.
 
-    def __init__(self, iterator: Iterator, form: Callable[[Any], Any]) -> None:
+    Parameters
+    ----------
+    iterator : Iterator
+        One pass over the dataset.
+    form : callable
+        From an element to what the trainer takes.
+    skipped : object, optional
+        The form of elements to skip.
+    """
+
+    def __init__(
+        self, iterator: Iterator, form: Callable[[Any], Any], skipped: object = _NONE_SKIPPED
+    ) -> None:
         self._iterator = iterator
         self._form = form
+        self._skipped = skipped
         self._kept: list[Any] = []  # what an interruption has met before it had its form
         self.ended = False
 
@@ -62,6 +76,12 @@ class BatchIterator(Closing):
         return self
 
     def __next__(self) -> Any:
+        batch = self._next()
+        while batch is self._skipped:
+            batch = self._next()
+        return batch
+
+    def _next(self) -> Any:
         # Of threads that take from it only the main one is interrupted: what it keeps is taken by
         # whoever comes next. Between assignments no one else runs, and no signal is looked for.
         pulled, self._kept = self._kept, []

@@ -11,7 +11,8 @@ from penstock.adapters.batches import Batches, BatchIterator, Held
 from penstock.adapters.jax_arrays import Placement, check_sharding, processes_of_rows
 from penstock.adapters.processes import warn_undivided
 from penstock.dataset import Dataset
-from penstock.stages.batch import full_batch, short_batches
+from penstock.exclusions import Ignored
+from penstock.stages.batch import first_batch, full_batch, short_batches
 from penstock.stages.scan import scan_for
 from penstock.stages.shard import is_filled_up
 
@@ -72,27 +73,50 @@ class JaxBatches(Batches):
     def __iter__(self) -> BatchIterator:
         # Here and not before: devices and settings are those of the thread that iterates, and a
         # program of several processes joins them before it asks for devices.
-        placement = Placement(self._sharding)
-        one_size = OneSize(_STAGE, self._drop, self._mask, self._full_of(placement), self._fill)
+        #
+        # Sizes and devices belong to this number of processes; states serve any number.
+        placement = Ignored(Placement(self._sharding))
+        one_size = OneSize(
+            _STAGE,
+            self._drop,
+            self._mask,
+            self._full_of(placement.value),
+            self._fill,
+            Ignored(self._first_rows),
+        )
 
         def step(state: Any, batch: Any) -> tuple[Any, Held]:
             state, batch = one_size(state, batch)
             return state, Held(batch if batch is LEFT_OUT else placement(batch))
 
-        loaded, ahead = self._buffers(placement.platform)
-        run = scan_for(_STAGE, self._dataset.prefetch(loaded), OneSize.initial_state, step)
-        if self._drop:
-            run = run.filter(_stays)
-        return BatchIterator(iter(run.prefetch(ahead)), self._form)
+        loaded, ahead = self._buffers(placement.value.platform)
+        run = scan_for(
+            _STAGE,
+            self._dataset.prefetch(loaded),
+            OneSize.initial_state,
+            step,
+            OneSize.carried_state,
+        )
+        # The iterator drops short batches: the states of a filter belong to one process count.
+        return BatchIterator(iter(run.prefetch(ahead)), self._form, LEFT_OUT)
 
-    def _full_of(self, placement: Placement) -> Callable[[Any], int] | None:
+    def _full_of(self, placement: Placement) -> Ignored[Callable[[Any], int]] | None:
         """Return what says how many rows a full batch has; None: as many as the first one."""
         if self._global_batch is not None:
-            return functools.partial(placement.rows_here, self._global_batch)
+            return Ignored(functools.partial(placement.rows_here, self._global_batch))
         # Where there are few elements not even the first one is full.
         rows = full_batch(self._dataset) if self._fill else None
         # A function may have made more rows of them.
-        return None if rows is None else lambda batch: max(rows, rows_of(batch) or 0)
+        return None if rows is None else Ignored(lambda batch: max(rows, rows_of(batch) or 0))
+
+    def _first_rows(self, batch: Any) -> int:
+        """Return the rows of an epoch's first batch, of which `batch` may be the last one."""
+        rows = rows_of(batch) or 0
+        if rows == first_batch(self._dataset):
+            return rows
+        # Unknown, or a function has changed it.
+        with iter(self._dataset.take(1)) as first:
+            return max((rows_of(other) or 0 for other in first), default=rows)
 
     def _buffers(self, platform: str) -> tuple[int, Any]:
         """Return how many batches wait to be put on the device, and how many lie there."""
@@ -120,7 +144,3 @@ class JaxBatches(Batches):
 
 def _value(held: Held) -> Any:
     return held.value
-
-
-def _stays(held: Held) -> bool:
-    return held.value is not LEFT_OUT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -112,5 +113,14 @@ def _checked(h5py: Any, name: str, file: Any) -> Any:
     with library_errors("HDF5Dataset", name, "this is not a complete HDF5 file: "):
         try:
             return h5py.File(file, "r")
-        except OSError as error:  # its errno is of the last system call, which succeeded
+        except OSError as error:
+            if "unable to lock file" in str(error):
+                raise BlockingIOError(
+                    errno.EAGAIN,
+                    "HDF5Dataset: the file is locked: another process has it open for writing, or "
+                    "its file system has no locks; close it there, or set the environment variable "
+                    "HDF5_USE_FILE_LOCKING=FALSE if nobody writes to it",
+                    name,
+                ) from None
+            # Its errno is of the last system call, which succeeded.
             raise ValueError(str(error)) from None

@@ -54,7 +54,7 @@ class ParquetDataset(Source):
     drop_remainder : bool
         Leave out a last batch with fewer than `batch_size` rows.
     null_values : mapping, optional
-        By the names of columns: what stands for missing values.
+        By the names of columns: what stands for missing values, as in `Dataset.from_arrow`.
     on_error, max_errors
         As of `TFRecordDataset`.
     storage_options : dict, optional
@@ -74,10 +74,10 @@ class ParquetDataset(Source):
 
     Notes
     -----
-    Numbers and times without a zone are what they are in the file, in pyarrow's memory until they
-    are batched. Strings are bytes. A list is an array of its own size, for `ragged_batch` and
-    `padded_batch`; a list of fixed size has that size. A struct is a dict. Missing floats are NaN,
-    missing times NaT; any other missing value is an error unless `null_values` has a value for it.
+    Columns become arrays as in `Dataset.from_arrow`, in pyarrow's memory until they are batched,
+    but strings are bytes. A missing value of another type than floats and times raises unless
+    `null_values` has a value for it. A column that has only missing values, or only empty lists, in
+    one file has the type of the other files.
 
     The order is that of the files and of the rows in them, whatever `num_parallel_reads` is. As
     many row groups are in memory, and one more or two. A saved state holds a row group and a row:
@@ -258,12 +258,19 @@ class _Format:
         """Return whether an open file has this size and has not been written to."""
         return True
 
-    def finished(self, table: Any) -> Any:
-        """Return the columns that were asked for, in their order and in types of the engine."""
+    def finished(self, table: Any, file: str = "") -> Any:
+        """Return the columns that were asked for, in their order and in types of the engine.
+
+        `file` is for errors.
+        """
         if self.columns is not None:
             tops = dict.fromkeys(column_of(name, table.column_names) for name in self.columns)
             table = table.select(list(tops))
-        return self._plain.of(table)
+        return self._plain.of(table, file)
+
+    def learn(self, tables: list[Any]) -> None:
+        """Take the types of columns that have none in some files from the other files."""
+        self._plain.learn([table.schema for table in tables])
 
     def check(self, path: str, schema: Any, paths: Collection[str]) -> None:
         """Raise ValueError for columns or filters that ask for what a file does not have.
@@ -308,13 +315,13 @@ class _Parquet(_Format):
         if self.filter is None:
             groups = range(file.num_row_groups)
             sizes = {i: file.metadata.row_group(i).num_rows for i in groups}
-            return _Contents(self.finished(file.read_row_groups([], self.columns)), sizes)
+            return _Contents(file.read_row_groups([], self.columns), sizes)
         if any(name not in file.schema_arrow.names for name in self.columns or ()):
             raise ValueError(f"{self.stage}: with filters, columns must be whole ones")
         # Those whose statistics leave it open whether there are such rows.
         chosen = self._fragment(source).split_by_row_group(filter=self.filter)
         sizes = {each.row_groups[0].id: each.row_groups[0].num_rows for each in chosen}
-        return _Contents(self.finished(file.schema_arrow.empty_table()), sizes)
+        return _Contents(file.schema_arrow.empty_table(), sizes)
 
     def read(self, file: Any, number: int) -> Any:
         # Another thread reads the next row group meanwhile.
@@ -352,7 +359,7 @@ class _Arrow(_Format):
         file = IpcFile(self.stage, source)
         self.check(path, file.schema, ())
         sizes = dict(enumerate(file.sizes()))
-        return _Contents(self.finished(file.schema.empty_table()), sizes, file.size)
+        return _Contents(file.schema.empty_table(), sizes, file.size)
 
     def open(self, source: _Source) -> Any:
         # A filter may name any column.
@@ -435,7 +442,7 @@ class _Chunks:
             opened = self._idle.take(chunk.file) or self._open(chunk.file)
             if not isinstance(opened.source, str):  # threads of pyarrow work for no run
                 opened.source.cancel = _core.cancel_of_run()
-            table = reader.finished(reader.read(opened.file, chunk.number))
+            table = reader.finished(reader.read(opened.file, chunk.number), chunk.file)
             if not reader.is_same(opened.file, chunk.size):
                 raise DataError(
                     f"{reader.stage}: the file was modified after this dataset was created; "
@@ -468,13 +475,15 @@ def _rows_of(
         else:
             sizes, size = contents.sizes, contents.size
             chunks += [_Chunk(path, number, rows, None, size) for number, rows in sizes.items()]
-    empty = next((c.empty for c in found if isinstance(c, _Contents)), None)
-    if empty is None:
+    tables = [c.empty for c in found if isinstance(c, _Contents)]
+    if not tables:
         raise next(
             (c for c in found if isinstance(c, Exception)),
             ValueError(f"{reader.stage}: at least one file was expected, got none"),
         )
-    args: dict[str, Any] = {"part_of": reader.stage, "schema": empty}
+    reader.learn(tables)
+    schema = [reader.finished(table) for table in tables][0]
+    args: dict[str, Any] = {"part_of": reader.stage, "schema": schema}
     if reader.filter is None:
         args["sizes"] = [chunk.rows for chunk in chunks]
     reads = _READS if num_parallel_reads is None else num_parallel_reads

@@ -189,6 +189,19 @@ def full_batch(dataset: Stage) -> int | None:
     return rows
 
 
+def first_batch(dataset: Stage) -> int | None:
+    """Return the rows of an epoch's first batch, as `full_batch`; None if that is unknown."""
+    rows = full_batch(dataset)
+    if rows is None:
+        return None
+    while dataset._kind not in ("batch", "padded_batch"):
+        dataset = dataset._inputs[0]
+    elements = dataset._inputs[0]._node.cardinality
+    if elements == -1:  # infinite
+        return rows
+    return None if elements < 0 else min(rows, elements)
+
+
 def _declares_one_size(dataset: Stage) -> bool:
     """Return whether all results of a function are declared with the same number of rows."""
     signature = dataset._args.get("output_signature")

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.arguments.checked import checked_methods
 from penstock.errors import DataError
 from penstock.libraries import library
-from penstock.plain_tables import HeldTable, table_of
+from penstock.plain_tables import HeldTable, missing_values, table_of
 from penstock.printable import printable
 from penstock.stages.tensors import Tensors
 
@@ -41,7 +41,8 @@ class FromArrow(Tensors):
             Names the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             By the names of columns: what stands for missing values; ``"column.field"`` is the field
-            of a struct. Needs pyarrow.
+            of a struct. In a column of lists, a scalar stands for missing items and a list for
+            missing lists. Needs pyarrow.
         validate : bool
             Whether to check the table first, with pyarrow's ``table.validate(full=True)``.
             Needs pyarrow.
@@ -71,6 +72,11 @@ class FromArrow(Tensors):
         its own size, for `ragged_batch` and `padded_batch`; a list of fixed size has that size. A
         struct is a dict. Missing floats are NaN, missing times NaT.
 
+        Nested columns become dicts of arrays, with pyarrow: a list of structs is the dict of its
+        fields, a map has the arrays ``key`` and ``value``, and a list of lists has its ``values``
+        in one array, with ``row_splits``. Decimals are float64. Times with a zone are in UTC. In a
+        struct of ``bytes`` and ``path``, as images and audio have it, a missing one is empty.
+
         ``shuffle`` and ``batch`` directly after it gather rows natively, column by column, so
         ``shuffle(len(table))`` keeps no row in memory.
 
@@ -92,7 +98,9 @@ class FromArrow(Tensors):
         return cls._of_table("from_arrow", table, name, null_values)
 
     @classmethod
-    def from_polars(cls, df: Any, name: str | None = None) -> Self:
+    def from_polars(
+        cls, df: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
+    ) -> Self:
         """Make a dataset of the rows of a DataFrame of polars: dicts of its columns.
 
         Parameters
@@ -101,6 +109,8 @@ class FromArrow(Tensors):
             The table. Its memory is shared with the dataset, but for strings.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
+        null_values : mapping, optional
+            As in `from_arrow`.
 
         Returns
         -------
@@ -111,7 +121,7 @@ class FromArrow(Tensors):
         ------
         ValueError
             If a column has missing values for which there is no value, as there is for floats and
-            times: use ``fill_null`` first.
+            times: use `null_values`, or ``fill_null`` first.
         TypeError
             If `df` is no DataFrame, or a column has a type that NumPy does not have.
 
@@ -133,10 +143,14 @@ class FromArrow(Tensors):
                     f"from_polars: column {column!r} has objects of Python, which are not in the "
                     "memory of the table; use from_indexable or from_generator for them"
                 )
-        return cls._of_table("from_polars", df, name)
+        if null_values is None:
+            _refuse_missing(df)
+        return cls._of_table("from_polars", df, name, null_values)
 
     @classmethod
-    def from_pandas(cls, df: Any, name: str | None = None) -> Self:
+    def from_pandas(
+        cls, df: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
+    ) -> Self:
         """Make a dataset of the rows of a DataFrame of pandas: dicts of its columns.
 
         Parameters
@@ -145,6 +159,8 @@ class FromArrow(Tensors):
             The table, without its index: ``reset_index()`` makes that a column.
         name : str, optional
             Names the stage in errors, `Iterator.stats` and traces.
+        null_values : mapping, optional
+            As in `from_arrow`; NaN is missing, too.
 
         Returns
         -------
@@ -158,7 +174,7 @@ class FromArrow(Tensors):
         ------
         ValueError
             If a column has missing values for which there is no value, as there is for floats and
-            times: use ``fillna`` first.
+            times: use `null_values`, or ``fillna`` first.
         TypeError
             If `df` is no DataFrame, or a column has a type that NumPy does not have.
 
@@ -173,10 +189,10 @@ class FromArrow(Tensors):
             raise TypeError(
                 f"from_pandas: df must be a DataFrame of pandas, got {type(df).__name__}"
             )
-        table = _arrow_of(df)
+        table = _arrow_of(df) if null_values is None else _whole_arrow_of(df)
         if table is None:
             return cls._of_tensors("from_tensor_slices", name, df, "from_pandas")
-        return cls._of_table("from_pandas", table, name)
+        return cls._of_table("from_pandas", table, name, null_values)
 
     @classmethod
     def from_huggingface(
@@ -212,8 +228,9 @@ class FromArrow(Tensors):
 
         Notes
         -----
-        An image is the dict ``{"bytes": ..., "path": ...}`` that its file holds; decode it in
-        `map`. A class label is its number. Arrays of one shape (``Array2D``) are such arrays.
+        An image or audio is the dict ``{"bytes": ..., "path": ...}`` that its file holds, with
+        empty values for missing ones; decode it in `map`. Chat messages, a list of structs, are a
+        dict of arrays: ``{"role": ..., "content": ...}``. A class label is its number. Arrays of one shape (``Array2D``) are such arrays.
 
         Examples
         --------
@@ -294,6 +311,27 @@ def _arrow_of(df: Any) -> Any:
         return None
     changed = any(_becomes_another(df[name]) for name in df.columns if df[name].dtype == object)
     return None if changed else table
+
+
+def _whole_arrow_of(df: Any) -> Any:
+    """Return a DataFrame as a table of Arrow, which has missing values."""
+    pa = library("from_pandas", "pyarrow", "arrow")
+    try:
+        return pa.Table.from_pandas(df, preserve_index=False)
+    except (NotImplementedError, OverflowError, TypeError, ValueError) as error:
+        raise TypeError(
+            "from_pandas: null_values needs columns that Arrow has: "
+            f"{printable(str(error))}; use fillna"
+        ) from None
+
+
+def _refuse_missing(df: Any) -> None:
+    """Refuse missing values in polars columns, of which the engine sees one chunk at a time."""
+    for column in df.get_columns() if hasattr(df, "get_columns") else ():
+        kind = column.dtype
+        if column.null_count() and not (kind.is_float() or kind.is_temporal() or kind.is_nested()):
+            if column.null_count() < len(column) or str(kind) != "Null":
+                raise missing_values("from_polars", column.name, column.null_count())
 
 
 def _becomes_another(column: Any) -> bool:

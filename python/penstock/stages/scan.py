@@ -115,6 +115,21 @@ class Scan(Single):
         return reduced.get_single_element()
 
 
-def scan_for(stage: str, plan: _P, initial_state: Any, function: Callable[[Any, Any], Any]) -> _P:
-    """Return a scan that errors, statistics and states know by the name of `stage`."""
-    return plan._then("scan", initial_state=initial_state, scan_func=function, part_of=stage)
+def scan_for(
+    stage: str,
+    plan: _P,
+    initial_state: Any,
+    function: Callable[[Any, Any], Any],
+    carried_state: Any,
+) -> _P:
+    """Return a scan that errors, statistics and states know by the name of `stage`.
+
+    Another number of processes that restores a state continues with `carried_state`.
+    """
+    return plan._then(
+        "scan",
+        initial_state=initial_state,
+        scan_func=function,
+        carried_state=carried_state,
+        part_of=stage,
+    )

@@ -277,7 +277,7 @@ class ProcessFunction final : public Function {
             ? "; if it lacks processes, threads, files or memory, use fewer workers, raise the "
               "limit (ulimit -u, -n, -v), or executor='thread'"
         : how.find("SIGKILL") != how.npos ? "; the system does that where memory runs out"
-                                            : "";
+                                          : "";
     return {Format("worker process {} {} {}{}", pid, how, when, advice), row};
   }
 

@@ -482,7 +482,7 @@ def _rows_of(
             ValueError(f"{reader.stage}: at least one file was expected, got none"),
         )
     reader.learn(tables)
-    schema = [reader.finished(table) for table in tables][0]
+    schema = reader.finished(tables[0])
     args: dict[str, Any] = {"part_of": reader.stage, "schema": schema}
     if reader.filter is None:
         args["sizes"] = [chunk.rows for chunk in chunks]

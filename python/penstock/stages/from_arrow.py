@@ -230,7 +230,8 @@ class FromArrow(Tensors):
         -----
         An image or audio is the dict ``{"bytes": ..., "path": ...}`` that its file holds, with
         empty values for missing ones; decode it in `map`. Chat messages, a list of structs, are a
-        dict of arrays: ``{"role": ..., "content": ...}``. A class label is its number. Arrays of one shape (``Array2D``) are such arrays.
+        dict of arrays: ``{"role": ..., "content": ...}``. A class label is its number. Arrays of
+        one shape (``Array2D``) are such arrays.
 
         Examples
         --------
@@ -329,9 +330,10 @@ def _refuse_missing(df: Any) -> None:
     """Refuse missing values in polars columns, of which the engine sees one chunk at a time."""
     for column in df.get_columns() if hasattr(df, "get_columns") else ():
         kind = column.dtype
-        if column.null_count() and not (kind.is_float() or kind.is_temporal() or kind.is_nested()):
-            if column.null_count() < len(column) or str(kind) != "Null":
-                raise missing_values("from_polars", column.name, column.null_count())
+        if kind.is_float() or kind.is_temporal() or kind.is_nested() or str(kind) == "Null":
+            continue
+        if column.null_count():
+            raise missing_values("from_polars", column.name, column.null_count())
 
 
 def _becomes_another(column: Any) -> bool:

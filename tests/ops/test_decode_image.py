@@ -154,9 +154,11 @@ class TestPillow:
         with pytest.raises(ValueError, match=r"^decode_image: channels must be 0, 1, 3 or 4"):
             ps.image.decode_image(saved(photo, "BMP"), 2)
 
-    @pytest.mark.parametrize("kind", ["GIF", "BMP", "WEBP"])
+    @pytest.mark.parametrize("kind", ["GIF", "BMP", "WEBP", "animation"])
     def test_every_truncation_is_a_data_error_or_an_image(self, kind):
-        contents = saved(frames(1)[0], kind)
+        first, *others = frames(1 if kind != "animation" else 3)
+        more = {"save_all": True, "append_images": others} if others else {}
+        contents = saved(first, "GIF" if others else kind, **more)
         for size in range(4, len(contents), 7):
             try:
                 assert ps.image.decode_image(contents[:size]).shape[-1] == 3

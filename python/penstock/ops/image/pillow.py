@@ -132,7 +132,9 @@ def _opened(name: str, contents: bytes, max_pixels: int | None) -> Iterator[Imag
                         "more"
                     )
                 yield image
-    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # of damaged files its readers raise any (IndexError, struct.error)
         raise DataError(
             f"{name}: contents are corrupt or of an unsupported kind: {error}"
         ) from None

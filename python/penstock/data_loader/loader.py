@@ -120,6 +120,9 @@ class DataLoader(Settings):
     dataset has a ``state_dict``, its samples are fetched sequentially, so that a state after a
     batch is well defined.
 
+    An iterator of the loader is for one thread at a time, as PyTorch's is. Several threads hold a
+    lock around ``next``, or share the iterator of a `Dataset`.
+
     Processes: as in PyTorch. Batch ``i`` comes from worker ``i % num_workers``, each worker has its
     own copy of the dataset, its number (`get_worker_info`) and its seeds, and reads all of an
     iterable dataset unless that divides itself. Batches come through shared memory, without a copy.

@@ -321,7 +321,7 @@ def test_timeouts_apply_to_copies():
             return Waits()
 
     batches = iter(ps.DataLoader(Waits(), num_workers=2, timeout=0.05))
-    with pytest.raises(RuntimeError, match=r"timeout=0\.05 seconds"):
+    with pytest.raises(RuntimeError, match=r"timed out after 0\.05 seconds"):
         next(batches)
     go.set()
     assert flat(batches) == list(range(9))

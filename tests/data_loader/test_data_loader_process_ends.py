@@ -104,7 +104,7 @@ def test_an_interrupt_ends_the_wait_and_loses_nothing(tmp_path, timeout):
         "    try:\n"
         "        next(it)\n"
         "    except ps.WorkerError as error:\n"
-        "        print('(SIGKILL)' in str(error), 'dataset[i] for i in [2, 3]' in str(error))\n"
+        "        print('SIGKILL' in str(error), 'dataset[i] for i in [2, 3]' in str(error))\n"
         "    print([int(b[0, 0, 0]) for b in it])\n",
     )
     program.stdout.readline()

@@ -154,7 +154,7 @@ def test_a_slow_batch_is_an_error_with_timeout():
 
     batches = iter(ps.DataLoader(Stuck(4), 1, num_workers=2, timeout=0.05))
     assert next(batches).tolist() == [0]
-    with pytest.raises(RuntimeError, match=r"timeout=0.05 seconds, and batch 1 "):
+    with pytest.raises(RuntimeError, match=r"timed out after 0\.05 seconds: batch 1 "):
         next(batches)
     may_go.set()
     wait_until(lambda: batches._progress._made >= {1})

@@ -76,28 +76,25 @@ class BatchIterator(Closing):
         return self
 
     def __next__(self) -> Any:
-        batch = self._next()
-        while batch is self._skipped:
-            batch = self._next()
-        return batch
-
-    def _next(self) -> Any:
-        # Of threads that take from it only the main one is interrupted: what it keeps is taken by
-        # whoever comes next. Between assignments no one else runs, and no signal is looked for.
-        pulled, self._kept = self._kept, []
-        try:
-            if not pulled:
-                pulled.extend(itertools.islice(self._iterator, 1))
-            if not pulled:
-                self.ended = True
-                raise StopIteration
-            batch = self._form(pulled[0])
-        except Exception:
-            raise
-        except BaseException:
-            self._kept = pulled
-            raise
-        return batch
+        while True:
+            # Of threads that take from it only the main one is interrupted: what it keeps is taken
+            # by whoever comes next. Between assignments no one else runs, and no signal is looked
+            # for.
+            pulled, self._kept = self._kept, []
+            try:
+                if not pulled:
+                    pulled.extend(itertools.islice(self._iterator, 1))
+                if not pulled:
+                    self.ended = True
+                    raise StopIteration
+                batch = self._form(pulled[0])
+            except Exception:
+                raise
+            except BaseException:
+                self._kept = pulled
+                raise
+            if batch is not self._skipped:
+                return batch
 
     @overload
     def get_state(self, text: Literal[False] = False) -> bytes: ...

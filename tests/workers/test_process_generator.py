@@ -206,7 +206,7 @@ def test_a_worker_that_ends_is_an_error_of_the_element_that_it_was_making(how):
     came = steps(iter(of(dies, args=(how,))))
     assert_same(came[:13], list(range(13)))
     assert came[13].kind == "WorkerError"
-    wanted = "signal 9 (SIGKILL)" if how == "killed" else "exit code 3"
+    wanted = "signal: SIGKILL (9)" if how == "killed" else "exit code 3"
     assert wanted in came[13].text
     assert "while it made this element" in came[13].text
     assert len(came) == 14  # the others are not known without it

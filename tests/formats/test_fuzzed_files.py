@@ -394,7 +394,7 @@ FORMS = {
         put(JSON), lambda p: ps.JSONLinesDataset(p, SIGNATURE), "JSONLinesDataset"
     ),
     "json indexed": Form(
-        indexed(put(JSON), "text"),
+        indexed(put(JSON), "json_lines"),
         lambda p: ps.JSONLinesDataset(p / "data", SIGNATURE, indexed=True),
         "JSONLinesDataset",
     ),

@@ -211,8 +211,8 @@ def test_missing_values(tmp_path):
 
 def test_types_that_numpy_does_not_have(tmp_path):
     path = tmp_path / "a.parquet"
-    parquet.write_table(pa.table({"d": pa.array([1], pa.decimal128(5, 2)), "i": [1]}), path)
-    with pytest.raises(TypeError, match=r"ParquetDataset: column d has .* decimal"):
+    parquet.write_table(pa.table({"d": pa.array([1], pa.time32("ms")), "i": [1]}), path)
+    with pytest.raises(TypeError, match=r"ParquetDataset: column d has .* time of day"):
         ps.ParquetDataset(path)
     assert_same(list(ps.ParquetDataset(path, ["i"])), [{"i": np.int64(1)}])
 

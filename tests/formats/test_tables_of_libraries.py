@@ -126,27 +126,17 @@ def test_missing_values():
     assert [int(r["i"]) for r in from_arrow(whole, null_values={"i": -1})] == [1, -1]
 
 
-REFUSED = {
-    "lists of lists": [[[1]]],
-    "lists of structs": [[{"a": 1}]],
-    "null": pa.array([None]),
-    "timestamp with a zone": pa.array([1], pa.timestamp("s", "UTC")),
-    "time of day": pa.array([1], pa.time32("s")),
-    "decimal": pa.array([1], pa.decimal128(5)),
-    "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())),
-}
-
-
-@pytest.mark.parametrize("kind", REFUSED)
-def test_types_that_numpy_does_not_have(kind):
-    with pytest.raises(TypeError, match=f"from_arrow: column x has .*{kind}"):
-        from_arrow(pa.table({"x": REFUSED[kind]}))
+def test_types_that_numpy_does_not_have():
+    with pytest.raises(TypeError, match=r"from_arrow: column x has .*time of day"):
+        from_arrow(pa.table({"x": pa.array([1], pa.time32("s"))}))
+    with pytest.raises(ValueError, match="from_arrow: column x has only missing values"):
+        from_arrow(pa.table({"x": pa.array([None])}))
 
 
 def test_what_is_no_table():
     with pytest.raises(TypeError, match="from_tensor_slices for arrays"):
         from_arrow([1, 2])
-    with pytest.raises(ValueError, match="names of columns must be unique, a is"):
+    with pytest.raises(ValueError, match="names of columns must be unique, a occurs twice"):
         from_arrow(pa.table([[1], [2]], names=["a", "a"]))
     with pytest.raises(ValueError, match="at least one column"):
         from_arrow(pa.table({}))

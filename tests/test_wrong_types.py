@@ -14,7 +14,7 @@ RANGE = ps.Dataset.range(3)
     ("call", "message"),
     [
         (lambda: RANGE.apply(3), r"apply: transformation_func must be callable, got 3$"),
-        (lambda: iter(RANGE).set_state("abc"), r"set_state: bytes of get_state .* got a str$"),
+        (lambda: iter(RANGE).set_state(5), r"set_state: bytes of get_state .* got a int$"),
         (lambda: ps.Dataset.list_files(3), r"list_files: file_pattern must be .* got 3$"),
         (lambda: ps.TFRecordDataset(3), r"TFRecordDataset: filenames must be a path.* got 3$"),
         (lambda: ps.set_seed("a"), r"set_seed: seed must be an int or None, got 'a'$"),

@@ -197,7 +197,12 @@ def dataset_calls(folder):
         "interleave": {"map_func": single, "cycle_length": 2, "block_length": 1, **errors}
         | {"num_parallel_calls": 1, "deterministic": True, "buffer_output_elements": 1}
         | {"prefetch_input_elements": 1, "output_signature": ps.TensorSpec((), np.int64)},
-        "list_files": {"file_pattern": str(lines), "shuffle": True, "seed": 1},
+        "list_files": {
+            "file_pattern": str(lines),
+            "shuffle": True,
+            "seed": 1,
+            "include_directories": True,
+        },
         "load": {"path": folder / "saved", "element_spec": ps.TensorSpec((), np.int64)}
         | {"compression": None, "reader_func": reader, "wait": False}
         | {"structures": [Point], "max_record_bytes": 1000},
@@ -461,7 +466,7 @@ def image_calls():
         "random_flip_up_down": {**image, "seed": 1},
         "random_hue": {**floats, "max_delta": 0.1, "seed": 1},
         "random_resized_crop": {**image, "size": [3, 3], "scale": (0.1, 1), "ratio": (1, 1)}
-        | {"method": "bilinear", "antialias": True, "seed": 1},
+        | {"method": "bilinear", "antialias": True, "seed": 1, "dtype": "uint8"},
         "random_saturation": {**floats, "lower": 0.1, "upper": 0.2, "seed": 1},
         "resize": {"images": IMAGE, "size": [3, 3], "method": "bilinear"}
         | {"preserve_aspect_ratio": True, "antialias": True},

@@ -36,8 +36,8 @@ def test_batches_ahead_are_limited():
             for _ in range(20):
                 next(batches)
             wait_until(lambda: sampler.given >= 20 + most // 2)  # noqa: B023
-        # One more for each thread of the engine.
-        assert sampler.given <= 20 + most + 4
+        # A few more for the threads of the engine.
+        assert sampler.given <= 20 + most + 6
     # Though they are cheap: after many of them as after few.
     sampler = Endless()
     with iter(ps.DataLoader(Squares(), 1, sampler=sampler, num_workers=2)) as batches:

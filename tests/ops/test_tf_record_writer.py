@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_opened(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"compression_type": "gzip"}, "compression_type must be .* got 'gzip'"),
+        ({"compression_type": "gz"}, "compression_type must be .* got 'gz'"),
         ({"compression_level": 10}, "compression_level must be 0 to 9, got 10"),
         (
             {"compression_type": "ZSTD", "compression_level": 23},

@@ -296,8 +296,8 @@ def test_log_warns_by_the_logger_penstock(caplog):
         assert len(list(ps.Dataset.range(4).map(fails_at(2), on_error="log"))) == 3
         assert len(list(ps.Dataset.range(4).map(fails_at(3)).ignore_errors(log_warning=True))) == 3
     assert [record.getMessage() for record in caplog.records] == [
-        "map: element 2 (2) left out: ValueError: bad 2",
-        "map: element 3 (3) left out: ValueError: bad 3",
+        "map: element 2 (2) skipped: ValueError: bad 2",
+        "map: element 3 (3) skipped: ValueError: bad 3",
     ]
 
 

@@ -11,8 +11,8 @@ import numpy as np
 def known_type(pa: Any, kinds: Iterable[Any], null_value: Any = None) -> Any:
     """Return the type of a column from those that it has in several files or chunks.
 
-    A writer gives a column the type null if all of its values are missing, and the type list of
-    null if all of its lists are empty. Another file then decides the type.
+    The type of a column in a file is null if all of its values are missing there, and list of null
+    if all of its lists are empty. Another file then determines the type.
 
     Parameters
     ----------

@@ -105,9 +105,9 @@ def name_of(stage: str, argument: str, path: Any) -> str:
 
 
 def compression_of(compression: str | None) -> str:
-    """Return the name of a compression as the engine has it: "" for None, "ZSTD" for "zstd"."""
+    """Return the engine's name of a compression: "" for None, "ZSTD" for "zstd"."""
     name = (compression or "").upper()
-    return name if name in _COMPRESSIONS else str(compression)  # errors show what was given
+    return name if name in _COMPRESSIONS else str(compression)  # for the error, unchanged
 
 
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:

@@ -58,9 +58,9 @@ class BatchIterator(Closing):
     iterator : Iterator
         One pass over the dataset.
     form : callable
-        From an element to what the trainer takes.
+        Convert an element for the trainer.
     skipped : object, optional
-        The form of elements to skip.
+        The result of `form` for elements to skip.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class BatchIterator(Closing):
 
     def __next__(self) -> Any:
         while True:
-            # Of threads that take from it only the main one is interrupted: what it keeps is taken
-            # by whoever comes next. Between assignments no one else runs, and no signal is looked
-            # for.
+            # Only the main thread is interrupted. The next caller, on any thread, receives the
+            # element that it kept. Python switches threads and handles signals at calls, never
+            # between the two assignments of this line.
             pulled, self._kept = self._kept, []
             try:
                 if not pulled:

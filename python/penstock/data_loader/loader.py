@@ -120,8 +120,8 @@ class DataLoader(Settings):
     dataset has a ``state_dict``, its samples are fetched sequentially, so that a state after a
     batch is well defined.
 
-    An iterator of the loader is for one thread at a time, as PyTorch's is. Several threads hold a
-    lock around ``next``, or share the iterator of a `Dataset`.
+    An iterator of the loader is not thread-safe, like PyTorch's. Threads that share one must hold a
+    lock around ``next``. The iterator of a `Dataset` may be shared without a lock.
 
     Processes: as in PyTorch. Batch ``i`` comes from worker ``i % num_workers``, each worker has its
     own copy of the dataset, its number (`get_worker_info`) and its seeds, and reads all of an

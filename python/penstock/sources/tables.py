@@ -54,7 +54,7 @@ class ParquetDataset(Source):
     drop_remainder : bool
         Leave out a last batch with fewer than `batch_size` rows.
     null_values : mapping, optional
-        By the names of columns: what stands for missing values, as in `Dataset.from_arrow`.
+        Replacements for missing values, by column name, as in `Dataset.from_arrow`.
     on_error, max_errors
         As of `TFRecordDataset`.
     storage_options : dict, optional

@@ -327,7 +327,7 @@ def _whole_arrow_of(df: Any) -> Any:
 
 
 def _refuse_missing(df: Any) -> None:
-    """Refuse missing values in polars columns, of which the engine sees one chunk at a time."""
+    """Raise an error for missing values, counted over all chunks of each polars column."""
     for column in df.get_columns() if hasattr(df, "get_columns") else ():
         kind = column.dtype
         if kind.is_float() or kind.is_temporal() or kind.is_nested() or str(kind) == "Null":

@@ -134,7 +134,7 @@ def _opened(name: str, contents: bytes, max_pixels: int | None) -> Iterator[Imag
                 yield image
     except (DataError, MemoryError):
         raise
-    except Exception as error:  # of damaged files its readers raise any (IndexError, struct.error)
+    except Exception as error:  # Pillow raises any class (IndexError, struct.error)
         raise DataError(
             f"{name}: contents are corrupt or of an unsupported kind: {error}"
         ) from None

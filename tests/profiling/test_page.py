@@ -413,17 +413,17 @@ class Browser:
         text = re.sub(r"'sha256-[^']*'", "", text)  # or it forbids what is inline
         text = text.replace("</body>", f"<script>{{{then}}}{SEEN}</script></body>")
         path.write_text(text, encoding="utf-8")
-        for _ in range(10):
-            text = self._text_of(address, size, dark)
+        for attempt in range(10):
+            text = self._text_of(address, size, dark, budget=2000 << attempt)
             if "data-seen" in text:
                 return Shown(text)
         raise AssertionError("the browser ended ten times before it had drawn what was done")
 
-    def _text_of(self, address, size, dark):
+    def _text_of(self, address, size, dark, budget=2000):
         result = subprocess.run(
             [
                 *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
-                *("--enable-logging=stderr", "--virtual-time-budget=2000"),
+                *("--enable-logging=stderr", f"--virtual-time-budget={budget}"),
                 f"--user-data-dir={self._folder / 'browser'}",
                 f"--window-size={size[0]},{size[1]}",
                 f"--blink-settings=preferredColorScheme={0 if dark else 1}",
@@ -440,7 +440,8 @@ class Browser:
 
 
 # Two frames after the acts, what they changed is drawn, and the text that follows 250 ms later is
-# written. The browser's time runs ahead of its frames: on a busy machine it may end before them.
+# written. The browser's time runs ahead of its frames: on a busy machine it may end before them, and
+# the next attempt has twice as much time.
 SEEN = """
 requestAnimationFrame(() => requestAnimationFrame(
   () => setTimeout(() => { document.body.dataset.seen = ""; }, 300)));

@@ -591,6 +591,9 @@ class Forms(Shard):
             For ``x`` and ``validation_data``, as often as wanted and on each backend (JAX, PyTorch,
             TensorFlow, NumPy, OpenVINO). ``close()``, or the end of a ``with`` block, stops its
             threads; ``wait_seconds`` is the time that Keras has waited for batches.
+            ``backup_and_restore(folder)`` returns a ``BackupAndRestore`` callback that also keeps
+            the position of the data. ``get_state`` and ``set_state`` (or ``state_dict`` and
+            ``load_state_dict``) save and restore it without the callback.
 
         Raises
         ------

@@ -14,8 +14,14 @@ sys.path.append(str(Path(__file__).parents[1]))  # what all tests share
 import keras_element_checks
 import keras_end_checks
 import keras_fit_checks
+import keras_state_checks
 
-CHECKS = vars(keras_fit_checks) | vars(keras_element_checks) | vars(keras_end_checks)
+CHECKS = (
+    vars(keras_fit_checks)
+    | vars(keras_element_checks)
+    | vars(keras_end_checks)
+    | vars(keras_state_checks)
+)
 
 
 def main(results_file, *names):

@@ -16,7 +16,7 @@ from penstock.dataset import Dataset
 from penstock.iterator import Iterator
 from penstock.stages.map import map_for
 
-_KEY = "penstock"
+KEY = "penstock"
 _NONE_SKIPPED = object()
 
 
@@ -104,18 +104,26 @@ class BatchIterator(Closing):
     def get_state(self, text: bool) -> bytes | str: ...
     def get_state(self, text: bool = False) -> bytes | str:
         """Return the position after the last batch delivered, as `Iterator.get_state` does."""
+        self._check_none_kept()
+        return self._iterator.get_state(text)
+
+    def _check_none_kept(self) -> None:
         if self._kept:
             raise RuntimeError(
                 "get_state: a KeyboardInterrupt came before a batch was handed over; call next() "
                 "once more first"
             )
-        return self._iterator.get_state(text)
 
     @checked
     def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Continue after the last batch before `get_state` was called, as `Iterator.set_state`."""
         self._iterator.set_state(state, strict)
         self._kept = []
+
+    def position(self) -> bytes:
+        """Return a state for `rewind`: without the summary that others are compared by."""
+        self._check_none_kept()
+        return _core.Iterator._save_state(self._iterator, b"")
 
     def rewind(self, state: bytes) -> None:
         """Go back to a state of this very dataset: nothing is compared."""
@@ -124,7 +132,7 @@ class BatchIterator(Closing):
 
     def state_dict(self) -> dict[str, bytes]:
         """Return the position as a dict, the form in which PyTorch's checkpoints keep states."""
-        return {_KEY: self.get_state()}
+        return {KEY: self.get_state()}
 
     @checked
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
@@ -156,11 +164,11 @@ class BatchIterator(Closing):
 
 def position_of(state: Any) -> Any:
     """Return what a dict of ``state_dict()`` holds; a ValueError if it is none."""
-    if not isinstance(state, dict) or _KEY not in state:
+    if not isinstance(state, dict) or KEY not in state:
         raise ValueError(
             f"load_state_dict: state must be a dict of state_dict(), got {state!r:.200}"
         )
-    return state[_KEY]
+    return state[KEY]
 
 
 class Held:

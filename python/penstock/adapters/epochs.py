@@ -1,12 +1,78 @@
-"""What a trainer iterates in one epoch: a run of its own, or the next steps of one that goes on."""
+"""Epochs for a trainer: each one iterates the dataset, or continues an iteration for some steps."""
 
 from __future__ import annotations
 
+import collections
 import time
 import weakref
 from typing import Any
 
+from penstock import _core
 from penstock.adapters.batches import Batches, BatchIterator
+from penstock.iterator import bytes_of, state_as
+
+# Begins a state within an epoch of some steps: the count of its batches follows in 4 bytes, and
+# then the state of the run. Its text begins like that of other states.
+_IN_EPOCH = b"PSTJ"
+_COUNTED = len(_IN_EPOCH) + 4
+_RECENT = 3  # positions that are kept for a trainer that takes batches in advance
+
+
+class Place:
+    """The position of a trainer, in whichever form it takes the batches."""
+
+    def __init__(self) -> None:
+        self.saved: bytes | None = None  # where the next epoch begins
+        self.strict = True  # about that
+        self.latest: Progress | None = None  # of the epoch with the latest batch
+        self.tracked = False  # whether the positions before the latest batches are kept
+
+    def get_state(self, text: bool, ahead: int = 0) -> bytes | str:
+        """Return the position after the latest batch, or `ahead` batches before it."""
+        if self.saved is not None or self.latest is None:
+            return state_as(self.saved or b"", text)
+        return state_as(self.latest.state(ahead), text)
+
+    def set_state(self, state: Any, strict: bool) -> None:
+        """Let the next epoch begin where the state was saved; an empty one is the beginning."""
+        empty = isinstance(state, (bytes, str)) and not state
+        self.saved = None if empty else bytes_of(state)
+        self.strict = strict
+        self.latest = None
+
+
+class Progress:
+    """The progress of an epoch."""
+
+    def __init__(self, batches: Batches, steps: int | None) -> None:
+        self._batches = batches
+        self._steps = steps
+        self.run: BatchIterator | None = None  # None before the first batch
+        self.start: bytes | None = None  # the position where the epoch began, where it is needed
+        self.end: bytes | None = None  # the position of a run that has ended
+        self.first = 0  # batches of the epoch before a state
+        self.given = 0  # batches of the epoch
+        self.restored = False  # whether it began at a state
+        self.finished = False
+        self.recent: collections.deque[bytes] = collections.deque(maxlen=_RECENT)
+
+    def state(self, ahead: int) -> bytes:
+        """Return the position `ahead` batches before the latest, for any process."""
+        position = self.end
+        if ahead:
+            position = self.recent[-ahead]
+        elif position is None and self.run is not None:
+            position = self.run.position()
+        assert position is not None
+        given = self.given - ahead
+        seeds = _core.seeds_now()
+        with iter(self._batches) as run:
+            _core.continue_seeds(seeds)  # the run has taken one, and is not used
+            run.rewind(position)
+            state = run.get_state()
+        if self._steps is None or given % self._steps == 0:
+            return state
+        return _IN_EPOCH + given.to_bytes(4, "little") + state
 
 
 class Epochs:
@@ -15,67 +81,118 @@ class Epochs:
     Parameters
     ----------
     stage : str
-        Who asks, for messages.
+        The public method, for messages.
     batches : Batches
-        What each epoch iterates; with `steps`, what has no end.
+        Iterated in each epoch; infinite if there are `steps`.
     steps : int or None
-        How many batches an epoch has; the next epoch goes on after them. None: each epoch is a run
-        of its own, from the first batch to the last.
+        Batches in an epoch; the next epoch continues after them. None: each epoch is a separate
+        run, from the first batch to the last.
     length : int or None
-        How many batches a run has, if it is known.
+        Batches in a run, if known.
+    place : Place
+        The position, which all forms of a dataset share.
     """
 
-    def __init__(self, stage: str, batches: Batches, steps: int | None, length: int | None) -> None:
+    def __init__(
+        self, stage: str, batches: Batches, steps: int | None, length: int | None, place: Place
+    ) -> None:
         self._stage = stage
         self._batches = batches
         self._steps = steps
         self._length = length
+        self._place = place
         self._open: weakref.WeakSet[BatchIterator] = weakref.WeakSet()
-        self._run: BatchIterator | None = None  # that goes on, with `steps`
-        self._start: bytes | None = None  # where its last epoch began
-        self._given = Given()  # in its last epoch
+        self._run: BatchIterator | None = None  # that continues, with `steps`
+        self._begun: Progress | None = None  # of the latest epoch
         self.wait_seconds = 0.0
 
     def __iter__(self) -> Epoch:
-        if self._steps is None:
-            return Epoch(self, self._opened(), None, Given())
-        if self._run is None or 0 < self._given.batches < self._steps:
-            # No one used the rest of the last epoch, as when a model is built from its first
-            # batch: it begins again, so that none is lost.
-            self._run = self._opened()
-            if self._start is not None:
-                self._run.rewind(self._start)
-        self._start = self._run.get_state()
-        self._given = Given()
-        return Epoch(self, self._run, self._steps, self._given)
+        return Epoch(self, Progress(self._batches, self._steps))
+
+    def _begin(self, epoch: Progress) -> BatchIterator:
+        """Open the run of an epoch, at its first batch: trainers drop epochs before that."""
+        saved, self._place.saved = self._place.saved, None
+        last = self._begun
+        if saved is not None:
+            self._restore(epoch, saved)
+        elif last is not None and self._is_dropped(last):
+            self._begin_again(epoch, last)
+        run = epoch.run or self._run or self._opened()
+        epoch.run = run
+        if self._steps is not None:
+            epoch.start = epoch.start or run.position()
+            self._run = run
+        self._begun = epoch
+        return run
+
+    def _is_dropped(self, last: Progress) -> bool:
+        """Whether no one used the latest epoch, as when a model is built from its first batch."""
+        if last.finished or last.given == last.first:
+            return False
+        # Without steps only an epoch that began at a state has anything to lose.
+        return self._steps is not None or (last.restored and last.given == last.first + 1)
+
+    def _begin_again(self, epoch: Progress, last: Progress) -> None:
+        epoch.run = self._opened()
+        if last.start is not None:
+            epoch.run.rewind(last.start)
+        epoch.start, epoch.restored = last.start, last.restored
+        epoch.first = epoch.given = last.first
+
+    def _restore(self, epoch: Progress, saved: bytes) -> None:
+        given = 0
+        if saved.startswith(_IN_EPOCH):
+            given = int.from_bytes(saved[len(_IN_EPOCH) : _COUNTED], "little")
+            saved = saved[_COUNTED:]
+            if self._steps is None:
+                raise ValueError(
+                    f"{self._stage}: the state was saved with steps_per_epoch; got None"
+                )
+            given %= self._steps
+        epoch.run = self._opened()
+        epoch.run.set_state(saved, self._place.strict)
+        epoch.start, epoch.restored = epoch.run.position(), True
+        epoch.first = epoch.given = given
 
     def _opened(self) -> BatchIterator:
         run = iter(self._batches)
         self._open.add(run)
         return run
 
-    def taken(self, run: BatchIterator, given: int) -> Any:
+    def taken(self, epoch: Progress) -> Any:
         """Take the next batch of a run, which ends with the error or the end that it meets."""
         began = time.perf_counter()
+        run = epoch.run or self._begin(epoch)
+        self._place.latest = epoch
+        if self._place.tracked:
+            epoch.recent.append(run.position())
         try:
             batch = next(run)
         except StopIteration:
-            self._end(run)
-            if not given:
+            self._end(epoch, run)
+            if epoch.restored and self._steps is None and not epoch.given:
+                # The state was saved after the last batch: the next run follows.
+                epoch.run = epoch.end = None
+                epoch.restored = epoch.finished = False
+                return self.taken(epoch)
+            if not epoch.given:
                 raise ValueError(
                     f"{self._stage}: at least one batch was expected, the dataset has none"
                 ) from None
             raise
         except Exception:
             # Not at Ctrl-C: closing waits for a function that may be what blocks.
-            self._end(run)
+            self._end(epoch, run)
             raise
-        if given + 1 == self._length:
-            self._end(run)  # a trainer that counts does not ask for the end
+        epoch.given += 1
+        epoch.finished = epoch.given == self._steps
+        if epoch.given == self._length and not epoch.restored:
+            self._end(epoch, run)  # a trainer that counts does not ask for the end
         self.wait_seconds += time.perf_counter() - began
         return batch
 
-    def _end(self, run: BatchIterator) -> None:
+    def _end(self, epoch: Progress, run: BatchIterator) -> None:
+        epoch.end, epoch.finished = None if run.closed else run.position(), True
         run.close()
         if run is self._run:
             self._run = None
@@ -84,38 +201,25 @@ class Epochs:
         """Stop the threads of all epochs; the next epoch begins as the first did."""
         for run in list(self._open):
             run.close()
-        self._run = self._start = None
-
-
-class Given:
-    """How many batches an epoch has given; of its own, so that nothing refers in a circle."""
-
-    __slots__ = ("batches",)
-
-    def __init__(self) -> None:
-        self.batches = 0
+        self._run = self._begun = None
 
 
 class Epoch:
     """One epoch of `Epochs`: an iterator."""
 
-    def __init__(self, epochs: Epochs, run: BatchIterator, steps: int | None, given: Given) -> None:
+    def __init__(self, epochs: Epochs, progress: Progress) -> None:
         self._epochs = epochs
-        self._run = run
-        self._steps = steps
-        self._given = given
+        self._progress = progress
 
     @property
     def given(self) -> int:
-        """How many batches it has given."""
-        return self._given.batches
+        """The number of batches that it has yielded."""
+        return self._progress.given
 
     def __iter__(self) -> Epoch:
         return self
 
     def __next__(self) -> Any:
-        if self.given == self._steps:
+        if self._progress.finished:
             raise StopIteration
-        batch = self._epochs.taken(self._run, self.given)
-        self._given.batches += 1
-        return batch
+        return self._epochs.taken(self._progress)

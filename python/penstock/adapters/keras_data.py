@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, overload
 
-from penstock.adapters.batches import Batches, ahead
-from penstock.adapters.epochs import Epoch, Epochs
+import numpy as np
+import numpy.typing as npt
+
+from penstock.adapters.batches import KEY, Batches, ahead, position_of
+from penstock.adapters.epochs import Epoch, Epochs, Place
 from penstock.adapters.keras_elements import Packing, differing
+from penstock.arguments.checked import checked
 from penstock.closing import Closing
 from penstock.dataset import Dataset
 from penstock.probing import first_spec
@@ -51,6 +56,7 @@ class Feed:
             numeric: Packing(class_weight, config.floatx(), numeric=numeric)
             for numeric in (False, True)
         }
+        self.place = Place()
         self._forms: dict[str, Epochs] = {}
 
     def arrays(self, *, numeric: bool = False) -> Epochs:
@@ -83,7 +89,8 @@ class Feed:
     def _add(self, form: str, dataset: Dataset, take: Any) -> None:
         length = -1 if self._steps is not None else dataset.cardinality()
         batches = Batches(dataset, take, self._source)
-        self._forms[form] = Epochs(STAGE, batches, self._steps, length if length >= 0 else None)
+        known = length if length >= 0 else None
+        self._forms[form] = Epochs(STAGE, batches, self._steps, known, self.place)
 
     def spec(self) -> Any:
         """Give shapes and dtypes of the elements of `arrays`: what is not known is of the first."""
@@ -115,6 +122,56 @@ class _Data(Closing):
     def wait_seconds(self) -> float:
         """Seconds that Keras has waited for batches so far."""
         return self._feed.wait_seconds
+
+    @overload
+    def get_state(self, text: Literal[False] = False) -> bytes: ...
+    @overload
+    def get_state(self, text: Literal[True]) -> str: ...
+    def get_state(self, text: bool = False) -> bytes | str:
+        """Return the position after the last batch that Keras took, as `Iterator.get_state` does.
+
+        It is empty before the first batch. JAX takes a batch in advance on devices other than CPUs:
+        `backup_and_restore` allows for that.
+        """
+        return self._feed.place.get_state(text)
+
+    @checked
+    def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
+        """Begin the next epoch at a result of `get_state`.
+
+        An epoch that was interrupted continues with its remaining batches. After the last batch of
+        an epoch the next one follows, in the order that it would have had. States are compared when
+        Keras asks for the first batch, as in `Iterator.set_state`.
+        """
+        self._feed.place.set_state(state, strict)
+
+    def state_dict(self) -> dict[str, bytes]:
+        """Return the position as a dict."""
+        return {KEY: self.get_state()}
+
+    @checked
+    def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
+        """Begin the next epoch at a result of `state_dict`, as `set_state` does."""
+        self.set_state(position_of(state), strict)
+
+    def backup_and_restore(self, backup_dir: str | os.PathLike[str], **options: Any) -> Any:
+        """Return a callback: ``keras.callbacks.BackupAndRestore``, with the position of the data.
+
+        Parameters
+        ----------
+        backup_dir : str or PathLike
+            The folder of the backup.
+        **options
+            Other arguments of ``BackupAndRestore``, such as ``save_freq``.
+
+        Returns
+        -------
+        keras.callbacks.BackupAndRestore
+            It also saves the position in each backup, and restores it when ``fit`` begins.
+        """
+        from penstock.adapters.keras_backup import backup_class
+
+        return backup_class()(self._feed.place, os.fspath(backup_dir), **options)
 
     def close(self) -> None:
         """Stop the threads of all iterations that Keras has begun."""

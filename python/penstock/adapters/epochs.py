@@ -47,9 +47,9 @@ class Progress:
     def __init__(self, batches: Batches, steps: int | None) -> None:
         self._batches = batches
         self._steps = steps
-        self.run: BatchIterator | None = None  # None before the first batch
+        self.run: weakref.ref[BatchIterator] | None = None  # None before the first batch
         self.start: bytes | None = None  # the position where the epoch began, where it is needed
-        self.end: bytes | None = None  # the position of a run that has ended
+        self.end: bytes | None = None  # the position of a run that has ended or was dropped
         self.first = 0  # batches of the epoch before a state
         self.given = 0  # batches of the epoch
         self.restored = False  # whether it began at a state
@@ -61,9 +61,10 @@ class Progress:
         position = self.end
         if ahead:
             position = self.recent[-ahead]
-        elif position is None and self.run is not None:
-            position = self.run.position()
-        assert position is not None
+        elif position is None and self.run is not None and (latest := self.run()) is not None:
+            position = latest.position()
+        if position is None:
+            raise ValueError("get_state: the iteration was closed before it ended")
         given = self.given - ahead
         seeds = _core.seeds_now()
         with iter(self._batches) as run:
@@ -112,13 +113,13 @@ class Epochs:
     def _begin(self, epoch: Progress) -> BatchIterator:
         """Open the run of an epoch, at its first batch: trainers drop epochs before that."""
         saved, self._place.saved = self._place.saved, None
-        last = self._begun
+        last, run = self._begun, self._run
         if saved is not None:
-            self._restore(epoch, saved)
+            run = self._restored(epoch, saved)
         elif last is not None and self._is_dropped(last):
-            self._begin_again(epoch, last)
-        run = epoch.run or self._run or self._opened()
-        epoch.run = run
+            run = self._begun_again(epoch, last)
+        run = run or self._opened()
+        epoch.run = weakref.ref(run)
         if self._steps is not None:
             epoch.start = epoch.start or run.position()
             self._run = run
@@ -132,14 +133,15 @@ class Epochs:
         # Without steps only an epoch that began at a state has anything to lose.
         return self._steps is not None or (last.restored and last.given == last.first + 1)
 
-    def _begin_again(self, epoch: Progress, last: Progress) -> None:
-        epoch.run = self._opened()
+    def _begun_again(self, epoch: Progress, last: Progress) -> BatchIterator:
+        run = self._opened()
         if last.start is not None:
-            epoch.run.rewind(last.start)
+            run.rewind(last.start)
         epoch.start, epoch.restored = last.start, last.restored
         epoch.first = epoch.given = last.first
+        return run
 
-    def _restore(self, epoch: Progress, saved: bytes) -> None:
+    def _restored(self, epoch: Progress, saved: bytes) -> BatchIterator:
         given = 0
         if saved.startswith(_IN_EPOCH):
             given = int.from_bytes(saved[len(_IN_EPOCH) : _COUNTED], "little")
@@ -149,50 +151,53 @@ class Epochs:
                     f"{self._stage}: the state was saved with steps_per_epoch; got None"
                 )
             given %= self._steps
-        epoch.run = self._opened()
-        epoch.run.set_state(saved, self._place.strict)
-        epoch.start, epoch.restored = epoch.run.position(), True
+        run = self._opened()
+        run.set_state(saved, self._place.strict)
+        epoch.start, epoch.restored = run.position(), True
         epoch.first = epoch.given = given
+        return run
 
     def _opened(self) -> BatchIterator:
         run = iter(self._batches)
         self._open.add(run)
         return run
 
-    def taken(self, epoch: Progress) -> Any:
+    def taken(self, epoch: Epoch) -> Any:
         """Take the next batch of a run, which ends with the error or the end that it meets."""
         began = time.perf_counter()
-        run = epoch.run or self._begin(epoch)
-        self._place.latest = epoch
+        progress = self._place.latest = epoch.progress
+        epoch.run = epoch.run or self._begin(progress)
         if self._place.tracked:
-            epoch.recent.append(run.position())
+            progress.recent.append(epoch.run.position())
         try:
-            batch = next(run)
+            batch = next(epoch.run)
         except StopIteration:
-            self._end(epoch, run)
-            if epoch.restored and self._steps is None and not epoch.given:
+            self._end(epoch)
+            if progress.restored and self._steps is None and not progress.given:
                 # The state was saved after the last batch: the next run follows.
-                epoch.run = epoch.end = None
-                epoch.restored = epoch.finished = False
+                progress.end = None
+                progress.restored = progress.finished = False
                 return self.taken(epoch)
-            if not epoch.given:
+            if not progress.given:
                 raise ValueError(
                     f"{self._stage}: at least one batch was expected, the dataset has none"
                 ) from None
             raise
         except Exception:
             # Not at Ctrl-C: closing waits for a function that may be what blocks.
-            self._end(epoch, run)
+            self._end(epoch)
             raise
-        epoch.given += 1
-        epoch.finished = epoch.given == self._steps
-        if epoch.given == self._length and not epoch.restored:
-            self._end(epoch, run)  # a trainer that counts does not ask for the end
+        progress.given += 1
+        progress.finished = progress.given == self._steps
+        if progress.given == self._length and not progress.restored:
+            self._end(epoch)  # a trainer that counts does not ask for the end
         self.wait_seconds += time.perf_counter() - began
         return batch
 
-    def _end(self, epoch: Progress, run: BatchIterator) -> None:
-        epoch.end, epoch.finished = None if run.closed else run.position(), True
+    def _end(self, epoch: Epoch) -> None:
+        run, epoch.run = epoch.run, None
+        assert run is not None
+        epoch.progress.end, epoch.progress.finished = _position(run), True
         run.close()
         if run is self._run:
             self._run = None
@@ -205,21 +210,34 @@ class Epochs:
 
 
 class Epoch:
-    """One epoch of `Epochs`: an iterator."""
+    """One epoch of `Epochs`: an iterator. Dropping it stops the threads of its run."""
 
     def __init__(self, epochs: Epochs, progress: Progress) -> None:
         self._epochs = epochs
-        self._progress = progress
+        self.progress = progress
+        self.run: BatchIterator | None = None
 
     @property
     def given(self) -> int:
         """The number of batches that it has yielded."""
-        return self._progress.given
+        return self.progress.given
 
     def __iter__(self) -> Epoch:
         return self
 
     def __next__(self) -> Any:
-        if self._progress.finished:
+        if self.progress.finished:
             raise StopIteration
-        return self._epochs.taken(self._progress)
+        return self._epochs.taken(self)
+
+    def __del__(self) -> None:
+        if self.run is not None:
+            self.progress.end = _position(self.run)
+
+
+def _position(run: BatchIterator) -> bytes | None:
+    """Return the position of a run; None if it was closed, or interrupted in a batch."""
+    try:
+        return run.position()
+    except (RuntimeError, ValueError):
+        return None

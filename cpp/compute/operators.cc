@@ -2,6 +2,7 @@
 // for some exponents of arrays, and scalars have arithmetic of their own.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -142,7 +143,9 @@ class Absolute final : public FillOp {
       if constexpr (std::is_floating_point_v<T>) {
         T parts[2];
         std::memcpy(parts, number.data(), sizeof(parts));
-        const T length = std::hypot(parts[0], parts[1]);
+        // As NumPy's hypot(), but under a symbol that old C libraries have: in glibc, hypot() got a
+        // new version in 2.35, and cabs() calls the same function.
+        const T length = std::abs(std::complex<T>(parts[0], parts[1]));
         std::memcpy(out.mutable_data(), &length, sizeof(length));
       }
     });

@@ -83,8 +83,8 @@ def linked_libraries(wheel: Path, folder: Path) -> dict[str, Path]:
 def prefix_symbols(library: Path, binaries: list[Path], folder: Path) -> None:
     """Rename the symbols of a library, in it and in its users.
 
-    A Python that is linked with zlib statically exports its functions. The dynamic linker would find
-    them before those of the library in the wheel.
+    A Python that is linked with zlib statically exports its functions. The dynamic linker would
+    find them before those of the library in the wheel.
     """
     lines = output("nm", "--dynamic", "--defined-only", library).splitlines()
     symbols = sorted({line.split()[-1].split("@")[0] for line in lines if " A " not in line})

@@ -150,34 +150,32 @@ def test_zlib_inside_cannot_be_confused_with_that_of_another_program(contents, t
         assert not symbols(path, "--undefined-only") & {"inflate", "deflate", "zlibVersion"}
 
 
-# In glibc 2.28 these exist in another form: as inline functions of <sys/stat.h>, or the C++ library
-# does without them.
-INLINE_BEFORE = {"stat", "fstat", "fstatat", "lstat", "__libc_single_threaded",
-                 "pthread_cond_clockwait"}  # fmt: skip
+# glibc 2.28 has the first four as inline functions, and libstdc++ works without the other two.
+NOT_NEEDED = {"stat", "fstat", "fstatat", "lstat", "__libc_single_threaded",
+              "pthread_cond_clockwait"}  # fmt: skip
+
+
+def glibc_versions(path, kind):
+    """Yield the names of symbols of glibc, each with one of its versions."""
+    for name in symbols(path, kind):
+        plain, _, version = name.replace("@@", "@").partition("@GLIBC_")
+        if re.fullmatch(r"[\d.]+", version):
+            yield plain, tuple(map(int, version.split(".")))
 
 
 def test_module_uses_nothing_that_came_after_glibc_2_28(contents, tmp_path):
     (module,) = (path for path in binaries(contents, tmp_path) if path.name.startswith("_core"))
-    needed = {}
-    for name in symbols(module, "--undefined-only"):
-        plain, _, version = name.partition("@GLIBC_")
-        if version:
-            needed[plain] = tuple(map(int, version.split(".")))
+    needed = dict(glibc_versions(module, "--undefined-only"))
     assert needed
     newer = {name for name, version in needed.items() if version > (2, 28)}
-    if newer:  # of each there must be a version that older systems have
-        folder = Path(run("gcc", "-print-file-name=libc.so.6", cwd=tmp_path).strip()).parent
-        older = set()
-        for library in ("libc.so.6", "libm.so.6"):
-            for name in symbols(folder / library, "--defined-only"):
-                plain, _, version = name.replace("@@", "@").partition("@GLIBC_")
-                if re.fullmatch(r"[\d.]+", version) and tuple(map(int, version.split("."))) <= (
-                    2,
-                    28,
-                ):
-                    older.add(plain)
-        newer -= older
-    assert newer <= INLINE_BEFORE
+    folder = Path(run("gcc", "-print-file-name=libc.so.6", cwd=tmp_path).strip()).parent
+    older = {
+        name
+        for library in ("libc.so.6", "libm.so.6")
+        for name, version in glibc_versions(folder / library, "--defined-only")
+        if version <= (2, 28)
+    }
+    assert newer - older <= NOT_NEEDED
 
 
 def test_module_is_hardened(contents, tmp_path):

@@ -251,7 +251,7 @@ def add_sbom(archive: WheelArchive, libraries: list[Vendored]) -> None:
     ]
     name, version = archive.dist_info.removesuffix(".dist-info").split("-")
     purl = f"pkg:pypi/{name}@{version}"
-    # Without the time and without a random serial number: the same sources give the same file.
+    # It has no time and no random serial number, so that equal wheels have equal SBOMs.
     sbom = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",

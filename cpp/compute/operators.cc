@@ -143,8 +143,8 @@ class Absolute final : public FillOp {
       if constexpr (std::is_floating_point_v<T>) {
         T parts[2];
         std::memcpy(parts, number.data(), sizeof(parts));
-        // As NumPy's hypot(), but under a symbol that old C libraries have: in glibc, hypot() got a
-        // new version in 2.35, and cabs() calls the same function.
+        // As NumPy's hypot(). The symbol of hypot() has a new version since glibc 2.35, which
+        // wheels would then need. cabs() has an old one, and calls the same function.
         const T length = std::abs(std::complex<T>(parts[0], parts[1]));
         std::memcpy(out.mutable_data(), &length, sizeof(length));
       }

@@ -249,7 +249,7 @@ void RunFills::VisitState(StateVisitor& visitor, const Dataset& root,
   CacheFills::VisitState(visitor, root, this, made);
   const auto first = (at_start ? *at_start : CacheFills()).Outermost(root);
   const auto later = made->Outermost(root);
-  restored_.clear();
+  if (!visitor.saving()) restored_.clear();
   ForEachCache(root, [&](const Dataset& cache) {
     CacheFillPtr known = later->Of(cache);
     if (!known) known = first->Of(cache);

@@ -85,13 +85,13 @@ class CacheFills {
 class CacheStore {
  public:
   virtual ~CacheStore() = default;
-  // Complete, or in memory restored; null: none.
+  // A complete fill, or (in memory) a restored one; null: none.
   virtual CacheFillPtr fill() const = 0;
   virtual void Offer(const CacheFillPtr& fill) = 0;  // complete, in memory
   virtual bool in_files() const = 0;                 // which others may replace or remove
   // The fill that a restored state says the cache held. Later runs make it again if it is missing.
   virtual void Restore(const CacheFillPtr& fill) = 0;
-  // A restored fill that is in no file yet, as far as is known; null: none.
+  // A restored fill that was not found in the files so far; null: none.
   virtual CacheFillPtr owed() const { return nullptr; }
   virtual void Settle(const CacheFill&) {}  // this fill is in the files
   // The fill that a run finds when it begins.
@@ -187,7 +187,8 @@ class RunFills {
   std::vector<const Dataset*> caches_;  // of the plan
   mutable std::mutex mutex_;            // over the list; taken before those of stores and fills
   std::vector<Known> fills_;
-  std::vector<std::pair<const Dataset*, CacheFillPtr>> restored_;  // for Restore
+  // What a state that is being restored says of the caches, for Restore. Only SetState writes it.
+  std::vector<std::pair<const Dataset*, CacheFillPtr>> restored_;
 };
 
 }  // namespace penstock

@@ -94,7 +94,7 @@ def _warn_of_many(num_workers: int, method: str) -> None:
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     if num_workers > cores:
-        # It begins and ends as PyTorch's, so that a filter for that one fits.
+        # The text begins and ends like PyTorch's, so that filters for that warning match this one.
         kind = "processes" if method == "process" else "threads"
         warnings.warn(
             f"This DataLoader will create {num_workers} worker {kind} in total, and {cores} CPU "

@@ -18,7 +18,9 @@ import worker_datasets as sets
 
 import penstock as ps
 from compare import assert_same
+from penstock.data_loader.in_worker import LoaderInWorker, Preparation
 from penstock.workers import answering
+from penstock.workers.parcels import packed_by_value
 from scripts import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
@@ -464,6 +466,45 @@ def test_a_pass_that_is_left_leaves_its_workers_to_the_next(persistent):
     del batches
     gc.collect()
     assert [i.tolist() for i, _, _ in itertools.islice(one, 3)] == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize("method", ["process", "thread"])
+def test_without_order_a_slow_worker_does_not_hold_back_another_share(tmp_path, method):
+    file = tmp_path / "file"
+    stream = sets.SleepingShare(20, file)
+    one = ps.DataLoader(stream, 1, num_workers=2, in_order=False, worker_method=method, timeout=20)
+    batches = iter(one)
+    assert numbers(itertools.islice(batches, 10)) == [[i] for i in range(0, 20, 2)]
+    file.touch()
+    assert numbers(batches) == [[i] for i in range(1, 20, 2)]
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+def test_an_abandoned_pass_over_a_stream_leaves_its_workers_to_the_next(persistent):
+    one = loader(sets.Share(100), 1, persistent_workers=persistent)
+    batches = iter(one)
+    next(batches)
+    pids = {member.process.pid for member in batches._members}
+    del batches
+    with iter(one) as later:
+        next(later)
+        assert {member.process.pid for member in later._members} == pids
+
+
+def test_a_worker_loads_its_object_although_the_first_series_of_requests_was_abandoned():
+    process = answering.AnsweringProcess()
+    os.kill(process.pid, signal.SIGSTOP)
+    dataset = LoaderInWorker(ps.DataLoader([3, 4, 5], 2))
+    process.load(answering.ObjectFile(packed_by_value(dataset)), Preparation(0, 1, 0))
+    process.renew()
+    process.ask(0, [0, 2])
+    os.kill(process.pid, signal.SIGCONT)
+    answers = {}
+    while 0 not in answers:
+        number, answers[number] = process.receive()
+        process.received()
+    assert answers[0].batch.tolist() == [3, 5]
+    process.kill()
 
 
 @pytest.mark.parametrize("persistent", PERSISTENT)

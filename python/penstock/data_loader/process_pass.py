@@ -6,7 +6,8 @@ import copy
 import itertools
 import select
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ class ProcessPass(Pass):
         self._members = team.members
         self._ahead = loader.num_workers * min(loader.prefetch_factor or 1, _MOST_AHEAD)
         self._timeout = loader.timeout
+        self._persistent = loader.persistent_workers
         self._in_order = loader.in_order or loader.num_workers == 1
         self._pins = torch_rules.pins(loader.pin_memory)
         self._asked: dict[int, _Asked] = {}  # by number, in their order
@@ -81,9 +83,9 @@ class ProcessPass(Pass):
             self._turn = self._copies.turn
             self._ended = self._copies.ended()
             position.opened(self._copies.state())
-            position.settle = self._settle
-            if loader.persistent_workers:
-                position.final = lambda: None if self._copies is None else self._copies.final()
+            # The loader keeps the position, and the position must not keep an abandoned pass.
+            this = weakref.ref(self)
+            position.settle = lambda: None if (one := this()) is None else one._settle()
         team.begin(base_seed)
         self._ask_ahead(self._ahead)
 
@@ -98,6 +100,8 @@ class ProcessPass(Pass):
             self.close()
             raise
         if due is None:
+            if self._copies is not None and self._persistent:
+                self._position.final = self._copies.final
             self._position.finish()
             self.close()
             raise StopIteration
@@ -220,13 +224,9 @@ class ProcessPass(Pass):
 
     def _worker_of(self, number: int) -> int:
         """Return the worker that is asked for a batch of some indices."""
-        count = len(self._members)
         if self._in_order:
-            return number % count
-        waiting = [0] * count
-        for other, asked in self._asked.items():
-            waiting[asked.worker] += other not in self._answers
-        return min(range(count), key=lambda worker: (waiting[worker], (worker - number) % count))
+            return number % len(self._members)
+        return self._least_busy(range(len(self._members)), number)
 
     def _worker_in_turn(self, number: int) -> int | None:
         """Return the worker that is asked for the next batch, None if all have read all."""
@@ -234,7 +234,18 @@ class ProcessPass(Pass):
             return self._asked[number].worker
         count = len(self._members)
         turns = ((self._turn + i) % count for i in range(count))
-        return next((worker for worker in turns if worker not in self._ended), None)
+        reading = [worker for worker in turns if worker not in self._ended]
+        if not reading:
+            return None
+        return reading[0] if self._in_order else self._least_busy(reading, self._turn)
+
+    def _least_busy(self, among: Collection[int], first: int) -> int:
+        """Return the worker with the fewest open requests, from `first` on if several have."""
+        count = len(self._members)
+        waiting = [0] * count
+        for number, asked in self._asked.items():
+            waiting[asked.worker] += number not in self._answers
+        return min(among, key=lambda worker: (waiting[worker], (worker - first) % count))
 
     def _prepare(self, worker: int) -> None:
         """Open a worker's copy of the dataset, before its first request."""

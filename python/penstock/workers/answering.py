@@ -175,7 +175,10 @@ class AnsweringProcess:
 
     def renew(self) -> None:
         """Begin another series of requests to the same object."""
-        self._leave()
+        if self.starting:  # the object is still wanted, so earlier requests are answered, too
+            self.answers = []
+        else:
+            self._leave()
         self._first = next(_rounds) * _ROUND
 
     def give_back(self) -> None:

@@ -480,15 +480,27 @@ def test_without_order_a_slow_worker_does_not_hold_back_another_share(tmp_path, 
 
 
 @pytest.mark.parametrize("persistent", PERSISTENT)
-def test_an_abandoned_pass_over_a_stream_leaves_its_workers_to_the_next(persistent):
+@pytest.mark.parametrize("taken", [0, 1])
+def test_an_abandoned_pass_over_a_stream_leaves_its_workers_to_the_next(persistent, taken):
+    end_idle()
     one = loader(sets.Share(100), 1, persistent_workers=persistent)
     batches = iter(one)
-    next(batches)
+    for _ in range(taken):
+        next(batches)
     pids = {member.process.pid for member in batches._members}
     del batches
+    gc.collect()
+    assert len(answering._idle) == (0 if persistent or not taken else 2)
     with iter(one) as later:
         next(later)
         assert {member.process.pid for member in later._members} == pids
+
+
+def test_the_state_of_a_pass_that_is_not_kept_has_the_states_of_its_copies():
+    one = loader(sets.KeptShare(10), 1, num_workers=2)
+    iter(one)
+    each = one.state_dict()["_snapshot"]["_worker_snapshots"]
+    assert [state["dataset_state"] for state in each.values()] == [{"at": None}, {"at": None}]
 
 
 def test_a_worker_loads_its_object_although_the_first_series_of_requests_was_abandoned():

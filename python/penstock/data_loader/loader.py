@@ -217,6 +217,8 @@ class DataLoader(Settings):
     def __iter__(self) -> Pass:
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
+        if self._position is not None:  # an abandoned pass ends here, and frees its workers
+            self._position.settle = None
         self._seed_at_begin = self._draws.base_seed
         made: Pass
         team = None if debugging.enabled() else self._team_of_copies()

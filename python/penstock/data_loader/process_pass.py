@@ -78,14 +78,14 @@ class ProcessPass(Pass):
         # The progress of the workers' copies, if these need a position to begin at.
         self._copies = None
         self._turn = 0
+        this = weakref.ref(self)
+        self._settle_if_used = lambda: None if (one := this()) is None else one._settle()
         if self._iterable or keeps_state(loader.dataset):
             self._copies = _Copies(loader, position, base_seed)
             self._turn = self._copies.turn
             self._ended = self._copies.ended()
             position.opened(self._copies.state())
-            # The loader keeps the position, and the position must not keep an abandoned pass.
-            this = weakref.ref(self)
-            position.settle = lambda: None if (one := this()) is None else one._settle()
+            position.settle = self._settle
         team.begin(base_seed)
         self._ask_ahead(self._ahead)
 
@@ -109,6 +109,10 @@ class ProcessPass(Pass):
         batch, error, reached, copies = self._result(due)
         if reached.low > self._most:
             self._warn_of_length()
+        # The loader keeps the position, which keeps the pass for the state before the first batch.
+        # Later, it must not keep an abandoned pass and its workers.
+        if position.settle is not None:
+            position.settle = self._settle_if_used
         # No look for signals until the caller has it.
         position.reached = reached
         self._copies = copies

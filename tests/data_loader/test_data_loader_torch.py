@@ -1,8 +1,11 @@
 """ps.DataLoader beside PyTorch's own: the same scripts, batch by batch."""
 
+import sys
+
 import pytest
 
 import penstock as ps
+from scripts import run_script
 
 torch = pytest.importorskip("torch")
 data = torch.utils.data
@@ -304,3 +307,25 @@ def test_nested_tensors_go_to_worker_processes_and_back():
     assert [[part.tolist() for part in one.unbind()] for one in came] == [
         [part.tolist() for part in one.unbind()] for one in kept
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
+@pytest.mark.parametrize("method", ["process", "thread"])
+def test_a_program_with_persistent_workers_ends_quietly(method):
+    # Through a class of PyTorch, objects of the script outlive the globals of imported modules.
+    told = run_script(
+        f"""
+        import torch
+
+        class Numbers(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                info = ps.get_worker_info()
+                yield from range(info.id, 10, info.num_workers)
+
+        loader = ps.DataLoader(
+            Numbers(), None, num_workers=2, worker_method={method!r}, persistent_workers=True
+        )
+        print(sum(loader))
+        """
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, "45\n", "")

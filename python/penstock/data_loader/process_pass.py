@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from penstock.closing import Finalizing, finalizing
 from penstock.data_loader import torch_rules
 from penstock.data_loader.fetching import keeps_state, shown
 from penstock.data_loader.in_worker import Made, Opening
@@ -133,9 +134,9 @@ class ProcessPass(Pass):
             self._team = None  # type: ignore[assignment]
             team.end()
 
-    def __del__(self) -> None:
-        if getattr(self, "_team", None) is not None:
-            with suppress(Exception):  # when the interpreter ends there is no more to do
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if getattr(self, "_team", None) is not None and not ends():
+            with suppress(Exception):
                 self.close()
 
     def _result(self, number: int) -> tuple[Any, BaseException | None, Reached, _Copies | None]:

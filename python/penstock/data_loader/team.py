@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.closing import Finalizing, finalizing
 from penstock.data_loader.arguments import start_method
 from penstock.data_loader.in_worker import LoaderInWorker, Preparation
 from penstock.data_loader.settings import Settings
@@ -107,8 +108,8 @@ class Team:
                 member.process.kill()
         self._file.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "members", None):
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if getattr(self, "members", None) and not ends():
             self.disband()
 
     def _member(self, number: int, process: AnsweringProcess, used: bool) -> Member:

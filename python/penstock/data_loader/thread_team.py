@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import CodeType
 from typing import Any
 
+from penstock.closing import Finalizing, finalizing
 from penstock.data_loader import worker_info
 from penstock.data_loader.in_worker import LoaderInWorker, Made, Preparation
 from penstock.data_loader.settings import Settings
@@ -197,9 +198,10 @@ class _Bell:
         select.select([self.reader], [], [])
         self.clear()
 
-    def __del__(self) -> None:
-        os.close(self.reader)
-        os.close(self._writer)
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if not ends():
+            os.close(self.reader)
+            os.close(self._writer)
 
 
 def _serve(

@@ -65,6 +65,7 @@ class ThreadTeam(Team):
         self._workers = loader.num_workers
         self._keeps = loader.persistent_workers
         self._free = False
+        self._owner = os.getpid()
         self.members: list[Member] = []
         self._base_seed = 0
         self._copies = [copy.deepcopy(loader.dataset) for _ in range(self._workers)]

@@ -329,3 +329,27 @@ def test_a_program_with_persistent_workers_ends_quietly(method):
         """
     )
     assert (told.returncode, told.stdout, told.stderr) == (0, "45\n", "")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("workers", [{}, {"num_workers": 2}, *PROCESSES])
+def test_data_pipes_are_shuffled_and_divided_among_workers(workers, persistent):
+    from torch.utils.data.datapipes.iter import IterableWrapper
+
+    if persistent and "num_workers" not in workers:
+        pytest.skip("there are no workers")
+    workers = {**workers, "persistent_workers": persistent}
+
+    def numbers(shuffle):
+        pipe = IterableWrapper(range(20)).shuffle().sharding_filter()
+        torch.manual_seed(1)
+        loader = ps.DataLoader(pipe, 2, shuffle=shuffle, **workers)
+        return [[n for batch in loader for n in batch.tolist()] for _ in range(2)]
+
+    for epoch in numbers(False):
+        assert sorted(epoch) == list(range(20))
+    first, second = numbers(True)
+    assert sorted(first) == sorted(second) == list(range(20))
+    assert first != second
+    assert numbers(True) == [first, second]

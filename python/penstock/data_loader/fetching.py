@@ -17,6 +17,7 @@ from penstock.data_loader.orders import END, Failed, Inputs
 from penstock.data_loader.position import kept
 from penstock.data_loader.samplers import items_of
 from penstock.data_loader.settings import Settings
+from penstock.data_loader.worker_info import get_worker_info
 from penstock.errors import StateError
 
 Fetch = Callable[[Any], Any]
@@ -181,10 +182,21 @@ class Reading:
         if own is not None:
             self._restored = restore(self._dataset, own)
 
-    def open(self) -> Reading:
-        """Restore the states, in torchdata's order: the dataset, `iter`, the iterator."""
+    def open(self, turn: int = 0) -> Reading:
+        """Restore the states, in torchdata's order: the dataset, `iter`, the iterator.
+
+        Parameters
+        ----------
+        turn : int
+            The number of passes that this worker began before.
+        """
         self.restore_ended()
         dataset = self._dataset
+        info = get_worker_info()
+        if info is None:
+            torch_rules.divide_pipe(dataset, 0, 1, None)
+        else:
+            torch_rules.divide_pipe(dataset, info.id, info.num_workers, info.seed - info.id + turn)
         own = self._saved.get("dataset_state")
         of_iterator = (self._saved.get("fetcher_state") or {}).get("dataset_iter_state")
         if own is not None and restore(dataset, own):

@@ -164,6 +164,7 @@ class DataLoader(Settings):
         worker_method: Literal["thread", "process"] | None = None,
     ) -> None:
         check(num_workers, timeout, prefetch_factor, persistent_workers)
+        dataset, shuffle = torch_rules.pipe_in_order(dataset, shuffle)
         method = method_of(worker_method, multiprocessing_context, num_workers, dataset)
         self._order_given = sampler is not None or batch_sampler is not None
         self._iterable = is_iterable(dataset, self._order_given)

@@ -306,7 +306,7 @@ def _pipeline(
         loader._draws.keep(base_seed, loader.persistent_workers)
     threads = Threads(loader, base_seed)
     if reading is not None:
-        inputs = _read(reading, position, threads)
+        inputs = _read(reading, position, threads, loader._draws.turn)
     calls = workers - 1 if loader._iterable else workers
     prepared = loader.worker_init_fn is not None and workers > 1 and state is None
     source, wanted = _source(position, inputs, progress, calls if prepared else 0)
@@ -323,7 +323,7 @@ def _pipeline(
     return made.prefetch((factor - 2) * workers) if factor > 2 else made
 
 
-def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
+def _read(reading: Reading, position: Position, threads: Threads, turn: int) -> Inputs:
     """Read an iterable dataset in worker threads; prepare each thread before it reads."""
     opened = threading.Event()
     position.settle = opened.wait
@@ -332,7 +332,7 @@ def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
         try:
             before = threads.enter(reads=True)
             try:
-                reading.open()
+                reading.open(turn)
                 position.opened(reading.state())
             finally:
                 threads.leave(before)

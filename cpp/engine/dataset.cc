@@ -13,9 +13,11 @@ namespace penstock {
 
 namespace {
 
-// The depth at which a recursion through parallel stages is considered infinite. It would exhaust
-// the stack later, but many threads may be running in it.
-constexpr int kMaxInlineDepth = 100;
+// The number of nested functions at which a recursion is considered infinite. Python's own limit is
+// 1000 calls, too. Without a limit, the stack would end the recursion thousands of levels and many
+// seconds later. It is lower for stages with threads, because many threads may be in the recursion.
+constexpr int kMaxNestedFunctions = 1000;
+constexpr int kMaxThreadedFunctions = 100;
 
 // What this thread is about to drop, while it drops a plan.
 constinit thread_local std::vector<DatasetPtr>* dropped = nullptr;
@@ -88,10 +90,10 @@ FunctionPtr RunContext::Executed(const PlannedFunction& planned, const Dataset& 
 IteratorPtr Dataset::Start(const RunContext& context) const {
   Session& session = *context.session;
   const int in_line = context.threads ? depth_in_line_ : depth_;
-  if (context.depth > kMaxInlineDepth && asynchronous()) {
+  if (context.depth > (asynchronous() ? kMaxThreadedFunctions : kMaxNestedFunctions)) {
     throw Error(ErrorKind::kRecursion,
-                "{}: functions have opened datasets with parallel stages on {} nested levels; a "
-                "function that opens its own pipeline again needs a condition to stop",
+                "{}: functions have opened datasets on {} nested levels; a function that opens its "
+                "own pipeline again needs a condition to stop",
                 label_.text(), context.depth);
   }
   RequireStack(StackUse::kStart, depth_);

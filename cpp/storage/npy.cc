@@ -322,6 +322,7 @@ class ZipDirectory {
     std::vector<NpzMember> members;
     for (std::string_view rest = directory; !rest.empty();) members.push_back(Entry(rest));
     RequireApart(members);
+    RequireNames(members);
     return members;
   }
 
@@ -330,6 +331,7 @@ class ZipDirectory {
   struct Extent {
     uint64_t begin, end;
     size_t member;
+    std::string name;  // at the data
   };
 
   [[noreturn]] void Damaged() const {
@@ -387,7 +389,7 @@ class ZipDirectory {
                  "deflates",
                  member.name, method);
     }
-    const std::string bytes = At(local, kZipLocalBytes);
+    const std::string bytes = At(local, kZipLocalBytes + name_size);
     const std::string_view header = bytes;
     if (!header.starts_with(kZipLocal)) Damaged();
     const uint64_t before =
@@ -400,7 +402,9 @@ class ZipDirectory {
     member.begin = local + before;
     member.stored = stored;
     member.size = size;
-    extents_.push_back({local, local + before + stored, extents_.size()});
+    const size_t name_bytes = std::min<size_t>(name_size, Little(header.substr(26, 2)));
+    extents_.push_back({local, local + before + stored, extents_.size(),
+                        bytes.substr(kZipLocalBytes, name_bytes)});
     return member;
   }
 
@@ -411,6 +415,16 @@ class ZipDirectory {
       if (extents_[i - 1].end <= extents_[i].begin) continue;
       ThrowBad(name_, "the arrays '{}' and '{}' of the .npz file overlap",
                members[extents_[i - 1].member].name, members[extents_[i].member].name);
+    }
+  }
+
+  // A name stands in the directory and at the data.
+  void RequireNames(const std::vector<NpzMember>& members) const {
+    for (const Extent& extent : extents_) {
+      const std::string& name = members[extent.member].name;
+      if (extent.name == name) continue;
+      ThrowBad(name_, "the directory of the .npz file names the array '{}', its data '{}'", name,
+               extent.name);
     }
   }
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
+
+# Whether the interpreter ends: the globals of modules are then None, and files and processes end
+# with it. A `__del__` takes it as the default of a parameter, because it is a global, too.
+Finalizing = Callable[[], bool]
+finalizing: Finalizing = sys.is_finalizing
 
 
 class _Closes(Protocol):

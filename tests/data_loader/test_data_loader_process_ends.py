@@ -115,6 +115,25 @@ def test_an_interrupt_ends_the_wait_and_loses_nothing(tmp_path, timeout):
     assert (out, err) == ("True True\n[4, 6, 8, 10]\n", "")
 
 
+@pytest.mark.parametrize("method", ["process", "thread"])
+def test_a_fork_starts_persistent_workers_of_its_own(tmp_path, method):
+    body = (
+        "class Share:\n"
+        "    def __iter__(self):\n"
+        "        info = ps.get_worker_info()\n"
+        "        yield from range(info.id, 6, info.num_workers)\n"
+        f"more = {{'worker_method': {method!r}, 'persistent_workers': True}}\n"
+        "one = ps.DataLoader(Share(), None, num_workers=2, **more)\n"
+        "print(list(one), flush=True)\n"
+        "if os.fork() == 0:\n"
+        "    print(list(one))\n"
+        "    sys.exit(0)\n"
+        "os.wait()\n"
+        "print(list(one))\n"
+    )
+    assert run(tmp_path, body) == (0, 3 * "[0, 1, 2, 3, 4, 5]\n", "")
+
+
 def test_a_fork_has_workers_of_its_own(tmp_path):
     body = (
         "one = loader(persistent_workers=True)\n"

@@ -18,7 +18,9 @@ import worker_datasets as sets
 
 import penstock as ps
 from compare import assert_same
+from penstock.data_loader.in_worker import LoaderInWorker, Preparation
 from penstock.workers import answering
+from penstock.workers.parcels import packed_by_value
 from scripts import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
@@ -466,6 +468,57 @@ def test_a_pass_that_is_left_leaves_its_workers_to_the_next(persistent):
     assert [i.tolist() for i, _, _ in itertools.islice(one, 3)] == [[0], [1], [2]]
 
 
+@pytest.mark.parametrize("method", ["process", "thread"])
+def test_without_order_a_slow_worker_does_not_hold_back_another_share(tmp_path, method):
+    file = tmp_path / "file"
+    stream = sets.SleepingShare(20, file)
+    one = ps.DataLoader(stream, 1, num_workers=2, in_order=False, worker_method=method, timeout=20)
+    batches = iter(one)
+    assert numbers(itertools.islice(batches, 10)) == [[i] for i in range(0, 20, 2)]
+    file.touch()
+    assert numbers(batches) == [[i] for i in range(1, 20, 2)]
+
+
+@pytest.mark.parametrize("persistent", PERSISTENT)
+@pytest.mark.parametrize("taken", [0, 1])
+def test_an_abandoned_pass_over_a_stream_leaves_its_workers_to_the_next(persistent, taken):
+    end_idle()
+    one = loader(sets.Share(100), 1, persistent_workers=persistent)
+    batches = iter(one)
+    for _ in range(taken):
+        next(batches)
+    pids = {member.process.pid for member in batches._members}
+    del batches
+    gc.collect()
+    assert len(answering._idle) == (0 if persistent or not taken else 2)
+    with iter(one) as later:
+        next(later)
+        assert {member.process.pid for member in later._members} == pids
+
+
+def test_the_state_of_a_pass_that_is_not_kept_has_the_states_of_its_copies():
+    one = loader(sets.KeptShare(10), 1, num_workers=2)
+    iter(one)
+    each = one.state_dict()["_snapshot"]["_worker_snapshots"]
+    assert [state["dataset_state"] for state in each.values()] == [{"at": None}, {"at": None}]
+
+
+def test_a_worker_loads_its_object_although_the_first_series_of_requests_was_abandoned():
+    process = answering.AnsweringProcess()
+    os.kill(process.pid, signal.SIGSTOP)
+    dataset = LoaderInWorker(ps.DataLoader([3, 4, 5], 2))
+    process.load(answering.ObjectFile(packed_by_value(dataset)), Preparation(0, 1, 0))
+    process.renew()
+    process.ask(0, [0, 2])
+    os.kill(process.pid, signal.SIGCONT)
+    answers = {}
+    while 0 not in answers:
+        number, answers[number] = process.receive()
+        process.received()
+    assert answers[0].batch.tolist() == [3, 5]
+    process.kill()
+
+
 @pytest.mark.parametrize("persistent", PERSISTENT)
 def test_two_passes_at_once_do_not_meet(persistent):
     one = loader(sets.Ones(8), 2, persistent_workers=persistent)
@@ -612,7 +665,7 @@ def test_a_worker_that_replaces_a_spawned_one_is_spawned_too():
 @pytest.mark.parametrize("method", ["thread", "process"])
 def test_more_workers_than_cores_warn(method):
     cores = len(os.sched_getaffinity(0))
-    with pytest.warns(UserWarning, match=f"exceeds the {cores} available CPU cores") as seen:
+    with pytest.warns(UserWarning, match=f"and {cores} CPU cores are available") as seen:
         ps.DataLoader(range(4), num_workers=cores + 1, worker_method=method)
     assert seen[0].filename == __file__
     with warnings.catch_warnings():

@@ -2,10 +2,12 @@
 
 import itertools
 import pickle
+import sys
 import threading
 
 import numpy as np
 import pytest
+import worker_datasets as sets
 
 import penstock as ps
 
@@ -303,3 +305,24 @@ def test_epochs_after_a_restored_one_are_complete(workers):
     resumed.load_state_dict(state)
     next(iter(resumed))
     assert numbers(resumed) == list(range(7))
+
+
+@pytest.mark.parametrize(
+    "workers",
+    [
+        {},
+        {"num_workers": 1},
+        {"num_workers": 1, "worker_method": "process"},
+        {"num_workers": 1, "worker_method": "process", "persistent_workers": True},
+    ],
+)
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_after_the_state_of_an_exhausted_stream_comes_a_complete_epoch(workers, batch_size):
+    if "worker_method" in workers and sys.platform != "linux":
+        pytest.skip("worker processes need Linux")
+    first = ps.DataLoader(sets.ResumedStream(5), batch_size, **workers)
+    epoch = [np.asarray(batch).tolist() for batch in first]
+    resumed = ps.DataLoader(sets.ResumedStream(5), batch_size, **workers)
+    resumed.load_state_dict(first.state_dict())
+    for _ in range(2):
+        assert [np.asarray(batch).tolist() for batch in resumed] == epoch

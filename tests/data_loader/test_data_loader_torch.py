@@ -1,8 +1,11 @@
 """ps.DataLoader beside PyTorch's own: the same scripts, batch by batch."""
 
+import sys
+
 import pytest
 
 import penstock as ps
+from scripts import run_script
 
 torch = pytest.importorskip("torch")
 data = torch.utils.data
@@ -295,3 +298,58 @@ def test_worker_init_fn_that_seeds_torch_warns():
             list(loader)
     finally:
         torch.set_rng_state(kept)
+
+
+def test_nested_tensors_go_to_worker_processes_and_back():
+    torch.manual_seed(0)
+    kept = [torch.nested.nested_tensor([torch.randn(5), torch.randn(i)]) for i in range(1, 4)]
+    came = list(ps.DataLoader(kept, None, num_workers=1, worker_method="process"))
+    assert [[part.tolist() for part in one.unbind()] for one in came] == [
+        [part.tolist() for part in one.unbind()] for one in kept
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
+@pytest.mark.parametrize("method", ["process", "thread"])
+def test_a_program_with_persistent_workers_ends_quietly(method):
+    # Through a class of PyTorch, objects of the script outlive the globals of imported modules.
+    told = run_script(
+        f"""
+        import torch
+
+        class Numbers(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                info = ps.get_worker_info()
+                yield from range(info.id, 10, info.num_workers)
+
+        loader = ps.DataLoader(
+            Numbers(), None, num_workers=2, worker_method={method!r}, persistent_workers=True
+        )
+        print(sum(loader))
+        """
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, "45\n", "")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("workers", [{}, {"num_workers": 2}, *PROCESSES])
+def test_data_pipes_are_shuffled_and_divided_among_workers(workers, persistent):
+    from torch.utils.data.datapipes.iter import IterableWrapper
+
+    if persistent and "num_workers" not in workers:
+        pytest.skip("there are no workers")
+    workers = {**workers, "persistent_workers": persistent}
+
+    def numbers(shuffle):
+        pipe = IterableWrapper(range(20)).shuffle().sharding_filter()
+        torch.manual_seed(1)
+        loader = ps.DataLoader(pipe, 2, shuffle=shuffle, **workers)
+        return [[n for batch in loader for n in batch.tolist()] for _ in range(2)]
+
+    for epoch in numbers(False):
+        assert sorted(epoch) == list(range(20))
+    first, second = numbers(True)
+    assert sorted(first) == sorted(second) == list(range(20))
+    assert first != second
+    assert numbers(True) == [first, second]

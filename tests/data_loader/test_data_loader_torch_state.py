@@ -113,3 +113,51 @@ def test_a_generator_that_nothing_restores_is_not_drawn_from_again():
     second.load_state_dict(first.state_dict())
     assert_same(list(batches), list(second))
     assert torch.equal(first.generator.get_state(), second.generator.get_state())
+
+
+class DrawsRows(data.Dataset):
+    """Random rows of PyTorch's global generator, whose state is the dataset's."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return index, torch.randint(1000, ()).item()
+
+    def state_dict(self):
+        return {"generator": torch.get_rng_state()}
+
+    def load_state_dict(self, state):
+        torch.set_rng_state(state["generator"])
+
+
+class DrawsNumbers(data.IterableDataset):
+    """A stream of such numbers; its state is not enough to continue within a pass."""
+
+    def __iter__(self):
+        yield from torch.randint(1000, (6,)).tolist()
+
+    state_dict = DrawsRows.state_dict
+    load_state_dict = DrawsRows.load_state_dict
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken"), [(DrawsRows, 0), (DrawsRows, 2), (DrawsRows, 6), (DrawsNumbers, 6)]
+)
+def test_a_global_generator_in_the_state_continues(kind, taken):
+    def loader():
+        return ps.DataLoader(kind(), 1, shuffle=True if kind is DrawsRows else None)
+
+    torch.manual_seed(1)
+    first = loader()
+    list(first)
+    batches = iter(first)
+    list(itertools.islice(batches, taken if taken < 6 else None))
+    state = first.state_dict()
+    rest = list(batches), list(first), list(first)
+
+    torch.manual_seed(99)
+    second = loader()
+    second.load_state_dict(state)
+    for expected in rest if taken < 6 else rest[1:]:
+        assert_same(expected, list(second))

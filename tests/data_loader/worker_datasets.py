@@ -120,6 +120,26 @@ class KeptShare(Share):
         self.at = state["at"]
 
 
+class ResumedStream(Stream):
+    """A stream whose state after its end is the end; a new iterator begins at the start."""
+
+    def __init__(self, n):
+        super().__init__(n)
+        self.first = self.next = 0
+
+    def __iter__(self):
+        start, self.first = self.first, 0
+        for i in range(start, self.n):
+            self.next = i + 1
+            yield i
+
+    def state_dict(self):
+        return {"next": self.next}
+
+    def load_state_dict(self, state):
+        self.first = self.next = state["next"]
+
+
 class Ends(Ones):
     """A row ends the process."""
 
@@ -163,6 +183,19 @@ class Sleeps(Ones):
         while i == self.at and not self.file.exists():
             time.sleep(0.01)
         return i
+
+
+class SleepingShare(Share):
+    """Shares, of which that of worker 1 is read only when a file is there."""
+
+    def __init__(self, n, file):
+        super().__init__(n)
+        self.file = file
+
+    def __iter__(self):
+        while ps.get_worker_info().id == 1 and not self.file.exists():
+            time.sleep(0.01)
+        yield from super().__iter__()
 
 
 class Opens(Ones):

@@ -248,6 +248,16 @@ def test_a_missing_file_and_a_folder_are_errors(tmp_path, files):
         ps.NumpyDataset(tmp_path)
 
 
+def test_an_array_whose_name_was_damaged_is_not_read_under_another_name(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, left=np.arange(2), right=np.arange(2) + 5)
+    data = path.read_bytes()
+    for place in (data.find(b"left.npy"), data.rfind(b"left.npy")):
+        path.write_bytes(data[:place] + b"lift" + data[place + 4 :])
+        with pytest.raises(ps.DataError, match=r"names the array 'l.ft.npy', its data 'l.ft.npy'"):
+            ps.NumpyDataset(path)
+
+
 @pytest.mark.parametrize("save", [np.savez, pytest.param(np.savez_compressed, marks=needs_zlib)])
 def test_a_damaged_npz_file_is_an_error(tmp_path, save):
     made = io.BytesIO()

@@ -17,6 +17,7 @@ from penstock.data_loader.orders import END, Failed, Inputs
 from penstock.data_loader.position import kept
 from penstock.data_loader.samplers import items_of
 from penstock.data_loader.settings import Settings
+from penstock.data_loader.worker_info import get_worker_info
 from penstock.errors import StateError
 
 Fetch = Callable[[Any], Any]
@@ -165,14 +166,39 @@ class Reading:
         self._iterator: Any = None
         self._ended = False
 
-    def open(self) -> Reading:
-        """Restore the states, in torchdata's order: the dataset, `iter`, the iterator."""
+    def restore_ended(self) -> None:
+        """Restore the dataset's state after the end of the previous pass; `open` does it, too.
+
+        A caller that draws from a global generator before `open` calls this first, because the
+        state may include that generator.
+        """
+        if self._goes_on:
+            return
+        saved, self._saved = self._saved, {}
+        own = saved.get("dataset_state")
+        if own is None:
+            # If the iterator was the dataset itself, its state is the one after the end.
+            own = (saved.get("fetcher_state") or {}).get("dataset_iter_state")
+        if own is not None:
+            self._restored = restore(self._dataset, own)
+
+    def open(self, turn: int = 0) -> Reading:
+        """Restore the states, in torchdata's order: the dataset, `iter`, the iterator.
+
+        Parameters
+        ----------
+        turn : int
+            The number of passes that this worker began before.
+        """
+        self.restore_ended()
         dataset = self._dataset
+        info = get_worker_info()
+        if info is None:
+            torch_rules.divide_pipe(dataset, 0, 1, None)
+        else:
+            torch_rules.divide_pipe(dataset, info.id, info.num_workers, info.seed - info.id + turn)
         own = self._saved.get("dataset_state")
         of_iterator = (self._saved.get("fetcher_state") or {}).get("dataset_iter_state")
-        if not self._goes_on:
-            # If the iterator was the dataset itself, its state is the one after the end.
-            own, of_iterator = (of_iterator if own is None else own), None
         if own is not None and restore(dataset, own):
             self._restored = True
         self._iterator = iter(dataset)
@@ -215,6 +241,13 @@ class Reading:
             try:
                 # Never call next() on an exhausted iterator again: some restart from the beginning.
                 what = [] if self._ended else list(itertools.islice(samples, size or 1))
+                if not what and number == 0 and self._restored and not self._goes_on:
+                    # The restored state is that of an exhausted iterator, so this was its end.
+                    # The uninterrupted program would begin the next pass, as here.
+                    self._restored = False
+                    self._iterator = iter(self._dataset)
+                    samples = items_of(self._iterator)
+                    what = list(itertools.islice(samples, size or 1))
             except Exception as error:
                 what = Failed(error)
             else:

@@ -164,6 +164,7 @@ class DataLoader(Settings):
         worker_method: Literal["thread", "process"] | None = None,
     ) -> None:
         check(num_workers, timeout, prefetch_factor, persistent_workers)
+        dataset, shuffle = torch_rules.pipe_in_order(dataset, shuffle)
         method = method_of(worker_method, multiprocessing_context, num_workers, dataset)
         self._order_given = sampler is not None or batch_sampler is not None
         self._iterable = is_iterable(dataset, self._order_given)
@@ -217,6 +218,8 @@ class DataLoader(Settings):
     def __iter__(self) -> Pass:
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
+        if self._position is not None:  # an abandoned pass ends here, and frees its workers
+            self._position.settle = None
         self._seed_at_begin = self._draws.base_seed
         made: Pass
         team = None if debugging.enabled() else self._team_of_copies()

@@ -105,14 +105,16 @@ class InlinePass(Pass):
         super().__init__(loader, position)
         self._fetch = _fetching(loader)
         inputs: Inputs
+        self._state: Callable[[], Any] | None = None
         if loader._iterable:
+            reading = _reading(loader, position)
+            reading.restore_ended()
             begin_reading(loader, position.goes_on)
-            reading = _reading(loader, position).open()
+            reading.open()
             position.opened(reading.state())
             inputs = reading.inputs()
         else:
-            inputs = inputs_of(loader, position)
-        self._state = _restored(loader, position)
+            inputs, self._state = _begun(loader, position)
         self._order = position.order if isinstance(position.order, KnownOrder) else None
         self._source: Iterator[Any] = inputs if self._order is None else numbers_of(position)
 
@@ -261,21 +263,30 @@ def kept_now(dataset: Any) -> Kept | None:
     return None if state is None else kept(state)
 
 
-def _restored(loader: Settings, position: Position) -> Callable[[], Any] | None:
-    """Restore the state of a map-style dataset; return its reader, None if it keeps no state.
+def _begun(loader: Settings, position: Position) -> tuple[Inputs, Callable[[], Any] | None]:
+    """Begin a pass over a map-style dataset in this process.
 
-    Call it after the initial draws of the pass: the state may include a global generator.
+    Returns
+    -------
+    tuple
+        The result of `inputs_of`, and the reader of the dataset's state, None if it keeps none.
     """
-    saved = position.reached.dataset_state
-    if "workers" in (saved or {}):
+    dataset, saved = loader.dataset, position.reached.dataset_state or {}
+    if "workers" in saved:
         raise of_processes(len(saved["workers"]))
-    if loader._iterable or not keeps_state(loader.dataset):
-        return None
-    if saved is not None and saved["dataset_state"] is not None:
-        restore(loader.dataset, saved["dataset_state"])
-    position.opened(kept_now(loader.dataset))
-    position.final = functools.partial(kept_now, loader.dataset)
-    return position.final
+    own = saved.get("dataset_state")
+    # The state may include a global generator, which orders are drawn from. A saved state after the
+    # end of a pass was read before the draws of the next pass; one within a pass, after them.
+    if own is not None and not position.goes_on:
+        restore(dataset, own)
+    inputs = inputs_of(loader, position)
+    if own is not None and position.goes_on:
+        restore(dataset, own)
+    if not keeps_state(dataset):
+        return inputs, None
+    position.opened(kept_now(dataset))
+    position.final = functools.partial(kept_now, dataset)
+    return inputs, position.final
 
 
 def _pipeline(
@@ -284,19 +295,18 @@ def _pipeline(
     workers = loader.num_workers
     drawn = None
     inputs: Inputs = iter(())
-    reading = None
+    reading = state = None
     if loader._iterable:
         drawn = begin_reading(loader, position.goes_on)
         reading = _reading(loader, position)
     else:
-        inputs = inputs_of(loader, position)
-    state = _restored(loader, position)
+        inputs, state = _begun(loader, position)
     base_seed = _seed_of_threads(position, drawn)
     if loader._iterable:
         loader._draws.keep(base_seed, loader.persistent_workers)
     threads = Threads(loader, base_seed)
     if reading is not None:
-        inputs = _read(reading, position, threads)
+        inputs = _read(reading, position, threads, loader._draws.turn)
     calls = workers - 1 if loader._iterable else workers
     prepared = loader.worker_init_fn is not None and workers > 1 and state is None
     source, wanted = _source(position, inputs, progress, calls if prepared else 0)
@@ -313,7 +323,7 @@ def _pipeline(
     return made.prefetch((factor - 2) * workers) if factor > 2 else made
 
 
-def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
+def _read(reading: Reading, position: Position, threads: Threads, turn: int) -> Inputs:
     """Read an iterable dataset in worker threads; prepare each thread before it reads."""
     opened = threading.Event()
     position.settle = opened.wait
@@ -322,7 +332,7 @@ def _read(reading: Reading, position: Position, threads: Threads) -> Inputs:
         try:
             before = threads.enter(reads=True)
             try:
-                reading.open()
+                reading.open(turn)
                 position.opened(reading.state())
             finally:
                 threads.leave(before)

@@ -6,10 +6,12 @@ import copy
 import itertools
 import select
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from penstock.closing import Finalizing, finalizing
 from penstock.data_loader import torch_rules
 from penstock.data_loader.fetching import keeps_state, shown
 from penstock.data_loader.in_worker import Made, Opening
@@ -53,6 +55,7 @@ class ProcessPass(Pass):
         self._members = team.members
         self._ahead = loader.num_workers * min(loader.prefetch_factor or 1, _MOST_AHEAD)
         self._timeout = loader.timeout
+        self._persistent = loader.persistent_workers
         self._in_order = loader.in_order or loader.num_workers == 1
         self._pins = torch_rules.pins(loader.pin_memory)
         self._asked: dict[int, _Asked] = {}  # by number, in their order
@@ -76,14 +79,14 @@ class ProcessPass(Pass):
         # The progress of the workers' copies, if these need a position to begin at.
         self._copies = None
         self._turn = 0
+        this = weakref.ref(self)
+        self._settle_if_used = lambda: None if (one := this()) is None else one._settle()
         if self._iterable or keeps_state(loader.dataset):
             self._copies = _Copies(loader, position, base_seed)
             self._turn = self._copies.turn
             self._ended = self._copies.ended()
             position.opened(self._copies.state())
             position.settle = self._settle
-            if loader.persistent_workers:
-                position.final = lambda: None if self._copies is None else self._copies.final()
         team.begin(base_seed)
         self._ask_ahead(self._ahead)
 
@@ -98,6 +101,8 @@ class ProcessPass(Pass):
             self.close()
             raise
         if due is None:
+            if self._copies is not None and self._persistent:
+                self._position.final = self._copies.final
             self._position.finish()
             self.close()
             raise StopIteration
@@ -105,6 +110,10 @@ class ProcessPass(Pass):
         batch, error, reached, copies = self._result(due)
         if reached.low > self._most:
             self._warn_of_length()
+        # The loader keeps the position, which keeps the pass for the state before the first batch.
+        # Later, it must not keep an abandoned pass and its workers.
+        if position.settle is not None:
+            position.settle = self._settle_if_used
         # No look for signals until the caller has it.
         position.reached = reached
         self._copies = copies
@@ -125,9 +134,9 @@ class ProcessPass(Pass):
             self._team = None  # type: ignore[assignment]
             team.end()
 
-    def __del__(self) -> None:
-        if getattr(self, "_team", None) is not None:
-            with suppress(Exception):  # when the interpreter ends there is no more to do
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if getattr(self, "_team", None) is not None and not ends():
+            with suppress(Exception):
                 self.close()
 
     def _result(self, number: int) -> tuple[Any, BaseException | None, Reached, _Copies | None]:
@@ -220,13 +229,9 @@ class ProcessPass(Pass):
 
     def _worker_of(self, number: int) -> int:
         """Return the worker that is asked for a batch of some indices."""
-        count = len(self._members)
         if self._in_order:
-            return number % count
-        waiting = [0] * count
-        for other, asked in self._asked.items():
-            waiting[asked.worker] += other not in self._answers
-        return min(range(count), key=lambda worker: (waiting[worker], (worker - number) % count))
+            return number % len(self._members)
+        return self._least_busy(range(len(self._members)), number)
 
     def _worker_in_turn(self, number: int) -> int | None:
         """Return the worker that is asked for the next batch, None if all have read all."""
@@ -234,7 +239,18 @@ class ProcessPass(Pass):
             return self._asked[number].worker
         count = len(self._members)
         turns = ((self._turn + i) % count for i in range(count))
-        return next((worker for worker in turns if worker not in self._ended), None)
+        reading = [worker for worker in turns if worker not in self._ended]
+        if not reading:
+            return None
+        return reading[0] if self._in_order else self._least_busy(reading, self._turn)
+
+    def _least_busy(self, among: Collection[int], first: int) -> int:
+        """Return the worker with the fewest open requests, from `first` on if several have."""
+        count = len(self._members)
+        waiting = [0] * count
+        for number, asked in self._asked.items():
+            waiting[asked.worker] += number not in self._answers
+        return min(among, key=lambda worker: (waiting[worker], (worker - first) % count))
 
     def _prepare(self, worker: int) -> None:
         """Open a worker's copy of the dataset, before its first request."""

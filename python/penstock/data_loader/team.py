@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from penstock.closing import Finalizing, finalizing
 from penstock.data_loader.arguments import start_method
 from penstock.data_loader.in_worker import LoaderInWorker, Preparation
 from penstock.data_loader.settings import Settings
@@ -64,13 +66,14 @@ class Team:
         self._spawns = start_method(loader.multiprocessing_context) == "spawn"
         self._patience = loader.timeout or STARTING  # seconds for a batch of the pass before
         self._free = False
+        self._owner = os.getpid()  # a process forked from it cannot use its workers
         self.members: list[Member] = []
         self._base_seed = 0
 
     def take(self, workers: int) -> bool:
         """Return whether this many workers are kept from the pass before, free for another one."""
         free, self._free = self._free, False
-        return free and workers == self._workers
+        return free and workers == self._workers and os.getpid() == self._owner
 
     def begin(self, base_seed: int) -> None:
         """Begin a pass: workers that are kept stay as they are."""
@@ -107,8 +110,8 @@ class Team:
                 member.process.kill()
         self._file.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "members", None):
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if getattr(self, "members", None) and not ends():
             self.disband()
 
     def _member(self, number: int, process: AnsweringProcess, used: bool) -> Member:

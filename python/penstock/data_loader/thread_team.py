@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import CodeType
 from typing import Any
 
+from penstock.closing import Finalizing, finalizing
 from penstock.data_loader import worker_info
 from penstock.data_loader.in_worker import LoaderInWorker, Made, Preparation
 from penstock.data_loader.settings import Settings
@@ -64,6 +65,7 @@ class ThreadTeam(Team):
         self._workers = loader.num_workers
         self._keeps = loader.persistent_workers
         self._free = False
+        self._owner = os.getpid()
         self.members: list[Member] = []
         self._base_seed = 0
         self._copies = [copy.deepcopy(loader.dataset) for _ in range(self._workers)]
@@ -197,9 +199,10 @@ class _Bell:
         select.select([self.reader], [], [])
         self.clear()
 
-    def __del__(self) -> None:
-        os.close(self.reader)
-        os.close(self._writer)
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if not ends():
+            os.close(self.reader)
+            os.close(self._writer)
 
 
 def _serve(

@@ -75,6 +75,8 @@ class _Stacking:
     def __call__(self, batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
         torch = torch_rules.torch()
         first = batch[0]
+        if first.is_nested:  # it has no shape
+            return self._theirs(batch, collate_fn_map=collate_fn_map)
         dtype, shape = first.dtype, first.shape
         if not first.numel() or not all(
             type(each) is torch.Tensor

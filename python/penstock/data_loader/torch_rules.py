@@ -58,6 +58,43 @@ def is_exactly(name: str, value: Any) -> bool:
     return type(value) is getattr(data(), name, object())
 
 
+def pipe_in_order(dataset: Any, shuffle: Any) -> tuple[Any, Any]:
+    """Apply ``shuffle`` to the shufflers of a data pipe, as PyTorch's loader does.
+
+    Returns
+    -------
+    tuple
+        The dataset, and the ``shuffle`` that is left for the loader.
+    """
+    if shuffle is None or not is_a("IterDataPipe", dataset):
+        return dataset, shuffle
+    settings = sys.modules["torch.utils.data.graph_settings"]
+    return settings.apply_shuffle_settings(dataset, shuffle=shuffle), None
+
+
+def divide_pipe(dataset: Any, number: int, workers: int, seed: int | None) -> None:
+    """Select one worker's share of a data pipe that divides its elements (`sharding_filter`).
+
+    Parameters
+    ----------
+    number, workers : int
+        The worker, and how many there are in this process.
+    seed : int or None
+        The seed of the pipe's shufflers. All workers have the same seed, because the shares are
+        shares of one order.
+    """
+    if not (is_a("IterDataPipe", dataset) or is_a("MapDataPipe", dataset)):
+        return
+    settings = sys.modules["torch.utils.data.graph_settings"]
+    processes, rank = 1, 0
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        processes, rank = distributed.get_world_size(), distributed.get_rank()
+    settings.apply_sharding(dataset, workers * processes, number * processes + rank)
+    if seed is not None:
+        settings.apply_random_seed(dataset, torch().Generator().manual_seed(seed % 2**63))
+
+
 def is_generator(value: Any) -> bool:
     """Return whether `value` is a ``torch.Generator``."""
     module = torch()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from penstock import _core
+from penstock.closing import Finalizing, finalizing
 from penstock.errors import WorkerError
 from penstock.workers.objects import pickled_error, unpickled_error
 from penstock.workers.parcels import packed, unpacked
@@ -93,8 +94,9 @@ class ObjectFile:
         if file >= 0:
             os.close(file)
 
-    def __del__(self) -> None:
-        self.close()
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if not ends():
+            self.close()
 
 
 class AnsweringProcess:
@@ -175,7 +177,10 @@ class AnsweringProcess:
 
     def renew(self) -> None:
         """Begin another series of requests to the same object."""
-        self._leave()
+        if self.starting:  # the object is still wanted, so earlier requests are answered, too
+            self.answers = []
+        else:
+            self._leave()
         self._first = next(_rounds) * _ROUND
 
     def give_back(self) -> None:

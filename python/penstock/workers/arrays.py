@@ -11,6 +11,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from penstock.closing import Finalizing, finalizing
+
 LARGE = 1 << 16  # bytes; smaller arrays are copied into each worker
 _STEP = 1 << 20  # bytes that are compared at a time
 
@@ -46,8 +48,8 @@ class SharedArrays:
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
         fcntl.fcntl(self.file, fcntl.F_ADD_SEALS, seals)
 
-    def __del__(self) -> None:
-        if self.file >= 0:
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if self.file >= 0 and not ends():
             os.close(self.file)
 
     def holds(self, buffers: Sequence[memoryview]) -> bool:

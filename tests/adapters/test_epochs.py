@@ -8,11 +8,11 @@ import pytest
 import penstock as ps
 from contract import Boom, assert_frees_threads
 from penstock.adapters.batches import Batches
-from penstock.adapters.epochs import Epochs
+from penstock.adapters.epochs import Epochs, Place
 
 
 def epochs_of(dataset, steps=None, length=None):
-    return Epochs("here", Batches(dataset, int), steps, length)
+    return Epochs("here", Batches(dataset, int), steps, length, Place())
 
 
 def test_without_steps_each_epoch_is_a_pass():

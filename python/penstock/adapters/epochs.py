@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock import _core
 from penstock.adapters.batches import Batches, BatchIterator
+from penstock.closing import Finalizing, finalizing
 from penstock.iterator import bytes_of, state_as
 
 # Begins a state within an epoch of some steps: the count of its batches follows in 4 bytes, and
@@ -148,7 +149,8 @@ class Epochs:
             saved = saved[_COUNTED:]
             if self._steps is None:
                 raise ValueError(
-                    f"{self._stage}: the state was saved with steps_per_epoch; got None"
+                    f"{self._stage}: the state was saved with steps_per_epoch, got None; pass the "
+                    "same number"
                 )
             given %= self._steps
         run = self._opened()
@@ -230,8 +232,8 @@ class Epoch:
             raise StopIteration
         return self._epochs.taken(self)
 
-    def __del__(self) -> None:
-        if self.run is not None:
+    def __del__(self, ends: Finalizing = finalizing) -> None:
+        if self.run is not None and not ends():
             self.progress.end = _position(self.run)
 
 

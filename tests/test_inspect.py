@@ -5,6 +5,7 @@ import io
 import json
 import os
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -242,3 +243,36 @@ def test_a_state_that_is_text_is_read(tmp_path, capsys):
     status, (report,), _ = inspected(capsys, tmp_path / "text")
     assert status == 1
     assert report["damage"]
+
+
+def test_arrays_of_numpy_show_their_rows(tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.arange(6, dtype=np.int16).reshape(3, 2))
+    np.savez(tmp_path / "a.npz", x=np.arange(4), y=np.arange(4) / 2)
+    status, (one, many), _ = inspected(capsys, tmp_path / "a.npy", tmp_path / "a.npz")
+    assert (status, one["format"], one["elements"]) == (0, ".npy file", 3)
+    assert one["rows"] == "TensorSpec(shape=(2,), dtype=int16)"
+    assert (many["format"], many["elements"]) == (".npz file", 4)
+    assert many["first"][1] == "{'x': np.int64(1), 'y': np.float64(0.5)}"
+
+
+def test_arrays_that_are_no_rows_are_not_damaged(tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", x=np.arange(4), y=np.arange(5))
+    status, (report,), _ = inspected(capsys, tmp_path / "a.npz")
+    assert (status, report["damage"]) == (0, [])
+    assert "got 4 and, in element['y'], 5" in report["rows"]
+
+
+def test_a_damaged_array_is_shown(tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", x=np.arange(4))
+    damage(tmp_path / "a.npz", 200)
+    status, (report,), _ = inspected(capsys, tmp_path / "a.npz")
+    assert status == 1
+    assert "checksum" in report["damage"][0]["reason"]
+
+
+def test_a_zip_file_of_another_program_is_unknown(tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as file:
+        file.writestr("text", "words")
+    status, reports, err = inspected(capsys, tmp_path / "a.docx")
+    assert (status, reports) == (2, [])
+    assert "no format that is known here" in err

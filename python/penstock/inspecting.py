@@ -7,6 +7,7 @@ The formats of penstock's own files are in docs/reference/formats.md.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import stat
 import struct
@@ -16,8 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from penstock import (
+    ArrowDataset,
     Dataset,
     FixedLengthRecordDataset,
+    HDF5Dataset,
+    NumpyDataset,
+    ParquetDataset,
     TarDataset,
     TFRecordDataset,
     _core,
@@ -34,6 +39,15 @@ _BEGIN = 512  # bytes that say what a file is
 _TAR_MAGIC = (257, b"ustar")
 _PACKED_TAR = (".tar.gz", ".tgz", ".tar.zst")
 _RECORDS = {".tfrecord", ".tfrecords", ".tfrec"}
+# The first bytes of files of rows: the specifications of Arrow, Parquet, HDF5 and numpy.lib.format.
+_TABLES: tuple[tuple[bytes, str, Callable[[str], Dataset]], ...] = (
+    (b"ARROW1\0\0", "Arrow file", ArrowDataset),
+    (b"\xff\xff\xff\xff", "Arrow stream", ArrowDataset),
+    (b"PAR1", "Parquet", ParquetDataset),
+    (b"\x89HDF\r\n\x1a\n", "HDF5", HDF5Dataset),
+    (b"\x93NUMPY", ".npy file", NumpyDataset),
+    (b"PK\x03\x04", ".npz file", NumpyDataset),
+)
 _RECORD_HEADER = 12  # length, and its checksum
 _STATE_CHECKSUM = 4
 
@@ -54,8 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock inspect",
-        description="Show what is in TFRecord files, tar shards, saved datasets, snapshots, states "
-        "of iterators and indexes: counts, sizes, first elements, and what is damaged.",
+        description="Show what is in TFRecord files, tar shards, Parquet, Arrow, HDF5, .npy and "
+        ".npz files, saved datasets, snapshots, states of iterators and indexes: counts, sizes, "
+        "first elements, and what is damaged.",
         epilog="exit codes: 0 well, 1 damaged, 2 missing or unknown",
     )
     parser.add_argument("files", nargs="+", metavar="FILE")
@@ -69,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"inspect: there is no file {printable(name)}", file=sys.stderr)
             status = 2
             continue
-        except (OSError, _UnknownError) as error:
+        except (OSError, ImportError, _UnknownError) as error:
             print(f"inspect: {printable(str(error))}", file=sys.stderr)
             status = 2
             continue
@@ -134,12 +149,16 @@ def _form_of(name: str, begin: bytes) -> tuple[str, Callable[[str], dict[str, An
         return "index", _index
     if begin.startswith(b"PSROWS\r\n"):
         return "file of rows", _rows
+    for magic, form, source in _TABLES:
+        # Documents of many programs are zip files, too.
+        if begin.startswith(magic) and (form != ".npz file" or name.endswith(".npz")):
+            return form, functools.partial(_table, source)
     packed = _compression(begin)
     how = f", {packed}" if packed else ""
     if packed:
         begin = _unpacked(name, packed)
-    at, magic = _TAR_MAGIC
-    if begin[at:].startswith(magic) or (packed and name.endswith(_PACKED_TAR)):
+    at, tar = _TAR_MAGIC
+    if begin[at:].startswith(tar) or (packed and name.endswith(_PACKED_TAR)):
         return f"tar shard{how}", lambda name: _elements(
             TarDataset(name, compression_type=packed), name
         )
@@ -213,6 +232,17 @@ def _steps(dataset: Any, name: str) -> Iterator[tuple[Any, Exception | None]]:
             done += 1
             meter.update(done)
     meter.finish()
+
+
+def _table(source: Callable[[str], Dataset], name: str) -> dict[str, Any]:
+    """Go through the rows of a file that says what they are."""
+    try:
+        dataset = source(name)
+    except DataError as error:
+        return {"damage": [_damage(None, error)]}
+    except ValueError as error:  # it has no rows that belong together
+        return {"rows": str(error), "damage": []}
+    return {"rows": str(dataset.element_spec), **_elements(dataset, name)}
 
 
 def _records(name: str, packed: str) -> dict[str, Any]:

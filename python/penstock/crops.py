@@ -21,6 +21,10 @@ from penstock.paths import is_url
 from penstock.printable import printable
 from penstock.structure import TensorSpec
 
+# Data types of Zarr that TensorStore lacks: kinds of NumPy in format 2, beginnings in format 3.
+_OTHER_KINDS = "MmUSO"
+_OTHER_TYPES = ("string", "numpy.", "fixed_length", "null_terminated", "variable_length")
+
 Sizes = Sequence[int]
 
 
@@ -142,7 +146,8 @@ class Crops:
             return TensorSpec((None,), items)
         shape = tuple(array.shape[1:]) if self._crop is None else self._crop_of(array)
         dtype = _dtype(array)
-        return TensorSpec(shape, bytes if dtype.kind in "OSU" else dtype)
+        kinds: dict[str, Any] = {"O": bytes, "S": bytes, "U": str}
+        return TensorSpec(shape, kinds.get(dtype.kind, dtype))
 
     def _check_type(self, where: str, array: Any) -> None:
         dtype = _dtype(array)
@@ -301,7 +306,7 @@ class _ZarrGroup(Mapping[str, Any]):
         if key not in self._open:
             if not _is_zarr_array(self._path / key):
                 raise KeyError(key)
-            self._open[key] = _tensorstore(self._path / key)
+            self._open[key] = _zarr_array(self._path / key)
         return self._open[key]
 
     def __iter__(self) -> Any:
@@ -348,11 +353,28 @@ def open_zarr(path: str, single: bool) -> Any:
     if not folder.is_dir():
         raise FileNotFoundError(f"from_zarr: there is no folder {path!r}")
     if _is_zarr_array(folder):
-        return _tensorstore(folder)
+        return _zarr_array(folder)
     group = _ZarrGroup(path)
     if not len(group):
         raise DataError("from_zarr: this is no array or group of Zarr, or it has no arrays", path)
     return group
+
+
+def _zarr_array(folder: Path) -> Any:
+    """Open an array: with TensorStore, which has no strings and times, or else with zarr."""
+    with library_errors("from_zarr", str(folder), "the array cannot be opened: "):
+        meta = folder / "zarr.json"
+        if meta.exists():
+            kind = json.loads(meta.read_bytes())["data_type"]
+            has_kind = isinstance(kind, str) and not kind.startswith(_OTHER_TYPES)
+        else:
+            kind = json.loads((folder / ".zarray").read_bytes())["dtype"]
+            has_kind = not isinstance(kind, str) or kind[1:2] not in _OTHER_KINDS
+    if has_kind:
+        return _tensorstore(folder)
+    zarr = library("from_zarr", "zarr", "zarr")
+    with library_errors("from_zarr", str(folder), "the array cannot be opened: "):
+        return zarr.open_array(str(folder), mode="r")
 
 
 def _tensorstore(path: Path | str) -> Any:

@@ -102,3 +102,32 @@ def test_a_damaged_array_of_a_group_is_not_skipped(tmp_path):
         with pytest.raises(ps.DataError, match=r"^from_zarr: the array cannot be opened") as caught:
             ps.Dataset.from_zarr(tmp_path)
         assert caught.value.file == str(meta)
+
+
+OTHER_TYPES = {
+    "times": np.array(["2020-01-01", "NaT", "2021-02-03"], "M8[s]"),
+    "durations": np.array([1, 2, 3], "m8[ms]"),
+    "text": np.array(["ab", "cdé", ""], "U3"),
+    "strings": np.array(["ab", "cdé", ""], object),
+    "bytes": np.array([b"ab", b"cde", b""], "S3"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*Zarr")
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_strings_and_times_in_folders_are_read(tmp_path, zarr_format):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path), mode="w", zarr_format=zarr_format)
+    for name, array in OTHER_TYPES.items():
+        dtype = str if name == "strings" else array.dtype
+        group.create_array(name, shape=array.shape, dtype=dtype, chunks=(2,))[:] = array
+    rows = list(ps.Dataset.from_zarr(tmp_path))
+    for name, array in OTHER_TYPES.items():
+        expected = array.tolist() if array.dtype.kind in "OUS" else list(array)
+        for values in (
+            [row[name] for row in rows],
+            list(ps.Dataset.from_zarr(tmp_path / name)),
+            list(ps.Dataset.from_zarr(group[name])),
+        ):
+            np.testing.assert_array_equal(values, expected)
+            assert type(values[0]) is type(expected[0])

@@ -76,6 +76,9 @@ class CacheDataset final : public Dataset, public RandomAccess {
     if (!fill) return InputAt(*this, index, context);
     return fill->rows()->Slice(index, 1).Row(0);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return store_.fill() ? Positions() : positions;
+  }
   CacheStore* cache_store() const override { return &store_; }
 
  protected:

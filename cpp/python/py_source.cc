@@ -97,10 +97,12 @@ class GeneratorDataset final : public Dataset {
       return module ? PyRef::Steal(PyObject_CallMethod(module.get(), "Values", "O", made.get()))
                     : PyRef();
     }
-    if (!state.empty() || KeepsState(made.get())) return OpenStream(made, state, stream);
+    if (!state.empty() || KeepsState(made.get())) {
+      return OpenStream(made, state, Py_None, stream);
+    }
     PyRef iterator = PyRef::Steal(CallPython([&] { return PyObject_GetIter(made.get()); }));
     if (iterator && iterator.get() != made.get() && KeepsState(iterator.get())) {
-      return OpenStream(iterator, state, stream);
+      return OpenStream(made, state, iterator.get(), stream);
     }
     if (!iterator && PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Clear();
@@ -140,12 +142,13 @@ class GeneratorDataset final : public Dataset {
     }
     return true;
   }
-  static PyRef OpenStream(const PyRef& iterable, const std::string& state, PyRef& stream) {
+  static PyRef OpenStream(const PyRef& iterable, const std::string& state, PyObject* iterator,
+                          PyRef& stream) {
     PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.stream_states"));
     if (!module) return {};
     stream = PyRef::Steal(CallPython([&] {
-      return PyObject_CallMethod(module.get(), "Stream", "Oy#", iterable.get(), state.data(),
-                                 static_cast<Py_ssize_t>(state.size()));
+      return PyObject_CallMethod(module.get(), "Stream", "Oy#O", iterable.get(), state.data(),
+                                 static_cast<Py_ssize_t>(state.size()), iterator);
     }));
     if (!stream) return {};
     return PyRef::Steal(PyObject_GetAttrString(stream.get(), "iterator"));

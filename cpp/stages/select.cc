@@ -156,7 +156,9 @@ class SelectIterator final : public BlockIterator {
   void LookAhead() {
     constexpr int64_t kGrowth = 8;
     if (looked_at_ > 0) return;
-    const int64_t window = std::min(Window(), positions_.left());
+    const int64_t wanted = Window();
+    if (wanted > 0) positions_.Extend(wanted);
+    const int64_t window = std::min(wanted, positions_.left());
     if (window == 0) return;
     Positions next;
     try {

@@ -47,6 +47,8 @@ class Stream:
         The iterable, its iterator, or both have a state.
     saved : bytes
         A result of `state`, to continue from; empty to begin.
+    iterator : iterator, optional
+        The iterator of `iterable`, where it exists already.
 
     Attributes
     ----------
@@ -54,14 +56,14 @@ class Stream:
         Yields the remaining values.
     """
 
-    def __init__(self, iterable: Any, saved: bytes = b"") -> None:
+    def __init__(self, iterable: Any, saved: bytes = b"", iterator: Any = None) -> None:
         states = decoded(saved) if saved else {}
         if not (isinstance(states, dict) and states.keys() <= {"iterable", "iterator"}):
             raise StateError("from_generator: this is not the state of an iterable")
         # The order is torchdata's: the iterable, `iter`, the iterator.
         self._iterable = iterable if keeps_state(iterable) else None
         self._restore("iterable", self._iterable, states)
-        self.iterator = iter(iterable)
+        self.iterator = iter(iterable) if iterator is None else iterator
         own = self.iterator is not iterable and keeps_state(self.iterator)
         self._iterator = self.iterator if own else None
         self._restore("iterator", self._iterator, states)

@@ -12,7 +12,7 @@ Lookahead::Lookahead(const Dataset& data, const RunContext& context)
     : data_(data), context_(context) {
   data.ForEachNode([this](const Dataset& node) {
     if (auto* source = dynamic_cast<const DecodedGroups*>(&node)) {
-      sources_.push_back({&node, source->Kept()});
+      sources_.push_back({&node, source->NewRows()});
     }
   });
 }
@@ -72,6 +72,11 @@ void Lookahead::Collect(const Dataset& stage, const Positions& positions) {
   for (size_t i = 0; i < stage.inputs().size(); ++i) {
     Collect(stage.input(i), access->InputPositions(positions, i, context_));
   }
+}
+
+DecodedRows* Lookahead::RowsOf(const Dataset& source) {
+  Source* found = Find(source);
+  return found ? found->rows.get() : nullptr;
 }
 
 Lookahead::Source* Lookahead::Find(const Dataset& stage) {

@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-// Used by one thread. The session outlives it.
+// The stage passes it to the sources in the RunContext of its requests. Used by one thread; the
+// session and the plan outlive it.
 //
 // Decoded rows may take half of what the memory limit leaves at the first call of window().
 class Lookahead {
@@ -23,11 +24,13 @@ class Lookahead {
   int64_t window();
   // Decodes the groups of these positions, each at most once, and keeps what they need.
   void Decode(const Positions& next);
+  // Null if the source does not decode groups of rows.
+  DecodedRows* RowsOf(const Dataset& source);
 
  private:
   struct Source {
     const Dataset* stage;
-    std::shared_ptr<DecodedRows> rows;
+    std::unique_ptr<DecodedRows> rows;
     double per_position = 0;  // rows of the source for a position of `data`; 0: not known
     Positions wanted{};
   };

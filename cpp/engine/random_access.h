@@ -28,7 +28,7 @@ class RandomAccess {
                                    const RunContext& context) const;
 };
 
-// Decoded rows that a source keeps for requests by position. Thread-safe.
+// Decoded rows of one source that a Lookahead keeps. Used by one thread.
 class DecodedRows {
  public:
   virtual ~DecodedRows() = default;
@@ -47,8 +47,8 @@ class DecodedRows {
 class DecodedGroups {
  public:
   virtual ~DecodedGroups() = default;
-  // The decoded rows, which live as long as someone holds them. Their holder keeps the source.
-  virtual std::shared_ptr<DecodedRows> Kept() const = 0;
+  // For the rows that requests with this lookahead (RunContext) use. They refer to the source.
+  virtual std::unique_ptr<DecodedRows> NewRows() const = 0;
 };
 
 // The stage furthest from the source without random access; null when all have it.

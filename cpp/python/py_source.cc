@@ -84,8 +84,8 @@ class GeneratorDataset final : public Dataset {
     return payload_;
   }
   // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values. `state`: of
-  // the iterable, where it has one. `stream`: the penstock.stream_states.Stream that saves such
-  // states, or null.
+  // the iterable; empty: it begins. Sets `stream` to the penstock.stream_states.Stream that saves
+  // such states, if the iterable has any.
   PyRef Open(const std::string& state, PyRef& stream) const {
     // This process debugs a worker process's generator.
     if (setup_ && !PyRef::Steal(PyObject_CallMethod(Setup(), "here", nullptr))) return {};
@@ -338,10 +338,7 @@ class GeneratorIterator final : public BlockIterator {
     std::string why;
     if (!TextToBytes(state.get(), &why)) throw CurrentPythonError();
     stream_ = ShownRef();
-    session_.Warn(std::string(data_->policy().stage) +
-                  ": the iterable has a state_dict that cannot be saved, so a restored iterator "
-                  "asks for all values before its position again: " +
-                  why);
+    session_.RefuseStates(std::string(data_->policy().stage) + ": " + why);
   }
 
   void Progress() const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/table.h"
+#include "engine/lookahead.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "python/arrow.h"
@@ -65,20 +66,13 @@ class KeptTables final : public DecodedRows {
  public:
   explicit KeptTables(const TableRowsDataset& owner) : owner_(owner) {}
 
-  void SetLimit(int64_t bytes) override {
-    std::lock_guard lock(mutex_);
-    limit_ = bytes;
-  }
-  int64_t bytes() const override {
-    std::lock_guard lock(mutex_);
-    return bytes_;
-  }
+  void SetLimit(int64_t bytes) override { limit_ = bytes; }
+  int64_t bytes() const override { return bytes_; }
   int64_t window() const override;
   void LookAhead(Positions positions, const RunContext& context) override;
 
   // Null if nothing of this table is kept.
   DecodedPtr Find(int64_t number) const {
-    std::lock_guard lock(mutex_);
     const auto found = tables_.find(number);
     return found == tables_.end() ? nullptr : found->second;
   }
@@ -87,22 +81,18 @@ class KeptTables final : public DecodedRows {
 
  private:
   bool Fits() const;
-  void Learn(const DecodedTable& table, int64_t bytes) {
-    seen_bytes_ += static_cast<double>(bytes);
+  void Learn(const DecodedTable& table) {
+    seen_bytes_ += static_cast<double>(table.bytes());
     seen_rows_ += static_cast<double>(table.count());
   }
   double RowBytes() const { return seen_bytes_ / seen_rows_; }
-  void Drop() {
-    tables_.clear();
-    bytes_ = 0;
-  }
 
   const TableRowsDataset& owner_;
-  mutable std::mutex mutex_;  // a leaf lock over what follows
   std::map<int64_t, DecodedPtr> tables_;
   int64_t bytes_ = 0;
   int64_t limit_ = 0;
-  double seen_bytes_ = 0;  // of the tables that were decoded, and their rows
+  bool too_large_ = false;  // the tables were found not to fit
+  double seen_bytes_ = 0;   // of the tables that were decoded, and their rows
   double seen_rows_ = 0;
 };
 
@@ -123,22 +113,20 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
   const std::string& stage() const { return stage_; }
   const ElementSpec& row_spec() const { return spec_; }
 
-  std::shared_ptr<DecodedRows> Kept() const override {
-    std::lock_guard lock(mutex_);
-    auto kept = kept_.lock();
-    if (!kept) kept_ = kept = std::make_shared<KeptTables>(*this);
-    return kept;
+  std::unique_ptr<DecodedRows> NewRows() const override {
+    return std::make_unique<KeptTables>(*this);
   }
 
   Step At(int64_t index, const RunContext& context) const override {
     const int64_t number = TableOf(index);
     const int64_t row = index - first(number);
-    DecodedPtr table = Held(number, row);
+    KeptTables* const kept = KeptFor(context);
+    DecodedPtr table = Held(number, row, kept);
     if (!table) {
       auto decoded = Decoded(number, context);
       if (auto* error = std::get_if<Error>(&decoded)) return std::move(*error);
       table = std::get<DecodedPtr>(std::move(decoded));
-      Keep(number, table);
+      Keep(number, table, kept);
     }
     const auto found = table->Find(row);
     if (!found) return Changed(number);
@@ -231,13 +219,13 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
             stage_, number};
   }
 
-  std::shared_ptr<KeptTables> KeptNow() const {
-    std::lock_guard lock(mutex_);
-    return kept_.lock();
+  // Of the stage that requests rows; null if it does not look ahead.
+  KeptTables* KeptFor(const RunContext& context) const {
+    if (!context.lookahead) return nullptr;
+    return static_cast<KeptTables*>(context.lookahead->RowsOf(*this));
   }
   // What has the row already; null if nothing does.
-  DecodedPtr Held(int64_t number, int64_t row) const {
-    const std::shared_ptr<KeptTables> kept = KeptNow();
+  DecodedPtr Held(int64_t number, int64_t row, const KeptTables* kept) const {
     if (DecodedPtr table = kept ? kept->Find(number) : nullptr; table && table->Find(row)) {
       return table;
     }
@@ -247,8 +235,7 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
     }
     return nullptr;
   }
-  void Keep(int64_t number, const DecodedPtr& table) const {
-    const std::shared_ptr<KeptTables> kept = KeptNow();
+  void Keep(int64_t number, const DecodedPtr& table, KeptTables* kept) const {
     if (kept && kept->Offer(number, table)) return;
     std::lock_guard lock(mutex_);
     std::swap(last_[0], last_[1]);
@@ -259,13 +246,13 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
   const ElementSpec spec_;
   const bool known_;
   std::vector<int64_t> firsts_;  // the first row of each table, and the number of all rows
-  mutable std::mutex mutex_;     // a leaf lock over the caches below
+  mutable std::mutex mutex_;     // a leaf lock over the cache below
   // Whole tables that were decoded last.
   mutable std::array<std::pair<int64_t, DecodedPtr>, 2> last_;
-  mutable std::weak_ptr<KeptTables> kept_;
 };
 
 Block TableRowsDataset::Gather(const Positions& positions, const RunContext& context) const {
+  KeptTables* const kept = KeptFor(context);
   std::vector<size_t> order(positions.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, {}, [&](size_t i) { return positions[i]; });
@@ -283,7 +270,7 @@ Block TableRowsDataset::Gather(const Positions& positions, const RunContext& con
       const int64_t row = positions[order[end]] - first_row;
       if (numbers.empty() || numbers.back() != row) numbers.push_back(row);
     }
-    DecodedPtr has = Held(number, numbers.front());
+    DecodedPtr has = Held(number, numbers.front(), kept);
     const bool complete = has && std::ranges::all_of(numbers, [&](int64_t row) {
                             return has->Find(row).has_value();
                           });
@@ -308,7 +295,6 @@ Block TableRowsDataset::Gather(const Positions& positions, const RunContext& con
         continue;
       }
       table = std::get<DecodedPtr>(std::move(decoded));
-      const std::shared_ptr<KeptTables> kept = KeptNow();
       if (!kept || !kept->Offer(number, table)) table = Part(*table, std::move(numbers));
     }
     for (size_t i = begin; i < end; ++i) {
@@ -332,39 +318,36 @@ Block TableRowsDataset::Gather(const Positions& positions, const RunContext& con
 }
 
 bool KeptTables::Fits() const {
-  return RowBytes() * static_cast<double>(owner_.cardinality()) <= static_cast<double>(limit_);
+  const double all = RowBytes() * static_cast<double>(owner_.cardinality());
+  return !too_large_ && all <= static_cast<double>(limit_);
 }
 
 bool KeptTables::Offer(int64_t number, const DecodedPtr& table) {
-  const int64_t bytes = table->bytes();
-  std::lock_guard lock(mutex_);
   if (table->count() == 0) return false;
-  Learn(*table, bytes);
-  if (!Fits() || bytes_ + bytes > limit_) return false;
-  DecodedPtr& place = tables_[number];
-  if (place) bytes_ -= place->bytes();
-  place = table;
+  Learn(*table);
+  const int64_t bytes = table->bytes();
+  too_large_ = !Fits() || bytes_ + bytes > limit_;
+  if (too_large_) return false;
+  tables_[number] = table;
   bytes_ += bytes;
   return true;
 }
 
 int64_t KeptTables::window() const {
-  std::lock_guard lock(mutex_);
   if (seen_rows_ == 0 || Fits()) return 0;
   // A table is decoded whole before its rows are copied.
   const double rows = static_cast<double>(limit_) / (RowBytes() + sizeof(int64_t));
   const double table =
-      static_cast<double>(owner_.cardinality() / std::max<int64_t>(owner_.tables(), 1));
+      static_cast<double>(owner_.cardinality()) / static_cast<double>(owner_.tables());
   return static_cast<int64_t>(std::max({rows - table, rows / 4, 1.0}));
 }
 
 void KeptTables::LookAhead(Positions positions, const RunContext& context) {
   std::ranges::sort(positions);
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-  {
-    std::lock_guard lock(mutex_);
-    Drop();
-  }
+  too_large_ = true;
+  tables_.clear();
+  bytes_ = 0;
   for (size_t begin = 0, end; begin < positions.size(); begin = end) {
     if (context.cancel.cancelled()) throw Error(ErrorKind::kCancelled, "");
     const int64_t number = owner_.TableOf(positions[begin]);
@@ -372,26 +355,17 @@ void KeptTables::LookAhead(Positions positions, const RunContext& context) {
     for (end = begin; end < positions.size() && owner_.TableOf(positions[end]) == number; ++end) {
       rows.push_back(positions[end] - owner_.first(number));
     }
-    DecodedPtr part;
     try {
       auto decoded = owner_.Decoded(number, context);
-      if (auto* error = std::get_if<Error>(&decoded)) {
-        if (error->transient()) throw *error;
-        continue;  // it is raised when one of these rows is asked for
-      }
+      if (auto* error = std::get_if<Error>(&decoded)) throw std::move(*error);
       const DecodedPtr table = std::get<DecodedPtr>(std::move(decoded));
-      part = owner_.Part(*table, std::move(rows));
-      const int64_t whole = table->bytes();
-      std::lock_guard lock(mutex_);
-      Learn(*table, whole);
+      Learn(*table);
+      DecodedPtr& part = tables_[number] = owner_.Part(*table, std::move(rows));
+      bytes_ += part->bytes();
     } catch (const Error& error) {
       if (error.transient()) throw;
-      continue;
+      // Otherwise it is raised when one of these rows is requested.
     }
-    const int64_t bytes = part->bytes();
-    std::lock_guard lock(mutex_);
-    tables_[number] = std::move(part);
-    bytes_ += bytes;
   }
 }
 

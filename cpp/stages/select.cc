@@ -105,6 +105,7 @@ int64_t SelectDataset::PositionOf(int64_t number, int64_t size) const {
 class SelectIterator final : public BlockIterator {
   static constexpr int64_t kMostBytes = int64_t{8} << 20;
   static constexpr int64_t kMostRows = 1024;
+  static constexpr int64_t kFirstWindow = 64;
 
  public:
   SelectIterator(std::shared_ptr<const SelectDataset> data, RunContext context)
@@ -119,6 +120,7 @@ class SelectIterator final : public BlockIterator {
       most_ahead_ = std::clamp<int64_t>(kMostBytes / rows->row_bytes(), 1, kMostRows);
     }
     looks_ahead_ = !lookahead_.empty();
+    if (looks_ahead_) context_.lookahead = &lookahead_;
   }
 
   void VisitState(StateVisitor& visitor) override { positions_.VisitState(visitor, waiting()); }
@@ -167,8 +169,8 @@ class SelectIterator final : public BlockIterator {
     }
     if (most_window_ <= lookahead_.window()) most_window_ *= kGrowth;
     if (next.empty()) return;
-    looked_at_ = static_cast<int64_t>(next.size());
     lookahead_.Decode(next);
+    looked_at_ = std::ssize(next);
   }
 
   // Asks for the elements at the next positions, up to the first one that is none.
@@ -244,9 +246,9 @@ class SelectIterator final : public BlockIterator {
   int64_t ahead_ = 1;  // rows that are asked for though fewer are wanted
   int64_t most_ahead_ = 1;
   Lookahead lookahead_;
-  bool looks_ahead_ = false;         // pulling positions early has no effect that a user could see
-  int64_t most_window_ = kMostRows;  // of positions to look ahead
-  int64_t looked_at_ = 0;            // of the next positions, those that were looked ahead to
+  bool looks_ahead_ = false;  // pulling positions early has no effect that a user could see
+  int64_t most_window_ = kFirstWindow;  // of positions to look ahead
+  int64_t looked_at_ = 0;               // of the next positions, those that were looked ahead to
 };
 
 IteratorPtr SelectDataset::MakeIterator(const RunContext& context) const {

@@ -6,10 +6,12 @@ The engine imports this module with the first such iterable.
 from __future__ import annotations
 
 import base64
+import collections
 import copy
 import itertools
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -77,14 +79,21 @@ class Stream:
     def state(self) -> bytes | str:
         """Return the state after the last value, or the reason why there is none."""
         states = {}
-        try:
-            if self._iterable is not None:
-                states["iterable"] = self._iterable.state_dict()
-            if self._iterator is not None:
-                states["iterator"] = self._iterator.state_dict()
-            return encoded(states)
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
+        for which, thing in (("iterable", self._iterable), ("iterator", self._iterator)):
+            if thing is None:
+                continue
+            name = type(thing).__name__
+            try:
+                states[which] = _to_json(thing.state_dict())
+            except _CannotStore as error:
+                return (
+                    f"state_dict of {name} returned {error}; expected numbers, strings, bytes, "
+                    "arrays, and lists, tuples, sets and dicts of them; yield the values from a "
+                    "generator function to restore without state_dict"
+                )
+            except Exception as error:
+                return f"state_dict of {name} raised {type(error).__name__}: {error}"
+        return _bytes_of({"dict": [*states.items()]})
 
     @staticmethod
     def _restore(which: str, thing: Any, states: dict[str, Any]) -> None:
@@ -99,15 +108,23 @@ class Stream:
         thing.load_state_dict(states[which])
 
 
+class _CannotStore(TypeError):
+    """A value of a type that states do not hold."""
+
+
 def encoded(value: Any) -> bytes:
-    """Write numbers, text, bytes, arrays and containers of them.
+    """Write numbers, strings, bytes, arrays and containers of them.
 
     Raises
     ------
     TypeError
         For any other type.
     """
-    return json.dumps(_to_json(value), separators=(",", ":")).encode()
+    return _bytes_of(_to_json(value))
+
+
+def _bytes_of(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def decoded(data: bytes) -> Any:
@@ -124,16 +141,21 @@ def decoded(data: bytes) -> Any:
         raise StateError(f"from_generator: the state of the iterable is damaged: {error}") from None
 
 
-def _to_json(value: Any) -> Any:
+def _to_json(value: Any, place: str = "") -> Any:
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
     if kind is list:
-        return [_to_json(each) for each in value]
-    if isinstance(value, dict):
-        return {"dict": [[_to_json(key), _to_json(each)] for key, each in value.items()]}
+        return _all_to_json(value, place)
+    if kind in (dict, collections.OrderedDict):
+        return {
+            "dict": [
+                [_to_json(key, f"{place} key"), _to_json(each, f"{place}[{key!r:.50}]")]
+                for key, each in value.items()
+            ]
+        }
     if kind in (tuple, set, frozenset):
-        return {kind.__name__: [_to_json(each) for each in value]}
+        return {kind.__name__: _all_to_json(value, place)}
     if kind in (bytes, bytearray):
         return {kind.__name__: _text(value)}
     torch = sys.modules.get("torch")
@@ -143,10 +165,12 @@ def _to_json(value: Any) -> Any:
         array = np.ascontiguousarray(value)
         name = "array" if isinstance(value, np.ndarray) else "scalar"
         return {name: [value.dtype.str, list(value.shape), _text(array.tobytes())]}
-    raise TypeError(
-        f"its state_dict has a {kind.__name__}, expected numbers, text, bytes, arrays, lists, "
-        "tuples, sets and dicts"
-    )
+    of = f" of dtype {value.dtype}" if isinstance(value, np.ndarray) else ""
+    raise _CannotStore(f"a value of type {kind.__name__}{of}" + (f" at {place}" if place else ""))
+
+
+def _all_to_json(values: Iterable[Any], place: str) -> list[Any]:
+    return [_to_json(each, f"{place}[{i}]") for i, each in enumerate(values)]
 
 
 def _from_json(value: Any) -> Any:

@@ -350,7 +350,7 @@ def after(build, position):
     del Counting.pulled[:]
     restored = iter(build())
     restored.set_state(state, strict=False)
-    return [np.asarray(each).tolist() for each in restored], list(Counting.pulled)
+    return list(restored), list(Counting.pulled)
 
 
 @pytest.mark.parametrize("source", [Counting, WithIterator, OfBoth])
@@ -376,9 +376,10 @@ def test_stages_after_an_iterable_with_a_state_restore(stages, position):
     def build():
         return BEFORE_CONSUMER[stages](ps.Dataset.from_generator(Counting))
 
-    whole = [np.asarray(each).tolist() for each in build()]
-    rest, _ = after(build, position)
-    assert rest == whole[position:]
+    whole = list(build())
+    rest, pulled = after(build, position)
+    assert_same(rest, whole[position:])
+    assert pulled
 
 
 def test_a_state_moves_between_threads_and_worker_processes():
@@ -405,14 +406,25 @@ def opaque(at):
     return {"at": at, "what": object()}
 
 
-def test_a_state_that_cannot_be_saved_counts_values():
-    def build():
-        return ps.Dataset.from_generator(lambda: Counting(kind=opaque))
+def raises(at):
+    raise ValueError("no state yet")
 
-    with pytest.warns(RuntimeWarning, match="state_dict that cannot be saved.*a object, expected"):
-        rest, pulled = after(build, 50)
-    assert rest == list(range(50, 200))
-    assert pulled == list(range(200))
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (opaque, r"state_dict of Counting returned a value of type object at \['what'\]"),
+        (raises, "state_dict of Counting raised ValueError: no state yet"),
+    ],
+)
+@pytest.mark.parametrize("size", [0, 4])
+def test_get_state_refuses_what_a_state_cannot_store(kind, why, size):
+    ds = ps.Dataset.from_generator(lambda: Counting(kind=kind)).prefetch(size)
+    it = iter(ds)
+    got = [next(it) for _ in range(150)]
+    with pytest.raises(ps.StateError, match=f"get_state: from_generator: {why}"):
+        it.get_state()
+    assert [*got, *it] == list(range(200))
 
 
 def test_a_state_of_an_iterable_needs_its_methods():

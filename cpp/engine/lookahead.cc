@@ -18,10 +18,9 @@ Lookahead::Lookahead(const Dataset& data, const RunContext& context)
 }
 
 void Lookahead::Begin() {
-  constexpr int64_t kLeast = int64_t{8} << 20;
   constexpr int64_t kSamples = 64;
   const Budget& budget = context_.session->budget();
-  const int64_t share = std::max((budget.limit() - budget.used()) / 2, kLeast);
+  const int64_t share = std::max((budget.limit() - budget.used()) / 2, budget.limit() / 8);
   const auto count = static_cast<int64_t>(sources_.size());
   for (Source& source : sources_) source.rows->SetLimit(share / count);
   Positions samples;

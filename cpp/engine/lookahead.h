@@ -12,7 +12,8 @@ namespace penstock {
 // The stage passes it to the sources in the RunContext of its requests. Used by one thread; the
 // session and the plan outlive it.
 //
-// Decoded rows may take half of what the memory limit leaves at the first call of window().
+// Decoded rows may take half of what the memory limit leaves at the first call of window(), and at
+// least an eighth of the limit.
 class Lookahead {
  public:
   // For elements of `data`, which has random access.

@@ -120,7 +120,7 @@ def numbers_of(ds):
     return [int(each["n"]) for each in ds]
 
 
-FITS, SMALL = 256 << 20, 1 << 20  # 20 tables take 20 MB; at least 8 MiB are used
+FITS, SMALL = 256 << 20, 16 << 20  # 20 tables take 20 MB; half of the limit is used
 
 
 def test_global_shuffle_fetches_each_table_once_if_all_fit():
@@ -158,6 +158,24 @@ def test_global_shuffle_fetches_tables_once_for_many_rows_if_they_do_not_fit(how
     assert numbers_of(shuffled) == order
     # A window holds thousands of rows; one fetch for each row would be 20,000.
     assert len(tables.fetched) < 12 * 20
+
+
+def test_two_iterators_over_one_dataset_look_ahead_separately():
+    tables = LargeTables(20)
+    source = large(tables)
+    both = limited(ps.Dataset.zip(*(source.global_shuffle(seed=s) for s in (3, 4))), SMALL)
+    orders = [ps.Dataset.range(20_000).global_shuffle(seed=s) for s in (3, 4)]
+    assert [(a["n"], b["n"]) for a, b in both] == list(zip(*orders, strict=True))
+    assert len(tables.fetched) < 2 * 12 * 20
+
+
+def test_later_epochs_draw_other_orders_and_fetch_as_often():
+    tables = LargeTables(20)
+    shuffled = limited(large(tables).global_shuffle(seed=3).repeat(2), SMALL)
+    order = [int(i) for i in ps.Dataset.range(20_000).global_shuffle(seed=3).repeat(2)]
+    assert numbers_of(shuffled) == order
+    assert order[:20_000] != order[20_000:]
+    assert len(tables.fetched) < 2 * 12 * 20
 
 
 def test_global_shuffle_of_batches_fetches_tables_once_for_many_batches():

@@ -334,7 +334,7 @@ class OfBoth(Counting):
     """An iterable and an iterator, each with its state."""
 
     def __iter__(self):
-        for self.at in range(self.at, self.values):
+        while self.at < self.values:
             Counting.pulled.append(self.at)
             self.at += 1
             yield self.at - 1

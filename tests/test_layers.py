@@ -53,7 +53,7 @@ PYTHON_LAYERS = [
             "on_error",
         ),
         *("labels", "arity", "code_names", "exclusions", "closing", "debugging"),
-        *("coroutines", "waiting", "torch_arrays"),
+        *("coroutines", "waiting", "torch_arrays", "stream_states"),
         *("option_set", "unused_options", "options", "plain_tables"),
     },
     {"remote"},

@@ -2,6 +2,8 @@
 
 - 8 numeric columns of a Parquet file in batches of 1,024, against pyarrow's own ``iter_batches``
   with ``to_numpy`` of each column;
+- rows of a Parquet file by ``global_shuffle``, against reading them in order: where the decoded
+  columns fit into half of ``memory_limit``, and where a quarter of them does;
 - lines of JSON with a signature in batches of 1,024, against a loop over ``orjson.loads`` that
   makes the same arrays;
 - rows of a Hugging Face dataset, shuffled and in batches of 256, against PyTorch's loader over
@@ -26,6 +28,7 @@ import penstock as ps
 from bench.pipelines.measure import Figure, drain, interleaved, main, timed
 
 ROWS = 2_000_000
+SHUFFLED = 200_000  # rows, of 264 bytes
 BATCH = 1024
 LINES = 200_000
 EXAMPLES = 100_000  # of the Hugging Face dataset
@@ -64,6 +67,49 @@ def parquet(folder: Path) -> Figure:
         at_least=0.9,
         note=f"{rate['penstock']:.1f} against {rate['pyarrow']:.1f} million rows/s",
     )
+
+
+def shuffled_parquet(folder: Path) -> list[Figure]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    draw = np.random.default_rng(0)
+    values = pa.array(draw.standard_normal(SHUFFLED * 64, np.float32))
+    columns = {
+        "n": np.arange(SHUFFLED),
+        "features": pa.FixedSizeListArray.from_arrays(values, 64),
+    }
+    path = str(folder / "shuffled.parquet")
+    pq.write_table(pa.table(columns), path, row_group_size=10_000)
+    size = SHUFFLED * (8 + 4 * 64)
+
+    def limited(ds: Any, memory_limit: int) -> Any:
+        options = ps.Options()
+        options.memory_limit = memory_limit
+        return ds.batch(SMALL).with_options(options)
+
+    rows = ps.ParquetDataset(path)
+    pipelines = {
+        "in order": limited(rows, 4 * size),
+        "fits": limited(rows.global_shuffle(seed=1), 4 * size),
+        "windows": limited(rows.global_shuffle(seed=1), size // 2),
+    }
+    cases = {
+        name: timed(lambda ds=ds: drain(ds), SHUFFLED)  # type: ignore[misc]
+        for name, ds in pipelines.items()
+    }
+    rounds = interleaved(cases)
+    rate = {name: 1e-6 / rounds.seconds(name).median for name in cases}
+    return [
+        Figure(
+            f"Parquet, global_shuffle, {what}: time / in order",
+            rounds.ratio(name, "in order"),
+            "x",
+            at_most=20,
+            note=f"{rate[name]:.2f} against {rate['in order']:.2f} million rows/s",
+        )
+        for name, what in (("fits", "rows fit into memory"), ("windows", "a quarter fits"))
+    ]
 
 
 def json_lines(folder: Path) -> Figure:
@@ -140,6 +186,7 @@ def run() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         if has("pyarrow"):
             figures.append(parquet(Path(folder)))
+            figures += shuffled_parquet(Path(folder))
         if has("orjson"):
             figures.append(json_lines(Path(folder)))
     if has("datasets", "torch"):

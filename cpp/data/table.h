@@ -13,4 +13,13 @@ struct Table {
   std::vector<Block> batches;  // with at least one row each, in columns: stacked or ragged
 };
 
+// A row of one of such batches.
+struct TableRow {
+  const Block* batch;
+  int64_t row;
+};
+
+// A copy of these rows as one block, without origins. Lists are ragged columns.
+Block GatherTableRows(const ElementSpec& spec, const std::vector<TableRow>& rows);
+
 }  // namespace penstock

@@ -23,6 +23,7 @@ class Session;
 class Dataset;
 class CacheFills;
 class CacheStore;
+class Lookahead;
 
 constexpr int64_t kInfinite = -1;
 constexpr int64_t kUnknown = -2;
@@ -86,6 +87,7 @@ struct RunContext {
   bool replayed = false;
   std::shared_ptr<const RunIdentity> identity = nullptr;
   std::shared_ptr<const CacheFills> fills = nullptr;  // of caches upstream
+  Lookahead* lookahead = nullptr;  // of the stage that requests elements by their positions, if any
 
   // The form of a function that this run calls.
   const FunctionPtr& Called(const PlannedFunction& planned) const;

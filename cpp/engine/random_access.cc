@@ -40,6 +40,10 @@ Block RandomAccess::Gather(const Positions& positions, const RunContext& context
   return block;
 }
 
+Positions RandomAccess::InputPositions(const Positions&, size_t, const RunContext&) const {
+  return {};
+}
+
 namespace {
 
 [[noreturn]] void ThrowMissing(const Dataset& dataset, int64_t index) {

@@ -1,6 +1,8 @@
 // One element of a plan by its position, without the elements before it.
 #pragma once
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/dataset.h"
@@ -20,6 +22,33 @@ class RandomAccess {
   // The same of several positions, in their order: rows, then perhaps an error; at least one step,
   // and no more than there are positions. One after the other unless a stage has a faster way.
   virtual Block Gather(const Positions& positions, const RunContext& context) const;
+  // The positions in input `input` of what the elements at `positions` are made of, in the order in
+  // which they are needed. Empty where that is not known. Only a guide to what to read ahead.
+  virtual Positions InputPositions(const Positions& positions, size_t input,
+                                   const RunContext& context) const;
+};
+
+// Decoded rows of one source that a Lookahead keeps. Used by one thread.
+class DecodedRows {
+ public:
+  virtual ~DecodedRows() = default;
+  // Keeps at most that many bytes.
+  virtual void SetLimit(int64_t bytes) = 0;
+  virtual int64_t bytes() const = 0;
+  // The number of the next positions to pass to LookAhead; 0 while all groups fit into the limit,
+  // or their size is not known yet.
+  virtual int64_t window() const = 0;
+  // Decodes each group with rows at these positions once. Keeps the rows, and drops those of the
+  // previous call.
+  virtual void LookAhead(Positions positions, const RunContext& context) = 0;
+};
+
+// A source that decodes groups of rows.
+class DecodedGroups {
+ public:
+  virtual ~DecodedGroups() = default;
+  // For the rows that requests with this lookahead (RunContext) use. They refer to the source.
+  virtual std::unique_ptr<DecodedRows> NewRows() const = 0;
 };
 
 // The stage furthest from the source without random access; null when all have it.
@@ -30,14 +59,19 @@ Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context)
 // Of a plan whose stages all have random access, as RandomAccess::Gather. A position that the plan
 // has not is an error.
 Block ElementsAt(const Dataset& dataset, const Positions& positions, const RunContext& context);
+// Positions that follow from others one by one.
+template <typename PositionOf>
+Positions Moved(Positions positions, PositionOf position_of) {
+  for (int64_t& position : positions) position = position_of(position);
+  return positions;
+}
 // An element of input i, on this stage's behalf.
 Step InputAt(const Dataset& stage, int64_t index, const RunContext& context, size_t i = 0);
 // Elements of the input at positions that follow from those of this stage.
 template <typename PositionOf>
 Block InputsAt(const Dataset& stage, Positions positions, const RunContext& context,
                PositionOf position_of) {
-  for (int64_t& position : positions) position = position_of(position);
-  return ElementsAt(stage.input(), positions, context);
+  return ElementsAt(stage.input(), Moved(std::move(positions), position_of), context);
 }
 // What `function` makes of an element of the input, and of several.
 Step MapAt(const Dataset& stage, const PlannedFunction& function, int64_t index,

@@ -9,9 +9,29 @@ namespace penstock {
 void RowCursor::Pull(int64_t max_rows) {
   next_ = 0;
   block_ = Block();  // its memory may be needed for the next one
+  if (after_) {
+    block_ = *std::exchange(after_, std::nullopt);
+    return;
+  }
   block_ = input_.NextBlock(std::min(max_rows, together_.rows()));
   if (!together_.limited() || block_.rows == 0) return;
   together_.Learn(block_.rows, block_.footprint(), !block_.CanBeAlone());
+}
+
+void RowCursor::Extend(int64_t rows) {
+  while (left() < rows && !block_.last() && !after_) {
+    Block next = input_.NextBlock(rows - left());
+    if (next.rows > 0) {
+      block_.Separate();
+      next.Separate();
+      if (!block_.Concat(next)) {
+        after_ = std::move(next);
+        return;
+      }
+    }
+    block_.error = std::move(next.error);
+    block_.end = next.end;
+  }
 }
 
 Element RowCursor::Take() {

@@ -1,6 +1,7 @@
 // The rows of an input one by one, though blocks of them are pulled.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "data/block_size.h"
@@ -20,6 +21,9 @@ class RowCursor {
 
   // Once nothing is left of the block before: pulls at most `max_rows` rows.
   void Pull(int64_t max_rows);
+  // Pulls more blocks until the next ones of this block are `rows`, where the input gives fewer at
+  // a time. Only where pulling them early has no effect that a user could see.
+  void Extend(int64_t rows);
 
   bool empty() const { return next_ == block_.rows; }
   int64_t left() const { return block_.rows - next_; }
@@ -46,7 +50,7 @@ class RowCursor {
   Error TakeError() { return *std::exchange(block_.error, std::nullopt); }
 
   // Steps that were pulled and not handed on.
-  int64_t waiting() const { return block_.steps() - next_; }
+  int64_t waiting() const { return block_.steps() - next_ + (after_ ? after_->steps() : 0); }
   // How many steps of the input came before the next one.
   int64_t position() const { return input_.position() - waiting(); }
   Input& input() { return input_; }
@@ -58,6 +62,7 @@ class RowCursor {
  private:
   Input input_;
   Block block_;
+  std::optional<Block> after_;  // pulled after `block_`, which it could not join
   int64_t next_ = 0;
   BytesTogether together_;
 };

@@ -204,6 +204,10 @@ std::string Session::GetState(std::string account) {
   std::string position;
   StateVisitor place(&position);
   input_->VisitState(place, undelivered_);
+  {
+    std::lock_guard lock(moves_mutex_);
+    if (!refused_.empty()) throw Error(ErrorKind::kState, "get_state: {}", refused_);
+  }
   frame.body += position;
   frame.shared = Shared(position).Text();
   return frame.Sealed();
@@ -321,6 +325,11 @@ void Session::NoteRefusal(const StageLabel& stage, const std::system_error& reas
       "raise the limit on threads (ulimit -u, or the pids limit of the container) and make a new "
       "iterator, or ask for fewer threads",
       stage.text(), std::string_view(reason.what())));
+}
+
+void Session::RefuseStates(std::string why) {
+  std::lock_guard lock(moves_mutex_);
+  if (refused_.empty()) refused_ = std::move(why);
 }
 
 void Session::Warn(std::string text) {

@@ -152,6 +152,9 @@ class Session {
   bool unordered() const { return unordered_; }
   // Shows the user a text at the next opportunity; each text once. From any thread.
   void Warn(std::string text);
+  // A stage cannot save its position: get_state raises a StateError with the first such text. From
+  // any thread.
+  void RefuseStates(std::string why);
   bool has_warnings() const { return has_warnings_.load(std::memory_order_relaxed); }
   std::vector<std::string> TakeWarnings();
   // The system gave a stage no thread (or not all of them), and it goes on with those that it has:
@@ -213,7 +216,8 @@ class Session {
   mutable std::mutex moves_mutex_;  // a leaf lock over the logs
   std::vector<TuningMove> moves_;
   std::vector<std::string> warnings_;
-  size_t warned_ = 0;  // of these, shown
+  std::string refused_;  // why states cannot be saved; empty: they can
+  size_t warned_ = 0;    // of these, shown
   std::atomic<bool> has_warnings_{false};
   size_t logged_ = 0;                          // of the moves
   std::atomic<bool> has_moves_{false};         // to be logged; a hint

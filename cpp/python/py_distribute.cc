@@ -25,6 +25,9 @@ class DistributeDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, index, context);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return positions;
+  }
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return ElementsAt(input(), positions, context);
   }

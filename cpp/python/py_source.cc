@@ -18,7 +18,9 @@
 #include "python/rows.h"
 #include "python/running_call.h"
 #include "python/shown_refs.h"
+#include "python/types.h"
 #include "runtime/blocking.h"
+#include "runtime/clock.h"
 #include "workers/process_stream.h"
 
 namespace penstock {
@@ -29,6 +31,8 @@ class GeneratorDataset final : public Dataset {
   // Of one in a worker process.
   struct Served {
     int64_t skip = 0;
+    std::string state;  // of the iterable, after `state_at` values; empty: none
+    int64_t state_at = 0;
     StageRandom random;  // of the stage in the other process
     std::atomic<int64_t>* progress = nullptr;
   };
@@ -43,7 +47,7 @@ class GeneratorDataset final : public Dataset {
         length_(length),
         executor_(executor),
         setup_(std::move(setup)),
-        served_(served) {}
+        served_(std::move(served)) {}
   int64_t cardinality() const override { return length_; }
   MaybeSpec spec() const override { return declared_ ? declared_ : probed_spec(); }
 
@@ -79,8 +83,10 @@ class GeneratorDataset final : public Dataset {
     if (payload_.empty()) payload_ = std::move(made);
     return payload_;
   }
-  // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values.
-  PyRef Open() const {
+  // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values. `state`: of
+  // the iterable; empty: it begins. Sets `stream` to the penstock.stream_states.Stream that saves
+  // such states, if the iterable has any.
+  PyRef Open(const std::string& state, PyRef& stream) const {
     // This process debugs a worker process's generator.
     if (setup_ && !PyRef::Steal(PyObject_CallMethod(Setup(), "here", nullptr))) return {};
     PyRef made = PyRef::Steal(CallPython(
@@ -91,7 +97,13 @@ class GeneratorDataset final : public Dataset {
       return module ? PyRef::Steal(PyObject_CallMethod(module.get(), "Values", "O", made.get()))
                     : PyRef();
     }
+    if (!state.empty() || KeepsState(made.get())) {
+      return OpenStream(made, state, Py_None, stream);
+    }
     PyRef iterator = PyRef::Steal(CallPython([&] { return PyObject_GetIter(made.get()); }));
+    if (iterator && iterator.get() != made.get() && KeepsState(iterator.get())) {
+      return OpenStream(made, state, iterator.get(), stream);
+    }
     if (!iterator && PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Clear();
       PyErr_Format(PyExc_TypeError,
@@ -119,6 +131,27 @@ class GeneratorDataset final : public Dataset {
     if (!bound) throw CurrentPythonError();
     auto declared = declared_ ? std::make_shared<const ElementSpec>(*declared_) : nullptr;
     return PickledGenerator(name_, bound, Setup(), std::move(declared), opaque_);
+  }
+  // Whether the object has both methods of torchdata's states.
+  static bool KeepsState(PyObject* thing) {
+    if (PyGen_CheckExact(thing) || PyList_CheckExact(thing)) return false;
+    for (const char* method : {"state_dict", "load_state_dict"}) {
+      const PyRef found = PyRef::Steal(PyObject_GetAttrString(thing, method));
+      if (!found) PyErr_Clear();
+      if (!found || !PyCallable_Check(found.get())) return false;
+    }
+    return true;
+  }
+  static PyRef OpenStream(const PyRef& iterable, const std::string& state, PyObject* iterator,
+                          PyRef& stream) {
+    PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.stream_states"));
+    if (!module) return {};
+    stream = PyRef::Steal(CallPython([&] {
+      return PyObject_CallMethod(module.get(), "Stream", "Oy#O", iterable.get(), state.data(),
+                                 static_cast<Py_ssize_t>(state.size()), iterator);
+    }));
+    if (!stream) return {};
+    return PyRef::Steal(PyObject_GetAttrString(stream.get(), "iterator"));
   }
   static bool IsAsync(PyObject* made) {
     const PyAsyncMethods* methods = Py_TYPE(made)->tp_as_async;
@@ -150,7 +183,10 @@ class GeneratorIterator final : public BlockIterator {
         takes_ragged_(context.ragged && !data_->policy().opaque),
         random_(data_->served().progress ? data_->served().random : data_->Randomness(context)),
         draws_{.stage = random_, .active = true},
-        to_skip_(data_->served().skip) {}
+        own_state_(data_->served().state),
+        own_at_(data_->served().state_at),
+        asked_(own_at_),
+        to_skip_(data_->served().skip - own_at_) {}
 
   ~GeneratorIterator() override {
     // Closing a generator runs its finally blocks: here if this thread may, else with the next
@@ -162,14 +198,23 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   void VisitState(StateVisitor& visitor) override {
-    // The position is a count: a restored iterator asks the generator for as many values again.
+    // The position is a count of values. A restored iterator loads the state that the iterable had
+    // after `own_at_` of them, and asks it for the others. Without such a state it asks for all.
+    if (visitor.saving()) SaveOwnState();
     int64_t asked = asked_ + to_skip_ - waiting_.steps();
     visitor.Count(asked, "values asked for");
     bool ended = ended_ && !cut_short_;  // a generator that is called again has the rest
     visitor.Bool(ended);
+    VisitOwnState(visitor, asked, own_state_, own_at_);
     if (visitor.saving()) return;
     ended_ = ended;
-    to_skip_ = asked;
+    asked_ = own_at_;
+    to_skip_ = asked - own_at_;
+  }
+  static void VisitOwnState(StateVisitor& visitor, int64_t asked, std::string& state, int64_t& at) {
+    visitor.Text(state);
+    visitor.Count(at, "values before the state of the iterable", asked);
+    visitor.Demand(!state.empty() || at == 0, "values before a state need that state");
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -189,7 +234,10 @@ class GeneratorIterator final : public BlockIterator {
     std::optional<RunningCall> running(std::in_place, data_->label(), asked_, nullptr);
     if (!iterator_) {
       Progress();
-      iterator_ = ShownRef(&session_, Drawing([&] { return data_->Open(); }), false);
+      PyRef stream;
+      iterator_ =
+          ShownRef(&session_, Drawing([&] { return data_->Open(own_state_, stream); }), false);
+      if (stream) stream_ = ShownRef(&session_, std::move(stream), false);
       if (!iterator_) {
         Error error = Failure();
         ended_ = !error.transient();
@@ -224,6 +272,8 @@ class GeneratorIterator final : public BlockIterator {
       --to_skip_;
       running->At(++asked_);
     }
+    // Some of the values of this block may be delivered later: a state goes back to here.
+    if (stream_ && max_rows > 1 && clock_.Due(NowNs())) clock_.Take(*this);
     RowPolicy policy = data_->policy();
     if (takes_ragged_) policy.ragged = &ragged_;
     RowCollector collector(policy, max_rows, nullptr, 0, &last_structure_);
@@ -269,6 +319,28 @@ class GeneratorIterator final : public BlockIterator {
   }
 
  private:
+  // Saves the state of the iterable, where it has one and nothing waits that it is past.
+  void SaveOwnState() {
+    if (!stream_ || ended_ || cut_short_ || to_skip_ > 0 || !waiting_.empty()) return;
+    if (asked_ == own_at_) return;
+    EnsureAttached();
+    const PyRef stream = stream_.Use();
+    if (!stream) return;
+    const PyRef state = PyRef::Steal(
+        CallPython([&] { return PyObject_CallMethod(stream.get(), "state", nullptr); }));
+    if (!state) throw CurrentPythonError();
+    if (PyBytes_Check(state.get())) {
+      own_state_.assign(PyBytes_AS_STRING(state.get()),
+                        static_cast<size_t>(PyBytes_GET_SIZE(state.get())));
+      own_at_ = asked_;
+      return;
+    }
+    std::string why;
+    if (!TextToBytes(state.get(), &why)) throw CurrentPythonError();
+    stream_ = ShownRef();
+    session_.RefuseStates(std::string(data_->policy().stage) + ": " + why);
+  }
+
   void Progress() const {
     std::atomic<int64_t>* const progress = data_->served().progress;
     if (progress) progress->store(asked_, std::memory_order_relaxed);
@@ -387,6 +459,7 @@ class GeneratorIterator final : public BlockIterator {
   Block AtEnd() {
     ended_ = true;
     iterator_ = ShownRef();
+    stream_ = ShownRef();
     return Block::AtEnd();
   }
 
@@ -446,6 +519,10 @@ class GeneratorIterator final : public BlockIterator {
   RaggedRows ragged_;  // kept for its memory
   const StageRandom random_;
   ElementRandom draws_;  // of the generator, while it is not called
+  ShownRef stream_;      // penstock.stream_states.Stream; null where the iterable has no state
+  MarkClock clock_;
+  std::string own_state_;  // of the iterable, after `own_at_` values; empty: none
+  int64_t own_at_ = 0;
   int64_t asked_ = 0;
   int64_t to_skip_;
   bool ended_ = false;
@@ -466,6 +543,7 @@ class ProcessGeneratorIterator final : public BlockIterator {
     visitor.Count(asked, "values asked for");
     bool ended = ended_ && waiting_.empty();
     visitor.Bool(ended);
+    GeneratorIterator::VisitOwnState(visitor, asked, own_state_, own_at_);
     if (visitor.saving()) return;
     asked_ = asked;
     ended_ = ended;
@@ -502,6 +580,8 @@ class ProcessGeneratorIterator final : public BlockIterator {
       order.payload = data_->Payload();
       order.stage = data_->label();
       order.skip = asked_;
+      order.state = own_state_;
+      order.state_at = own_at_;
       order.random = random_;
       if (died_) order.most = died_->element - asked_;
       LeaveForeignLock();
@@ -544,6 +624,8 @@ class ProcessGeneratorIterator final : public BlockIterator {
   std::optional<ProcessStream> stream_;
   std::optional<Death> died_;  // how a worker has ended; another one makes what is missing before
   int tries_ = 0;
+  std::string own_state_;  // of the iterable, from a restored state; saved again with later counts
+  int64_t own_at_ = 0;
   int64_t asked_ = 0;  // values that came, also in a run before
   bool ended_ = false;
 };
@@ -563,7 +645,7 @@ GeneratorDataset::Served ServedAs(const Args& args) {
   const StageRandom random{static_cast<uint64_t>(args.Int("random_seed")),
                            {static_cast<uint64_t>(args.Int("random_place"))},
                            {static_cast<uint64_t>(args.Int("random_path"))}};
-  return {args.Int("skip"), random,
+  return {args.Int("skip"), args.Text("state"), args.Int("state_at"), random,
           static_cast<std::atomic<int64_t>*>(args.Object("progress").get())};
 }
 
@@ -601,6 +683,8 @@ DatasetPtr ServedGenerator(PyRef generator, std::shared_ptr<const ElementSpec> d
   args.Set("opaque", opaque);
   args.Set("executor", std::string("thread"));
   args.Set("skip", order.skip);
+  args.Set("state", order.state);
+  args.Set("state_at", order.state_at);
   args.Set("random_seed", static_cast<int64_t>(order.random.seed));
   args.Set("random_place", static_cast<int64_t>(order.random.place.value));
   args.Set("random_path", static_cast<int64_t>(order.random.path.value));

@@ -15,6 +15,9 @@ class AssertCardinalityDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     return InputAt(*this, index, context);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return positions;
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

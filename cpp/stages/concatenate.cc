@@ -35,6 +35,21 @@ class ConcatenateDataset final : public Dataset, public RandomAccess {
     }
     return InputAt(*this, index, context, part);
   }
+  Positions InputPositions(const Positions& positions, size_t part,
+                           const RunContext&) const override {
+    int64_t first = 0;
+    for (size_t i = 0; i < part; ++i) {
+      const int64_t n = input(i).cardinality();
+      if (n < 0) return {};
+      first += n;
+    }
+    const int64_t n = input(part).cardinality();
+    Positions own;
+    for (int64_t at : positions) {
+      if (at >= first && (n == kInfinite || at < first + n)) own.push_back(at - first);
+    }
+    return own;
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -27,6 +27,9 @@ class EnumerateDataset final : public Dataset, public RandomAccess {
     if (auto* element = std::get_if<Element>(&step)) AddNumber(*element, start_ + index);
     return step;
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return positions;
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -2,20 +2,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "data/gather_rows.h"
 #include "data/table.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
-#include "runtime/blocking.h"
 
 namespace penstock {
 namespace {
-
-// Where a row is.
-struct TableRow {
-  const Block* batch;
-  int64_t row;
-};
 
 // The rows of a table, or those of them with given numbers; lists are ragged columns.
 class TableRows final : public Indexed {
@@ -50,7 +42,7 @@ class TableRows final : public Indexed {
     }
     std::vector<TableRow> rows(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i)] = At(first + i);
-    Block block = Gathered(rows);
+    Block block = GatherTableRows(table_.spec, rows);
     block.origins = RowOrigins::From(first);
     return block;
   }
@@ -58,7 +50,7 @@ class TableRows final : public Indexed {
   Block Gather(const int64_t* indices, int64_t count) const override {
     std::vector<TableRow> rows(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i)] = At(indices[i]);
-    Block block = Gathered(rows);
+    Block block = GatherTableRows(table_.spec, rows);
     block.origins.keys.assign(indices, indices + count);
     return block;
   }
@@ -70,57 +62,6 @@ class TableRows final : public Indexed {
     auto after = std::upper_bound(firsts_.begin(), firsts_.end(), index);
     const auto batch = static_cast<size_t>(after - firsts_.begin()) - 1;
     return {&table_.batches[batch], index - firsts_[batch]};
-  }
-
-  Block Gathered(const std::vector<TableRow>& rows) const {
-    Block block;
-    block.structure = table_.spec.structure;
-    block.rows = static_cast<int64_t>(rows.size());
-    for (size_t leaf = 0; leaf < table_.spec.leaves.size(); ++leaf) {
-      block.columns.push_back(GatheredLeaf(rows, leaf));
-    }
-    return block;
-  }
-
-  Column GatheredLeaf(const std::vector<TableRow>& rows, size_t leaf) const {
-    const auto count = static_cast<int64_t>(rows.size());
-    const LeafSpec& spec = table_.spec.leaves[leaf];
-    auto column = [&](const TableRow& at) -> const Column& { return at.batch->columns[leaf]; };
-    if (rows.empty()) {
-      return Tensor::Concat(spec.dtype, spec.shape.Prepend(0), {});
-    }
-    if (column(rows.front()).ragged()) {
-      std::vector<Tensor> items;
-      std::vector<const Tensor*> parts;
-      items.reserve(rows.size());
-      std::vector<int64_t> splits{0};
-      for (const TableRow& at : rows) {
-        parts.push_back(&items.emplace_back(column(at).Row(at.row)));
-        splits.push_back(splits.back() + parts.back()->shape()[0]);
-      }
-      Shape shape = spec.shape;
-      shape[0] = splits.back();
-      return {Tensor::Concat(spec.dtype, shape, parts), std::move(splits)};
-    }
-    const Shape shape = spec.shape.Prepend(count);
-    const int64_t items = spec.shape.elements();
-    if (spec.dtype.is_reference()) {
-      std::vector<std::string_view> found;
-      found.reserve(static_cast<size_t>(count * items));
-      for (const TableRow& at : rows) {
-        const Tensor& strings = column(at).items;
-        for (int64_t i = 0; i < items; ++i) found.push_back(strings.string(at.row * items + i));
-      }
-      return Tensor::Strings(spec.dtype.code, shape, found);
-    }
-    Tensor gathered = Tensor::Make(spec.dtype, shape);
-    LeaveForeignLockToCopy(gathered.nbytes());
-    const size_t bytes = static_cast<size_t>(items) * spec.dtype.itemsize;
-    GatherRows(gathered.mutable_data(), bytes, count, [&](int64_t i) {
-      const TableRow& at = rows[static_cast<size_t>(i)];
-      return column(at).items.data() + static_cast<size_t>(at.row) * bytes;
-    });
-    return gathered;
   }
 
   const Table& table_;

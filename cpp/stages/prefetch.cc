@@ -18,6 +18,9 @@ class PrefetchDataset final : public Dataset, public RandomAccess {
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return ElementsAt(input(), positions, context);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return positions;
+  }
   bool transparent() const override { return true; }
   bool asynchronous() const override { return size_ != 0; }
   bool apart() const override { return size_ != 0; }

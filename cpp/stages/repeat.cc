@@ -31,6 +31,11 @@ class RepeatDataset final : public Dataset, public RandomAccess, public Elastic 
       element->origin.key += KeysMovedBy(epoch, context.place);
     return step;
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    const int64_t n = input().cardinality();
+    if (n <= 0) return n == kInfinite ? positions : Positions();
+    return Moved(positions, [n](int64_t at) { return at % n; });
+  }
   RandomPlace PlaceOf(int64_t epoch, const RandomPlace& place) const {
     return place.Pass(static_cast<uint64_t>(epoch), count_);
   }

@@ -4,6 +4,7 @@
 
 #include "data/whole_number.h"
 #include "engine/elastic.h"
+#include "engine/lookahead.h"
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "engine/row_cursor.h"
@@ -31,6 +32,18 @@ class SelectDataset final : public Dataset, public RandomAccess, public Elastic 
     Step step = InputAt(*this, index, context);
     if (!std::holds_alternative<Element>(step)) return step;
     return ElementAt(input(1), PositionIn(Block::Of(std::move(step)), 0), context);
+  }
+  Positions InputPositions(const Positions& positions, size_t input_number,
+                           const RunContext& context) const override {
+    if (input_number == 0) return positions;
+    Positions chosen;
+    if (!input().quiet() || input().needs_lock()) return chosen;
+    try {
+      const Block rows = ElementsAt(input(), positions, context);
+      PositionsIn(rows, 0, rows.rows, chosen);
+    } catch (const Error&) {  // raised when the element is asked for
+    }
+    return chosen;
   }
   void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
                   Carrying& carrying) const override {
@@ -90,18 +103,24 @@ int64_t SelectDataset::PositionOf(int64_t number, int64_t size) const {
 }
 
 class SelectIterator final : public BlockIterator {
+  static constexpr int64_t kMostBytes = int64_t{8} << 20;
+  static constexpr int64_t kMostRows = 1024;
+  static constexpr int64_t kFirstWindow = 64;
+
  public:
   SelectIterator(std::shared_ptr<const SelectDataset> data, RunContext context)
       : data_(std::move(data)),
         context_(std::move(context)),
-        positions_(data_->StartInput(context_)) {
+        positions_(data_->StartInput(context_)),
+        lookahead_(data_->input(1), context_) {
+    if (!data_->input().quiet()) return;
     // Rows that are read cost less when many are asked for together.
-    constexpr int64_t kMostBytes = int64_t{8} << 20;
-    constexpr int64_t kMostRows = 1024;
     const Indexed* rows = data_->input(1).indexed();
-    if (rows && rows->row_bytes() > 0 && data_->input().quiet()) {
+    if (rows && rows->row_bytes() > 0) {
       most_ahead_ = std::clamp<int64_t>(kMostBytes / rows->row_bytes(), 1, kMostRows);
     }
+    looks_ahead_ = !lookahead_.empty();
+    if (looks_ahead_) context_.lookahead = &lookahead_;
   }
 
   void VisitState(StateVisitor& visitor) override { positions_.VisitState(visitor, waiting()); }
@@ -122,7 +141,7 @@ class SelectIterator final : public BlockIterator {
         return Block::AtEnd();
       } else {
         positions_.input().Keep(positions_.position());
-        positions_.Pull(std::max(max_rows, ahead_));
+        positions_.Pull(std::max({max_rows, ahead_, Window()}));
       }
     }
     return Given(max_rows);
@@ -132,9 +151,33 @@ class SelectIterator final : public BlockIterator {
   // Steps of the data that have not been handed on.
   int64_t waiting() const { return rows_.steps() - given_; }
 
+  // The number of positions to look ahead: it grows, so that the first elements come soon.
+  int64_t Window() { return looks_ahead_ ? std::min(lookahead_.window(), most_window_) : 0; }
+
+  // Has the source decode what the next positions need, unless it has done so.
+  void LookAhead() {
+    constexpr int64_t kGrowth = 8;
+    if (looked_at_ > 0) return;
+    const int64_t wanted = Window();
+    if (wanted > 0) positions_.Extend(wanted);
+    const int64_t window = std::min(wanted, positions_.left());
+    if (window == 0) return;
+    Positions next;
+    try {
+      data_->PositionsIn(positions_.block(), positions_.next(), window, next);
+    } catch (const Error&) {  // raised by Ask, in its turn
+    }
+    if (most_window_ <= lookahead_.window()) most_window_ *= kGrowth;
+    if (next.empty()) return;
+    lookahead_.Decode(next);
+    looked_at_ = std::ssize(next);
+  }
+
   // Asks for the elements at the next positions, up to the first one that is none.
   void Ask(int64_t max_rows) {
-    const int64_t most = std::min(std::max(max_rows, ahead_), positions_.left());
+    LookAhead();
+    int64_t most = std::min(std::max(max_rows, ahead_), positions_.left());
+    if (looked_at_ > 0) most = std::min(most, looked_at_);
     ahead_ = std::min(2 * ahead_, most_ahead_);
     Positions wanted;
     given_ = 0;
@@ -156,6 +199,7 @@ class SelectIterator final : public BlockIterator {
       }
     }
     for (int64_t i = 0; i < rows_.steps(); ++i) positions_.Pass();
+    looked_at_ = std::max<int64_t>(looked_at_ - rows_.steps(), 0);
   }
 
   // An element that comes twice is another one each time, as its positions are.
@@ -201,6 +245,10 @@ class SelectIterator final : public BlockIterator {
   int64_t given_ = 0;  // of these
   int64_t ahead_ = 1;  // rows that are asked for though fewer are wanted
   int64_t most_ahead_ = 1;
+  Lookahead lookahead_;
+  bool looks_ahead_ = false;  // pulling positions early has no effect that a user could see
+  int64_t most_window_ = kFirstWindow;  // of positions to look ahead
+  int64_t looked_at_ = 0;               // of the next positions, those that were looked ahead to
 };
 
 IteratorPtr SelectDataset::MakeIterator(const RunContext& context) const {

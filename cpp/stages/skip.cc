@@ -23,6 +23,9 @@ class SkipDataset final : public Dataset, public RandomAccess {
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return InputsAt(*this, positions, context, [this](int64_t at) { return at + count_; });
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return Moved(positions, [this](int64_t at) { return at + count_; });
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -23,6 +23,9 @@ class TakeDataset final : public Dataset, public RandomAccess {
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return ElementsAt(input(), positions, context);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return positions;
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -90,6 +90,9 @@ class ZipDataset final : public Dataset, public RandomAccess {
     for (size_t i = 0; i < inputs().size(); ++i) got.push_back(InputAt(*this, index, context, i));
     return Zipper(shape_).Join(got);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return positions;
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -27,6 +27,8 @@ void StreamOrder::Visit(StateVisitor& visitor) {
   visitor.Text(stage.name);
   visitor.Text(stage.function);
   visitor.Int(skip);
+  visitor.Text(state);
+  visitor.Int(state_at);
   visitor.Int(most);
   visitor.UInt(random.seed);
   visitor.UInt(random.place.value);

@@ -19,8 +19,10 @@ class Session;
 // What a worker is asked for. `payload`: what it makes the elements of (serve.h).
 struct StreamOrder {
   std::string payload;
-  StageLabel stage;    // for errors
-  int64_t skip = 0;    // elements that it passes over
+  StageLabel stage;   // for errors
+  int64_t skip = 0;   // elements that it passes over
+  std::string state;  // of the source, after `state_at` elements; empty: none
+  int64_t state_at = 0;
   int64_t most = -1;   // elements after which it stops; -1: any number
   StageRandom random;  // what random operations draw from
 

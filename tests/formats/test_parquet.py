@@ -156,6 +156,108 @@ def test_a_damaged_row_group_is_one_error_and_the_next_one_follows(tmp_path):
     assert [int(c["i"]) for c in came if not isinstance(c, Failure)] == [*range(8), *range(16, 23)]
 
 
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """Three files of 4,000 rows of 1 KiB and more, in row groups of 1,000, with missing values."""
+    folder = tmp_path_factory.mktemp("wide")
+    names = []
+    for number in range(3):
+        rows = range(4000 * number, 4000 * number + 4000)
+        columns = {
+            "n": pa.array(rows, pa.int64()),
+            "wide": pa.array(
+                np.repeat(rows, 128).reshape(-1, 128).tolist(), pa.list_(pa.int64(), 128)
+            ),
+            "text": pa.array([None if n % 7 == 0 else f"row {n}" * (n % 3) for n in rows]),
+            "kind": pa.array([f"kind {n % 5}" for n in rows]).dictionary_encode(),
+            "list": pa.array([[n] * (n % 4) for n in rows], pa.list_(pa.int32())),
+            "score": pa.array([None if n % 5 == 0 else n / 2 for n in rows]),
+        }
+        names.append(str(folder / f"{number}.parquet"))
+        parquet.write_table(pa.table(columns), names[-1], row_group_size=1000)
+    return names
+
+
+def wide_row(n):
+    return {
+        "n": np.int64(n),
+        "wide": np.full(128, n),
+        "text": b"?" if n % 7 == 0 else b"row %d" % n * (n % 3),
+        "kind": b"kind %d" % (n % 5),
+        "list": np.full(n % 4, n, np.int32),
+        "score": np.nan if n % 5 == 0 else np.float64(n / 2),
+    }
+
+
+def limited(ds, memory_limit):
+    options = ps.Options()
+    options.memory_limit = memory_limit
+    return ds.with_options(options)
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """The row groups that are decoded, as they are."""
+    numbers = []
+    read = parquet.ParquetFile.read_row_group
+
+    def noted(file, number, *args, **kwargs):
+        numbers.append(number)
+        return read(file, number, *args, **kwargs)
+
+    monkeypatch.setattr(parquet.ParquetFile, "read_row_group", noted)
+    return numbers
+
+
+# All 12 row groups take about 13 MB, and half of the limit is used: windows grow to 3,000 rows.
+@pytest.mark.parametrize(("memory_limit", "passes"), [(2**28, 1), (2**23, 9)])
+def test_global_shuffle_decodes_each_row_group_once_for_each_window(
+    wide, decoded, memory_limit, passes
+):
+    ds = ps.ParquetDataset(wide, null_values={"text": "?"})
+    order = [int(n) for n in ps.Dataset.range(12_000).global_shuffle(seed=5)]
+    came = list(limited(ds.global_shuffle(seed=5), memory_limit))
+    assert_same(came, [wide_row(n) for n in order])
+    assert 12 <= len(decoded) <= 12 * passes
+
+
+@pytest.mark.parametrize("position", [1, 700, 5003, 11_999])
+def test_a_state_of_global_shuffle_restores_within_a_window(wide, position):
+    def build():
+        ds = ps.ParquetDataset(wide, ["n", "wide", "list"]).global_shuffle(seed=5)
+        return limited(ds.ragged_batch(1).prefetch(2), 2**23)
+
+    order = [int(n) for n in ps.Dataset.range(12_000).global_shuffle(seed=5)]
+    it = iter(build())
+    for _ in range(position):
+        next(it)
+    restored = iter(build())
+    restored.set_state(it.get_state())
+    assert [int(next(restored)["n"][0]) for _ in order[position : position + 99]] == order[
+        position : position + 99
+    ]
+
+
+@pytest.mark.parametrize("memory_limit", [2**28, 2**23])
+def test_a_damaged_row_group_is_an_error_at_each_of_its_rows(wide, tmp_path, memory_limit):
+    path = tmp_path / "damaged.parquet"
+    at = parquet.ParquetFile(wide[1]).metadata.row_group(2).column(1)
+    whole = bytearray(Path(wide[1]).read_bytes())
+    begin = at.dictionary_page_offset or at.data_page_offset
+    whole[begin : begin + 40] = b"\xff" * 40
+    path.write_bytes(whole)
+    ds = ps.ParquetDataset([wide[0], path, wide[2]], ["n", "wide"])
+    order = [int(n) for n in ps.Dataset.range(12_000).global_shuffle(seed=5)]
+    it = iter(limited(ds.global_shuffle(seed=5), memory_limit))
+    for n in order:
+        if not 6000 <= n < 7000:
+            assert int(next(it)["n"]) == n
+            continue
+        with pytest.raises(ps.DataError, match="ParquetDataset: row group 2: ") as caught:
+            next(it)
+        assert str(path) in str(caught.value)
+
+
 def test_a_file_that_has_changed_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(table().select(["i"]), path, row_group_size=8)

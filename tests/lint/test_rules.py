@@ -8,6 +8,7 @@ import string
 import numpy as np
 import pytest
 
+import arrow_c
 import penstock as ps
 from penstock.lint import findings_of, view
 from penstock.lint.rule import all_rules
@@ -98,6 +99,14 @@ def parsed(record):
 
 def records():
     return ps.Dataset.from_tensor_slices([ps.io.make_example({"x": i}) for i in range(4)])
+
+
+def shuffled_tables(memory_limit):
+    schema = arrow_c.Table({f"column {i}": np.arange(4) for i in range(128)})
+    ds = numbers(250)._then("table_rows", schema=schema, sizes=[4000] * 250)  # 0.95 GiB
+    options = ps.Options()
+    options.memory_limit = memory_limit
+    return ds.global_shuffle(seed=1).batch(8).prefetch(1).with_options(options)
 
 
 def files(tmp_path, count=6):
@@ -204,6 +213,7 @@ BAD = {
             .prefetch(2)
         ),
     ],
+    "PS032": [lambda: shuffled_tables(2**27)],
 }
 GOOD = {
     "PS001": [
@@ -275,6 +285,7 @@ GOOD = {
         lambda: numbers().filter(opaque).shard_evenly(2, 0).batch(4).prefetch(1),
         lambda: numbers().shard(2, 0).filter(opaque).prefetch(1),
     ],
+    "PS032": [lambda: shuffled_tables(2**31)],
 }
 
 
@@ -325,6 +336,12 @@ def test_many_files_in_sequence(tmp_path):
         ps.TFRecordDataset(names[:2]),
     ):
         assert codes(good.prefetch(1)) == set()
+
+
+def test_the_number_of_windows_of_a_global_shuffle_is_shown():
+    (found,) = shuffled_tables(2**27).lint()
+    assert "its 1000000 rows take 0.95 GiB decoded" in found.message
+    assert "(rows / window = 15.3)" in found.message
 
 
 def test_a_call_that_takes_all_of_endless_data():

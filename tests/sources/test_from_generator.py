@@ -8,6 +8,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import Boom, DatasetContract, Failure, steps
+from penstock.stream_states import decoded, encoded
 
 
 def letters():
@@ -293,3 +294,157 @@ def test_a_loader_that_can_be_iterated_once_warns_under_its_name():
     assert list(loader) == [1, 2]
     with pytest.warns(RuntimeWarning, match="prefetch: this pass has no values"):
         assert list(loader) == []
+
+
+class Counting:
+    """An iterable with a state, which is the iterator, too."""
+
+    pulled = []  # of all of them
+
+    def __init__(self, values=200, kind=dict):
+        self.at = 0
+        self.values = values
+        self.kind = kind
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.at == self.values:
+            raise StopIteration
+        self.at += 1
+        self.pulled.append(self.at - 1)
+        return self.at - 1
+
+    def state_dict(self):
+        return self.kind(at=self.at)
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+class WithIterator:
+    """An iterable whose iterator has the state."""
+
+    def __iter__(self):
+        return Counting()
+
+
+class OfBoth(Counting):
+    """An iterable and an iterator, each with its state."""
+
+    def __iter__(self):
+        while self.at < self.values:
+            Counting.pulled.append(self.at)
+            self.at += 1
+            yield self.at - 1
+
+
+def after(build, position):
+    """Return what a restored iterator yields, and what its source was asked for."""
+    it = iter(build())
+    for _ in range(position):
+        next(it)
+    state = it.get_state()
+    it.close()
+    del Counting.pulled[:]
+    restored = iter(build())
+    restored.set_state(state, strict=False)
+    return list(restored), list(Counting.pulled)
+
+
+@pytest.mark.parametrize("source", [Counting, WithIterator, OfBoth])
+@pytest.mark.parametrize("position", [0, 1, 50, 199, 200])
+def test_an_iterable_with_a_state_restores_by_it(source, position):
+    rest, pulled = after(lambda: ps.Dataset.from_generator(source), position)
+    assert rest == pulled == list(range(position, 200))
+
+
+BEFORE_CONSUMER = {
+    "batch": lambda ds: ds.batch(7),
+    "prefetch": lambda ds: ds.prefetch(8),
+    "map": lambda ds: ds.map(lambda x: x + 1, num_parallel_calls=3).batch(3).prefetch(2),
+    "shuffle": lambda ds: ds.shuffle(20, seed=1),
+    "shapes": lambda ds: ds.map(lambda x: np.zeros(int(x) % 3)).ragged_batch(4),
+    "interleave": lambda ds: ps.Dataset.range(2).interleave(lambda _: ds, num_parallel_calls=2),
+}
+
+
+@pytest.mark.parametrize("stages", BEFORE_CONSUMER)
+@pytest.mark.parametrize("position", [0, 1, 5, 20])
+def test_stages_after_an_iterable_with_a_state_restore(stages, position):
+    def build():
+        return BEFORE_CONSUMER[stages](ps.Dataset.from_generator(Counting))
+
+    whole = list(build())
+    rest, pulled = after(build, position)
+    assert_same(rest, whole[position:])
+    assert pulled
+
+
+def test_a_state_moves_between_threads_and_worker_processes():
+    def build(executor):
+        return ps.Dataset.from_generator(Counting, executor=executor)
+
+    it = iter(build("thread"))
+    for _ in range(50):
+        next(it)
+    process = iter(build("process"))
+    process.set_state(it.get_state(), strict=False)
+    for _ in range(10):
+        next(process)
+    state = process.get_state()
+    assert [int(x) for x in process] == list(range(60, 200))
+    del Counting.pulled[:]
+    thread = iter(build("thread"))
+    thread.set_state(state, strict=False)
+    assert [int(x) for x in thread] == list(range(60, 200))
+    assert Counting.pulled == list(range(50, 200))
+
+
+def opaque(at):
+    return {"at": at, "what": object()}
+
+
+def raises(at):
+    raise ValueError("no state yet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (opaque, r"state_dict of Counting returned a value of type object at \['what'\]"),
+        (raises, "state_dict of Counting raised ValueError: no state yet"),
+    ],
+)
+@pytest.mark.parametrize("size", [0, 4])
+def test_get_state_refuses_what_a_state_cannot_store(kind, why, size):
+    ds = ps.Dataset.from_generator(lambda: Counting(kind=kind)).prefetch(size)
+    it = iter(ds)
+    got = [next(it) for _ in range(150)]
+    with pytest.raises(ps.StateError, match=f"get_state: from_generator: {why}"):
+        it.get_state()
+    assert [*got, *it] == list(range(200))
+
+
+def test_a_state_of_an_iterable_needs_its_methods():
+    it = iter(ps.Dataset.from_generator(Counting))
+    next(it)
+    other = iter(ps.Dataset.from_generator(lambda: range(200)))
+    other.set_state(it.get_state(), strict=False)
+    with pytest.raises(ps.StateError, match="expected the same methods here"):
+        next(other)
+
+
+VALUES = {
+    "numbers": [1, -(2**70), 0.5, True, None],
+    "text": ["a", "\u00e4", b"\x00\xff", bytearray(b"x")],
+    "containers": ((1, [2]), {3: {"a": (4,)}}, {5}, frozenset("b")),
+    "arrays": [np.arange(6, dtype=np.int16).reshape(2, 3), np.float32(0.5), np.array("t")],
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_of_a_state_are_saved_as_they_are(name):
+    read = decoded(encoded(VALUES[name]))
+    assert repr(read) == repr(VALUES[name])

@@ -263,13 +263,28 @@ IteratorPtr BatchingDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<BatchIterator>(std::move(input), NewBatch(), sizes_, drop_);
 }
 
-Step BatchingDataset::At(int64_t index, const RunContext& context) const {
+BatchingDataset::Range BatchingDataset::RowsOf(int64_t index) const {
   const auto turns = static_cast<int64_t>(sizes_.size());
   int64_t first = index / turns * std::accumulate(sizes_.begin(), sizes_.end(), int64_t{0});
   first += std::accumulate(sizes_.begin(), sizes_.begin() + index % turns, int64_t{0});
   int64_t count = sizes_[static_cast<size_t>(index % turns)];
   int64_t n = input().cardinality();
   if (n != kInfinite) count = std::min(count, n - first);
+  return {first, count};
+}
+
+Positions BatchingDataset::InputPositions(const Positions& positions, size_t,
+                                          const RunContext&) const {
+  Positions rows;
+  for (int64_t index : positions) {
+    const Range range = RowsOf(index);
+    for (int64_t i = 0; i < range.count; ++i) rows.push_back(range.first + i);
+  }
+  return rows;
+}
+
+Step BatchingDataset::At(int64_t index, const RunContext& context) const {
+  auto [first, count] = RowsOf(index);
   std::unique_ptr<BatchRows> rows = NewBatch();
   rows->SetCapacity(count);
   Block rest;

@@ -21,6 +21,7 @@ class BatchingDataset : public Dataset, public RandomAccess, public Elastic {
   BatchingDataset(std::vector<int64_t> sizes, bool drop) : sizes_(std::move(sizes)), drop_(drop) {}
   int64_t cardinality() const final;
   Step At(int64_t index, const RunContext& context) const final;
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const final;
   int64_t elastic_size() const final { return sizes_.front(); }
   std::string unfit() const final;
   void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
@@ -37,6 +38,12 @@ class BatchingDataset : public Dataset, public RandomAccess, public Elastic {
   IteratorPtr MakeIterator(const RunContext& context) const final;
 
  private:
+  // The rows of a batch.
+  struct Range {
+    int64_t first, count;
+  };
+  Range RowsOf(int64_t index) const;
+
   std::vector<int64_t> sizes_;
   bool drop_;
 };

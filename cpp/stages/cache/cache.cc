@@ -77,6 +77,9 @@ class CacheDataset final : public Dataset, public RandomAccess {
     if (CacheFill::Rows rows = fill->rows()) return rows->Slice(index, 1).Row(0);
     return InputAt(*this, index, fill->Of(context));  // restored, and not made yet
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return store_.fill() ? Positions() : positions;
+  }
   CacheStore* cache_store() const override { return &store_; }
 
  protected:

@@ -52,6 +52,9 @@ class ParallelMapDataset final : public Dataset, public RandomAccess, public Ela
   Block Gather(const Positions& positions, const RunContext& context) const override {
     return MapAt(*this, function_, positions, context);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return positions;
+  }
   void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
                   Carrying& carrying) const override {
     CarryMapState(*this, saved, steps, out, carrying);

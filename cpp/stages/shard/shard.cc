@@ -25,6 +25,9 @@ class ShardDataset final : public Dataset, public RandomAccess {
     return InputsAt(*this, positions, context,
                     [this](int64_t at) { return at * shards_ + index_; });
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    return Moved(positions, [this](int64_t at) { return at * shards_ + index_; });
+  }
 
  protected:
   IteratorPtr MakeIterator(const RunContext& context) const override;

@@ -43,6 +43,13 @@ class ShardEvenlyDataset final : public Dataset,
     for (int64_t& row : chosen) row = sharding_.Repeated(row * sharding_.shards, rows.size());
     return rows.Gather(chosen.data(), count);
   }
+  Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
+    const int64_t n = input().cardinality();
+    if (pads() || n <= 0) return {};
+    return Moved(positions, [&](int64_t at) {
+      return sharding_.Repeated(std::min(sharding_.Taken(at, n), n - 1), n);
+    });
+  }
   bool divides() const override { return true; }
   void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
                   Carrying& carrying) const override;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from penstock.data_loader.samplers import items_of
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.worker_info import get_worker_info
 from penstock.errors import StateError
+from penstock.stream_states import keeps_state, restore, state_of
 
 Fetch = Callable[[Any], Any]
 
@@ -268,25 +268,6 @@ class Reading:
         # there. It has read that state when the first sample arrives.
         if self._restored and getattr(self._dataset, "_starting_state_dict", None) is not None:
             self._dataset._starting_state_dict = None
-
-
-def keeps_state(thing: Any) -> bool:
-    """Return whether an object has a state that can be saved and restored."""
-    return hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
-
-
-def state_of(thing: Any) -> Any:
-    """Return a copy of an object's state; None if it keeps none."""
-    # Some objects return a dict that they change later.
-    return copy.deepcopy(thing.state_dict()) if keeps_state(thing) else None
-
-
-def restore(thing: Any, state: Any) -> bool:
-    """Restore a result of `state_of`; return False if the object keeps no state."""
-    if keeps_state(thing):
-        thing.load_state_dict(copy.deepcopy(state))
-        return True
-    return False
 
 
 def of_processes(count: int) -> StateError:

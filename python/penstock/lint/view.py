@@ -104,11 +104,21 @@ class StageView:
         """Whether worker processes call its function, or may come to do so."""
         values = self.args.values()
         own = [each.executor for each in values if isinstance(each, ExecutedFunction)]
+        executor = next(filter(None, own), None) or self._options.executor
+        return executor in ("process", "auto")
+
+    @property
+    def memory_limit(self) -> float:
+        """The bytes that the stages of a run may hold."""
+        return float(self._options.memory_limit or max(available_memory() / 4, 64 * 2**20))
+
+    @property
+    def _options(self) -> Any:
+        """The options of a run of the pipeline."""
         last = self
         while last.consumer is not None:
             last = last.consumer
-        executor = next(filter(None, own), None) or last._stage._options.executor
-        return executor in ("process", "auto")
+        return last._stage._options
 
     @property
     def holds_elements(self) -> bool:

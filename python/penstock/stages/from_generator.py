@@ -86,7 +86,12 @@ class FromGenerator(Plan):
         -----
         Arrays are copied before the generator continues, so it may reuse them. An exception of the
         generator is raised once, as itself; then the data ends, because the generator has.
-        A restored iterator runs the generator up to its position again.
+        A restored iterator runs the generator up to its position again. If the iterable that
+        `generator` returns, or its iterator, has ``state_dict`` and ``load_state_dict``, the saved
+        state includes their result, and a restored iterator loads it instead. Then `get_state`
+        raises `StateError` if ``state_dict`` returns anything but numbers, strings, bytes, arrays,
+        and lists, tuples, sets and dicts of them. With ``executor="process"`` the generator always
+        runs again.
 
         Examples
         --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.lint.rule import Said, rule
-from penstock.lint.view import StageView, available_memory
+from penstock.lint.view import StageView, available_memory, stages_of
 
 _MUCH = 0.5  # of the memory that is free
 _LARGE = 4096  # bytes of an element that is worth another order of stages
@@ -78,3 +78,51 @@ def shuffle_after_expensive_map(stage: StageView) -> Said:
                     f"put shuffle before {before}",
                 )
                 return
+
+
+@rule("PS032")
+def global_shuffle_of_tables_larger_than_memory(stage: StageView) -> Said:
+    """A `global_shuffle` reads Parquet or Arrow files whose decoded rows do not fit into memory.
+
+    **Why is this bad?** The rows of a window are gathered from all over the files, and each row
+    group is decoded once for each window. If a window has a tenth of the rows, an epoch decodes
+    the files ten times.
+
+    **Instead of**::
+
+        ds = ps.ParquetDataset(files).global_shuffle()
+
+    **write**::
+
+        ds = ps.ParquetDataset(files, columns=["image", "label"]).global_shuffle()
+
+    with only the columns that are needed, and a higher `Options.memory_limit`, half of which a
+    window takes. Or mix the rows of neighbouring files only::
+
+        ds = ps.Dataset.from_list(files).shuffle(len(files))
+        ds = ds.interleave(ps.ParquetDataset, cycle_length=8).shuffle(100_000)
+
+    **When to ignore it.** The order has to be uniform, and decoding takes less time than the
+    training steps.
+    """
+    if stage.kind != "select" or stage.inputs[0].kind != "permutation":
+        return
+    tables = [
+        each
+        for each in stages_of(stage.inputs[1])
+        if each.kind == "table_rows" and "sizes" in each.args
+    ]
+    if not tables:
+        return
+    size = sum(each.count * each.element_bytes for each in tables)
+    room = stage.memory_limit / 2  # as the engine divides it (lookahead.cc)
+    if not size > room:
+        return
+    rows = sum(each.count for each in tables)
+    window = rows * room / size
+    yield (
+        f"its {rows:.0f} rows take {size / 2**30:.2g} GiB decoded, and a window of them has room "
+        f"for {window:.0f}: an epoch decodes each row group about {math.ceil(rows / window)} times "
+        f"(rows / window = {rows / window:.1f})",
+        "read fewer columns, raise memory_limit, or interleave shuffled files and use shuffle",
+    )

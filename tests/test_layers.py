@@ -70,6 +70,7 @@ PYTHON_LAYERS = [
     {"stages"},
     {"forms"},
     {"dataset"},
+    {"loaders"},
     {"pickling", "adapters", "sources", "program", "states"},
     {"distribution"},
     {"experimental", "lint", "profiling"},

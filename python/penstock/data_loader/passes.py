@@ -50,7 +50,7 @@ class Pass(Closing):
         self._cut = False  # ended by close() or an interruption: that is not the end of the data
         # At most one: what came, and was not handed over before an interruption.
         self._pulled: list[Any] = []
-        self._loader_length = loader.__len__
+        self._loader = loader
         # Each worker that reads a copy may return a smaller last batch.
         self._most = loader._announced
         if (loader.batch_size or 1) > 1:
@@ -60,7 +60,7 @@ class Pass(Closing):
         return self
 
     def __len__(self) -> int:
-        return self._loader_length()
+        return len(self._loader)
 
     def __next__(self) -> Any:
         raise NotImplementedError

@@ -31,9 +31,9 @@ class Advice(NamedTuple):
     change : str
         The new call.
     rate : float
-        Elements per second that the training loop would get.
+        Elements per second that the training loop would get; NaN: not predicted.
     gain : float
-        How many times as many that is.
+        How many times as many that is; NaN: not predicted.
     why : str
         The reason.
     """
@@ -45,7 +45,13 @@ class Advice(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        return f"{self.change}: {self.rate:,.4g} elements/s ({self.gain:.2f}x); {self.why}"
+        return self.text("elements")
+
+    def text(self, unit: str) -> str:
+        """Return it as a line, with the unit of the rate."""
+        if math.isnan(self.rate):
+            return f"{self.change}: {self.why}"
+        return f"{self.change}: {self.rate:,.4g} {unit}/s ({self.gain:.2f}x); {self.why}"
 
 
 def advise(
@@ -178,16 +184,23 @@ def _parallel(
     path = stage.path.removesuffix(_INPUTS)
     given = arguments.get(path, {})
     takes_turns = stage.gil_seconds >= stage.cpu_seconds / 2
-    for processes in (False, True) if not stage.ongoing_seconds else (False,):
+    ways: list[bool] = []  # of making calls: whether worker processes make them
+    if stage.in_processes:
+        ways.append(True)
+    else:
         # What is measured of the GIL is its share inside of calls, and threads that compete for it
         # lose more: what computes under it gains next to nothing by them.
-        if not processes and takes_turns and stage.blocked_seconds < stage.cpu_seconds:
-            continue
+        if not takes_turns or stage.blocked_seconds >= stage.cpu_seconds:
+            ways.append(False)
+        if takes_turns and not stage.ongoing_seconds:
+            ways.append(True)
+    best = 0.0
+    for processes in ways:
         calls, rate = _enough_calls(model, stages, stage, processes)
         call = _call(stage, given, calls, processes)
-        if call is None or (processes and not takes_turns):
-            return
-        yield path, call, rate, _why(stage, processes)
+        if call is not None and rate > best:
+            best = rate
+            yield path, call, rate, _why(stage, processes)
 
 
 def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: bool) -> str | None:
@@ -199,6 +212,15 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
     if kind in ("map", "filter") and argument in given:
         executor = ', executor="process"' if processes else ""
         return f"{kind}({function_name(given[argument])}, {parallel}{executor}{named})"
+    if kind == "from_generator":
+        function = function_name(given["generator"]) if "generator" in given else stage.function
+        executor = ', executor="process"' if processes else ""
+        return f"from_generator({function}).map(load, {parallel}{executor})"
+    if kind == "from_indexable" and not given.get("part_of"):
+        if not processes:
+            return f"from_indexable(obj, {parallel}{named})"
+        rows = f'map(obj.__getitem__, {parallel}, executor="process"{named})'
+        return f"Dataset.range(len(obj)).{rows} instead of from_indexable(obj)"
     if processes:
         return None
     if kind in ("interleave", "flat_map") and argument in given:
@@ -207,19 +229,16 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
             return f"num_parallel_reads={calls} where the files are read ({function!r})"
         width = max(calls, given.get("cycle_length") or 0)
         return f"interleave({function_name(function)}, cycle_length={width}, {parallel}{named})"
-    if kind == "from_generator":
-        function = function_name(given["generator"]) if "generator" in given else stage.function
-        return f"from_generator({function}).map(load, {parallel})"
     return None
 
 
 def _why(stage: StageProfile, processes: bool) -> str:
-    if stage.kind == "from_generator":
+    if stage.kind == "from_generator" and not processes:
         return "the generator only says what to load, and calls of load run at the same time"
     if stage.blocked_seconds > stage.cpu_seconds:
         what = "inputs are read" if stage.path.endswith(_INPUTS) else "calls wait"
         return f"its {what} at the same time"
-    if processes:
+    if processes and not stage.in_processes:
         return "each process has a GIL of its own"
     return "it may use more processors"
 
@@ -230,9 +249,10 @@ def _enough_calls(
     """Return how many calls at a time suffice, and the rate with them."""
     most = _MOST_COROUTINES if stage.ongoing_seconds else _MOST_CALLS
     if processes:  # they take memory, and more of them than processors only wait for one
-        most = max(math.ceil(model.processors), 2)
-    options = [2**i for i in range(1, most.bit_length())]
-    rates = {n: with_calls(model, stages, stage, n, processes).rate() for n in options}
+        most = max(math.floor(model.processors), 1)
+    options = sorted({min(2**i, most) for i in range(1, most.bit_length() + 1)})
+    moved = processes and not stage.in_processes
+    rates = {n: with_calls(model, stages, stage, n, moved).rate() for n in options}
     best = max(rates.values())
     calls = next(n for n in options if rates[n] >= _ENOUGH * best)
     return calls, rates[calls]

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.arguments import checks
 from penstock.profiling.advice import Advice, advise, with_calls
 from penstock.profiling.bottleneck import Bottleneck, Evidence, find
-from penstock.profiling.demand import StageProfile, is_scarce, stages_of
+from penstock.profiling.demand import StageProfile, is_scarce, locked_share, stages_of
 from penstock.profiling.sections import Model, model_of
 from penstock.profiling.verdict import headspace_of, verdict_of
 
@@ -50,8 +50,8 @@ class Profile:
         Share of the time in which the consumer waited for the pipeline, or for the GIL that the
         pipeline held: 0 to 1.
     headspace : float
-        How many times as fast the loop would be with an endless loader; infinity where it does
-        nothing but take elements.
+        How many times as fast the loop would be with an infinitely fast loader; infinity where it
+        does nothing but take elements.
     processors : float
         That this process may use.
     cpu_share, gil_share : float
@@ -365,9 +365,8 @@ class Profile:
         wall, cpu = sum(raw["wall"].values()), sum(raw["cpu"].values())
         lock = raw["wall"]["lock"]
         idle = max(wall - cpu - raw["ready"] - lock, 0.0)
-        looks = raw["locked"] + raw["asleep"]
-        if looks and is_scarce(self.gil_share):
-            lock += idle * raw["locked"] / looks
+        if is_scarce(self.gil_share):
+            lock += idle * locked_share(raw, wall - cpu - lock)
         return StageProfile(
             *("", "consumer", None, None),
             cpu_seconds=cpu,

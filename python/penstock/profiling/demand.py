@@ -134,6 +134,22 @@ def stages_of(seen: dict[str, Any], gil_share: float) -> list[StageProfile]:
     return stages
 
 
+def step_of(seen: dict[str, Any], gil_share: float) -> StageProfile:
+    """Return what the consumer did outside of the pipeline."""
+    raw = seen["step"]
+    wall, cpu = sum(raw["wall"].values()), sum(raw["cpu"].values())
+    lock = raw["wall"]["lock"]
+    idle = max(wall - cpu - raw["ready"] - lock, 0.0)
+    if is_scarce(gil_share):
+        lock += idle * locked_share(raw, wall - cpu - lock)
+    return StageProfile(
+        *("", "consumer", None, None),
+        cpu_seconds=cpu,
+        blocked_seconds=max(wall - cpu - raw["ready"] - lock, 0.0),
+        gil_wait_seconds=lock,
+    )
+
+
 def _key(path: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdigit() else -1, part) for part in path.split(".")]
 

@@ -38,6 +38,8 @@ class Seen:
         The whole block.
     wait, wait_cpu : float
         Inside ``next``; of these on a CPU.
+    gil_wait : float
+        Outside of ``next``, waiting for the GIL that worker threads held.
     first : float
         Waiting for the first batch of each pass, with the start of the pass.
     loop_cpu : float
@@ -60,6 +62,7 @@ class Seen:
     seconds: float = 0.0
     wait: float = 0.0
     wait_cpu: float = 0.0
+    gil_wait: float = 0.0
     first: float = 0.0
     loop_cpu: float = 0.0
     ready: float = 0.0
@@ -84,7 +87,8 @@ class LoopProfile:
     rate : float
         Of these, per second.
     input_bound : float
-        Share of the time in which the loop waited for the next one: 0 to 1.
+        Share of the time in which the loop waited for the next one, or for the GIL that worker
+        threads held: 0 to 1.
     headspace : float
         How many times as fast the loop would be with an infinitely fast loader.
     first_seconds : float
@@ -124,7 +128,7 @@ class LoopProfile:
         in_processes = loader is not None and loader.processes
         self._cpu = seen.process_cpu + (seen.workers_cpu if in_processes else 0.0)
         self.cpu_share = min(self._cpu / max(seen.seconds * cpus, 1e-9), 1.0)
-        self.input_bound = min(seen.wait / max(seen.seconds, 1e-9), 1.0)
+        self.input_bound = min((seen.wait + seen.gil_wait) / max(seen.seconds, 1e-9), 1.0)
         self.headspace = headspace_of(self.input_bound)
         self.first_seconds = seen.first
         looks = sum((seen.places or {}).values())
@@ -184,7 +188,7 @@ class LoopProfile:
     def _modelled(self) -> Model:
         seen, work = self._seen, self._work
         cpu = max(seen.loop_cpu - seen.wait_cpu, 0.0) / seen.batches
-        step = max(seen.seconds - seen.wait, 0.0) / seen.batches
+        step = max(seen.seconds - seen.wait - seen.gil_wait, 0.0) / seen.batches
         loop = Section("", 1, cpu, cpu * self._held(), max(step - cpu, 0.0))
         if self._inline:
             own = replace(
@@ -310,7 +314,9 @@ class LoopProfile:
     def _verdict(self, predicted: list[Advice]) -> str:
         if self.bottleneck.kind == "consumer":
             return consumer_verdict(self.input_bound, self.rate)
-        text = f"{waiting(self.input_bound)} The reason is {self._name}: {self._reason()}."
+        by_gil = self._seen.gil_wait > self._seen.wait / 4
+        what = "data, or for the GIL that the loader holds," if by_gil else "data"
+        text = f"{waiting(self.input_bound, what)} The reason is {self._name}: {self._reason()}."
         if self._inline and self.places:
             place, share = self.places[0]
             text += f" {share:.0%} of the waiting is in {place}."

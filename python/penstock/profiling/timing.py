@@ -15,7 +15,7 @@ from typing import Any
 from penstock.dataset import Dataset
 from penstock.iterator import Iterator as Run
 from penstock.loaders import loader_of, unwrapped
-from penstock.profiling.demand import stages_of
+from penstock.profiling.demand import stages_of, step_of
 from penstock.profiling.loops import LoopProfile, Seen
 from penstock.profiling.system import (
     children_seconds,
@@ -95,7 +95,9 @@ class LoopRecorder:
         looks = looked["lock_looks"]
         seen.gil = looked["lock_held"] / looks if looks else 0.0
         if self._runs:
-            stages = [each for run in self._runs for each in stages_of(run.stop(), seen.gil)]
+            runs = [run.stop() for run in self._runs]
+            stages = [each for run in runs for each in stages_of(run, seen.gil)]
+            seen.gil_wait = sum(step_of(run, seen.gil).gil_wait_seconds for run in runs)
             seen.workers_cpu = sum(stage.cpu_seconds for stage in stages)
             seen.workers_gil = sum(stage.gil_seconds for stage in stages)
             seen.workers_blocked = sum(stage.blocked_seconds for stage in stages)

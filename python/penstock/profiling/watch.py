@@ -180,14 +180,15 @@ class Watch:
 def _recorder_of(iterable: Any) -> _Recorder:
     """Return what watches an iterable, and begin a pass of a dataset."""
     wrapped = unwrapped(iterable)
-    if loader_of(wrapped) is None:
-        is_iterator = hasattr(type(wrapped), "__next__")
-        if not is_iterator and pipeline_of(wrapped) is not None:
-            iterable = wrapped = iter(iterable)
-        run = wrapped._iterator if isinstance(wrapped, BatchIterator) else wrapped
-        if isinstance(run, Iterator):
-            return _EngineRecorder(iterable, run)
-    return LoopRecorder(iterable)
+    loader = loader_of(wrapped)
+    begins = pipeline_of(wrapped) if loader is None else loader.num_workers == 0 and loader.pipeline
+    if begins and not hasattr(type(wrapped), "__next__"):
+        iterable = wrapped = iter(iterable)
+    fetcher = getattr(wrapped, "_dataset_fetcher", None)  # of a loader without workers
+    run = getattr(fetcher, "dataset_iter", wrapped)
+    if isinstance(run, BatchIterator):
+        run = run._iterator
+    return _EngineRecorder(iterable, run) if isinstance(run, Iterator) else LoopRecorder(iterable)
 
 
 class _EngineRecorder:

@@ -88,19 +88,26 @@ def loader_of(value: Any) -> LoaderView | None:
 
 
 def pipeline_of(value: Any) -> Dataset | None:
-    """Return the dataset that a value is, or that it iterates in the form for a trainer."""
+    """Return the dataset that a value is, or iterates: in a trainer's form, or prefetched."""
     if isinstance(value, Dataset):
         return value
     compat = sys.modules.get("penstock.compat.dataset")  # which is made of this package
     if compat is not None and isinstance(value, compat.Dataset):
         inner: Dataset = value._inner
         return inner
+    prefetch = sys.modules.get("penstock.sources.prefetch")
+    if prefetch is not None and isinstance(value, prefetch._Prefetched):
+        made: Dataset = value._dataset
+        return made
     batches = sys.modules.get("penstock.adapters.batches")
+    keras = sys.modules.get("penstock.adapters.keras_data")
     iterable = sys.modules.get("penstock.adapters.torch_iterable")
     if batches is not None and isinstance(value, batches.Batches):
         source: Dataset = value._source
     elif iterable is not None and isinstance(value, iterable._TorchIterable):
         source = value._dataset
+    elif keras is not None and isinstance(value, keras._Data):
+        source = value._feed._source
     else:
         return None
     return source if is_prefetched(source) else source.prefetch(1)  # these work ahead

@@ -104,12 +104,13 @@ class InlinePass(Pass):
     def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
         self._fetch = _fetching(loader)
+        self._reading: Reading | None = None
         inputs: Inputs
         if loader._iterable:
             begin_reading(loader, position.goes_on)
-            reading = _reading(loader, position).open()
-            position.opened(reading.state())
-            inputs = reading.inputs()
+            self._reading = _reading(loader, position).open()
+            position.opened(self._reading.state())
+            inputs = self._reading.inputs()
         else:
             inputs = inputs_of(loader, position)
         self._state = _restored(loader, position)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from penstock.encode import Reader
-from penstock.labels import function_name
-from penstock.profiling.bottleneck import Bottleneck
+from penstock.labels import function_name, is_internal
+from penstock.profiling.bottleneck import MOST_OF_THEM, Bottleneck
 from penstock.profiling.demand import StageProfile
 from penstock.profiling.sections import Model, Section
 
@@ -18,6 +18,9 @@ _MOST_COROUTINES = 1024
 _ENOUGH = 0.97  # of the best rate: fewer calls are better than the last few percent
 _WORTH = 1.05  # less is not worth a change
 _INPUTS = ".*"  # ends the path of the datasets that a stage opens
+# Sources that are a `from_indexable` with an argument for parallel reads.
+_PARALLEL_SOURCES = ("ArrayRecordDataset", "HDF5Dataset", "from_zarr")
+GENERATOR_NAMES = "the generator only says what to load, and calls of load run at the same time"
 _HAND_OVER = 20e-6  # seconds of a call in another process, beyond the function
 
 
@@ -107,7 +110,9 @@ def _changes(
         why = "the elements that it may hold now are too few for its threads"
         yield stage.path, "Options.memory_limit = twice as much", jitter_free, why
         return
-    if bottleneck.kind in ("io", "serial", "gil"):
+    # More workers get more of the CPUs that other programs also use.
+    shared = bottleneck.kind == "cpu" and bottleneck.share < MOST_OF_THEM
+    if bottleneck.kind in ("io", "serial", "gil") or (shared and stage.parallelism < 2):
         yield from _parallel(stage, stages, model, arguments)
 
 
@@ -212,11 +217,15 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
     if kind in ("map", "filter") and argument in given:
         executor = ', executor="process"' if processes else ""
         return f"{kind}({function_name(given[argument])}, {parallel}{executor}{named})"
-    if kind == "from_generator":
-        function = function_name(given["generator"]) if "generator" in given else stage.function
+    if kind in ("from_generator", "prefetch") and "generator" in given:
+        generator = given["generator"]
+        function = "generator" if is_internal(generator) else function_name(generator)
         executor = ', executor="process"' if processes else ""
         return f"from_generator({function}).map(load, {parallel}{executor})"
-    if kind == "from_indexable" and not given.get("part_of"):
+    source = given.get("part_of") or kind
+    if source in _PARALLEL_SOURCES and not processes:
+        return f"{source}(..., {parallel}{named})"
+    if source == "from_indexable":
         if not processes:
             return f"from_indexable(obj, {parallel}{named})"
         rows = f'map(obj.__getitem__, {parallel}, executor="process"{named})'
@@ -233,8 +242,8 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
 
 
 def _why(stage: StageProfile, processes: bool) -> str:
-    if stage.kind == "from_generator" and not processes:
-        return "the generator only says what to load, and calls of load run at the same time"
+    if stage.kind in ("from_generator", "prefetch") and not processes:
+        return GENERATOR_NAMES
     if stage.blocked_seconds > stage.cpu_seconds:
         what = "inputs are read" if stage.path.endswith(_INPUTS) else "calls wait"
         return f"its {what} at the same time"

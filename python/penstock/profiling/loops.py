@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.loaders import LoaderView, has_accelerator
-from penstock.profiling.advice import Advice
+from penstock.profiling.advice import GENERATOR_NAMES, Advice
 from penstock.profiling.bottleneck import HELD, MOST_OF_THEM, WAITS, Bottleneck, is_short
 from penstock.profiling.sections import Model, Section
 from penstock.profiling.verdict import consumer_verdict, headspace_of, waiting
@@ -114,7 +114,14 @@ class LoopProfile:
     Predictions come from the CPU time, the GIL and the waiting that a batch takes, as in `Profile`.
     """
 
-    def __init__(self, seen: Seen, loader: LoaderView | None, name: str, cpus: float) -> None:
+    def __init__(
+        self,
+        seen: Seen,
+        loader: LoaderView | None,
+        name: str,
+        cpus: float,
+        indexable: bool = False,
+    ) -> None:
         if seen.batches == 0:
             raise ValueError(
                 "profile: nothing was taken from it while it was watched; iterate over the "
@@ -137,6 +144,7 @@ class LoopProfile:
         ][:_MOST_PLACES]
         self._seen = seen
         self._loader = loader
+        self._indexable = indexable
         self._name = name if loader is None else str(loader)
         self._inline = loader is None or loader.num_workers == 0
         self._work = self._work_of_a_batch()
@@ -234,7 +242,9 @@ class LoopProfile:
         if self.input_bound < WAITS:
             return "consumer", 1 - self.input_bound
         work = self._work
-        if self.gil_share > HELD and work.gil > work.cpu / 2 and not self._inline:
+        # The GIL is the limit if the workers together spend less time on anything else.
+        takes_turns = work.cpu + work.blocked < work.gil * work.servers
+        if self.gil_share > HELD and takes_turns and not self._inline:
             return "gil", self.gil_share
         if self._is_starved():
             return "cpu", self.cpu_share
@@ -255,6 +265,15 @@ class LoopProfile:
             executor = ', executor="process"' if holds else ""
             why = "the next item is made while the loop computes"
             yield f"penstock.prefetch({self._name}{executor})", rate, why
+            workers, rate = self._best(processes=holds)
+            if self._indexable:
+                method = ', worker_method="process"' if holds else ""
+                change = f"{_DROP_IN}({self._name}, num_workers={workers}{method})"
+                yield change, rate, "several items are loaded at the same time"
+                return
+            calls = f"num_parallel_calls={workers}{executor}"
+            change = f"penstock.Dataset.from_generator({self._name}).map(load, {calls})"
+            yield change, rate, GENERATOR_NAMES
             return
         if loader.pipeline is not None:
             return  # it works ahead already

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -52,7 +53,7 @@ class LoopRecorder:
         if hasattr(type(self._iterable), "__next__"):
             self._note(self._iterable)
         # It asks for the GIL, and a run that does nothing is enough for that.
-        self._gil = iter(Dataset.range(1))._observe()
+        self._gil = self._observed(iter(Dataset.range(1)))
         self._ready, self._loop_cpu = ready_seconds_here(), time.thread_time()
         self._process_cpu, self._workers_cpu = time.process_time(), self._workers.cpu()
         self._began = time.perf_counter()
@@ -80,7 +81,13 @@ class LoopRecorder:
         self._workers.add(each.pid for each in workers)
         run = getattr(iterator, "_iterator", None)
         if isinstance(run, Run):
-            self._runs.append(run._observe())
+            self._runs.append(self._observed(run))
+
+    def _observed(self, run: Run) -> Any:
+        observation = run._observe()
+        # Its threads end before those of the interpreter are gone.
+        weakref.finalize(self, observation.stop)
+        return observation
 
     def end(self) -> LoopProfile:
         """Return the profile; ValueError if nothing was taken."""
@@ -106,7 +113,8 @@ class LoopRecorder:
             seen.workers_cpu = max(self._workers.cpu() - self._workers_cpu, 0.0)
             seen.workers_ready = self._workers.ready()
         name = getattr(self._iterable, "__name__", None) or type(self._iterable).__name__
-        return LoopProfile(seen, self._loader, name, processors())
+        indexable = hasattr(self._iterable, "__getitem__") and hasattr(self._iterable, "__len__")
+        return LoopProfile(seen, self._loader, name, processors(), indexable)
 
 
 class _Timed:

@@ -184,8 +184,10 @@ def _recorder_of(iterable: Any) -> _Recorder:
     begins = pipeline_of(wrapped) if loader is None else loader.num_workers == 0 and loader.pipeline
     if begins and not hasattr(type(wrapped), "__next__"):
         iterable = wrapped = iter(iterable)
-    fetcher = getattr(wrapped, "_dataset_fetcher", None)  # of a loader without workers
-    run = getattr(fetcher, "dataset_iter", wrapped)
+    # What a loader without workers reads: PyTorch's, penstock's.
+    fetcher = getattr(wrapped, "_dataset_fetcher", None)
+    reading = getattr(wrapped, "_reading", None)
+    run = getattr(fetcher, "dataset_iter", getattr(reading, "iterator", wrapped))
     if isinstance(run, BatchIterator):
         run = run._iterator
     return _EngineRecorder(iterable, run) if isinstance(run, Iterator) else LoopRecorder(iterable)

@@ -6,6 +6,7 @@ Loaders of PyTorch are recognised through the modules that the program has impor
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from penstock.dataset import Dataset
@@ -64,9 +65,9 @@ class LoaderView(NamedTuple):
 
 def loader_of(value: Any) -> LoaderView | None:
     """Return the settings of a DataLoader, or of the one that an iterator belongs to."""
-    ours = sys.modules.get(f"{_OURS}.loader")
-    if ours is not None and isinstance(getattr(value, "_loader", value), ours.DataLoader):
-        loader = getattr(value, "_loader", value)
+    passes, ours = sys.modules.get(f"{_OURS}.passes"), sys.modules.get(f"{_OURS}.loader")
+    loader = value._loader if passes is not None and isinstance(value, passes.Pass) else value
+    if ours is not None and isinstance(loader, ours.DataLoader):
         return LoaderView(
             *(True, loader.dataset, loader.num_workers, loader.worker_method == "process"),
             *(loader.pin_memory, loader.persistent_workers),
@@ -111,6 +112,32 @@ def pipeline_of(value: Any) -> Dataset | None:
     else:
         return None
     return source if is_prefetched(source) else source.prefetch(1)  # these work ahead
+
+
+def is_loader(value: Any) -> bool:
+    """Return whether a value is a dataset or loader that a loop can begin, not an iterator."""
+    known = pipeline_of(value) is not None or loader_of(value) is not None
+    return known and not hasattr(type(value), "__next__")
+
+
+def outermost(values: dict[str, Any]) -> dict[str, Any]:
+    """Return those of a program's datasets and loaders that none of the others is made of."""
+    inside = {id(part) for value in values.values() for part in _parts_of(value)}
+    return {name: value for name, value in values.items() if id(value) not in inside}
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """Yield what a loader, or a trainer's form of a dataset, is made of."""
+    for _ in range(_MOST_WRAPPERS):
+        if isinstance(value, Dataset):
+            return
+        for name in ("_source", "_dataset", "dataset", "_feed", "_inner"):
+            if (inner := getattr(value, "__dict__", {}).get(name)) is not None:
+                value = inner
+                yield inner
+                break
+        else:
+            return
 
 
 def has_accelerator() -> bool:

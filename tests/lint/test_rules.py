@@ -485,7 +485,7 @@ def test_a_call_that_takes_all_of_endless_data():
 
 
 def test_every_rule_is_tested_and_has_a_page():
-    tested = {*BAD, "PS017", "PS024"}
+    tested = {*BAD, "PS017", "PS024", "PS028", "PS029", "PS030", "PS031"}  # test_loader_rules
     assert set(all_rules()) == tested
     assert len(tested) >= 18
     for code, rule in all_rules().items():

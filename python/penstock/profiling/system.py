@@ -7,15 +7,6 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from penstock import _core
-
-
-def processors() -> float:
-    """Return how many CPUs this process may use; a quota may leave a fraction."""
-    cpu = _core.cpu_info()
-    quota = cpu["quota"]
-    return min(quota, float(cpu["effective"])) if quota > 0 else float(cpu["effective"])
-
 
 def ready_seconds(process: int, thread: int | None = None) -> float:
     """Return how long a thread was ready to run without a CPU: the main thread by default."""

@@ -14,13 +14,13 @@ from types import FrameType
 from typing import Any
 
 from penstock.dataset import Dataset
+from penstock.executors import processors
 from penstock.iterator import Iterator as Run
 from penstock.loaders import loader_of, unwrapped
 from penstock.profiling.demand import stages_of, step_of
 from penstock.profiling.loops import LoopProfile, Seen
 from penstock.profiling.system import (
     children_seconds,
-    processors,
     ready_seconds,
     ready_seconds_here,
 )

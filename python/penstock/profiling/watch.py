@@ -12,11 +12,12 @@ from typing import Any, Protocol
 from penstock.adapters.batches import BatchIterator
 from penstock.arguments import checks
 from penstock.arguments.checked import checked
+from penstock.executors import processors
 from penstock.iterator import Iterator
 from penstock.loaders import loader_of, pipeline_of, unwrapped
 from penstock.profiling.loops import LoopProfile
 from penstock.profiling.results import Profile
-from penstock.profiling.system import processors, ready_seconds
+from penstock.profiling.system import ready_seconds
 from penstock.profiling.timing import LoopRecorder
 from penstock.stage import Stage
 
@@ -180,9 +181,7 @@ class Watch:
 def _recorder_of(iterable: Any) -> _Recorder:
     """Return what watches an iterable, and begin a pass of a dataset."""
     wrapped = unwrapped(iterable)
-    loader = loader_of(wrapped)
-    begins = pipeline_of(wrapped) if loader is None else loader.num_workers == 0 and loader.pipeline
-    if begins and not hasattr(type(wrapped), "__next__"):
+    if shows_stages(wrapped) and not hasattr(type(wrapped), "__next__"):
         iterable = wrapped = iter(iterable)
     # What a loader without workers reads: PyTorch's, penstock's.
     fetcher = getattr(wrapped, "_dataset_fetcher", None)
@@ -191,6 +190,14 @@ def _recorder_of(iterable: Any) -> _Recorder:
     if isinstance(run, BatchIterator):
         run = run._iterator
     return _EngineRecorder(iterable, run) if isinstance(run, Iterator) else LoopRecorder(iterable)
+
+
+def shows_stages(iterable: Any) -> bool:
+    """Return whether a loop over an iterable runs a dataset in this process, as it can be seen."""
+    loader = loader_of(iterable)
+    if loader is None:
+        return pipeline_of(iterable) is not None
+    return loader.num_workers == 0 and loader.pipeline is not None
 
 
 class _EngineRecorder:

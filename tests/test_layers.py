@@ -34,6 +34,7 @@ PYTHON_LAYERS = [
     {
         *(
             "contents",
+            "counters",
             "nested_columns",
             "columns",
             "crops",

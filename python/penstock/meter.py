@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import shutil
 import sys
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from penstock import _core
 from penstock.arguments.checked import checked
+from penstock.counters import totals
 from penstock.printable import printable
 
 __all__ = ["progress"]
@@ -82,7 +84,7 @@ class Progress(Iterable[_T]):
         if isinstance(iterator, _core.Iterator):
             # What watches it holds no reference: dropped by the loop, the iterator ends.
             watched = weakref.ref(iterator)
-            iterator._on_end(lambda done, waited: meter.finish(last=Reading(done, waited)))
+            iterator._on_end(functools.partial(_end, watched, meter))
             meter.watch(lambda: _counted(watched()))
             return iterator
         return _timed(iterator, meter)
@@ -255,6 +257,12 @@ def _counted(iterator: Any) -> Reading | None:
         if each["kind"] in _KEEPING and f"{path}.0" in stages
     }
     return Reading(delivered, waited, " and the ".join(sorted(filled)))
+
+
+def _end(watched: Callable[[], Any], meter: Meter, done: int, waited: float) -> None:
+    """Note the end of an iterator, whose last counters `metrics` has from here."""
+    totals.see(watched())
+    meter.finish(last=Reading(done, waited))
 
 
 def _timed(iterator: Iterator[_T], meter: Meter) -> Generator[_T, None, None]:

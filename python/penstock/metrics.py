@@ -1,17 +1,18 @@
 """Counters of running pipelines, under names that do not change.
 
-They are those of `Iterator.metrics`; `prometheus` gives them for all live iterators as text of the
+They are those of `Iterator.metrics`; `prometheus` returns them for all datasets as text of the
 Prometheus exposition format (https://prometheus.io/docs/instrumenting/exposition_formats), and
 `serve` serves that text.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.arguments.checked import checked
 from penstock.arguments.checks import whole
-from penstock.iterator import METRICS, live_iterators
+from penstock.counters import LABELS, METRICS, totals
 
 if TYPE_CHECKING:
     import asyncio
@@ -19,29 +20,30 @@ if TYPE_CHECKING:
 
 __all__ = ["Server", "prometheus", "serve"]
 
+totals.in_use = True
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HOSTS = ("127.0.0.1", "localhost", "::1")
 _PATIENCE = 5.0  # seconds to receive a request and send its answer
 _MAX_REQUEST = 1 << 14  # bytes
-_LABELS = (
-    "dataset",
-    "path",
-    "kind",
-    "name",
-    "function",
-)  # of a stage
 
 
 def prometheus() -> str:
-    """Return the counters of all live iterators of this process.
+    """Return the counters of all datasets and DataLoaders of this process.
 
     Returns
     -------
     str
-        A line for each counter of each stage. Labels are the number of the `iterator` in this
-        process, the `dataset` (`Options.dataset_name`), and `path`, `kind`, `name` and `function`
-        of the stage, as in `Iterator.stats`; those that are not there are left out. An iterator
-        that was not asked for an element, or has been closed or dropped, has none.
+        A line for each counter of each stage. Labels are the `dataset` (`Options.dataset_name`, or
+        a number), and `path`, `kind`, `name` and `function` of the stage, as in `Iterator.stats`;
+        labels without a value are omitted.
+
+    Notes
+    -----
+    The iterators of one dataset, such as its epochs, share one set of labels: their counters are
+    added up, and those of iterators that have ended stay. Datasets with the same
+    `Options.dataset_name` count as one. The counters of a dataset without a name end with it.
+    Iterators that ended before the first use of `penstock.metrics` are not counted. Of an iterator
+    that is dropped before its end, the counters are those of the last call of this function.
 
     Examples
     --------
@@ -51,21 +53,20 @@ def prometheus() -> str:
     >>> batch = next(it)
     >>> for line in ps.metrics.prometheus().splitlines():
     ...     if line.startswith("penstock_elements_total{") and "squares" in line:
-    ...         print(line.partition(",")[2])
-    dataset="squares",path="0",kind="batch"} 1
-    dataset="squares",path="0.0",kind="range"} 5
+    ...         print(line)
+    penstock_elements_total{dataset="squares",path="0",kind="batch"} 1
+    penstock_elements_total{dataset="squares",path="0.0",kind="range"} 5
     """
-    stages = [(number, stage) for number, it in live_iterators() for stage in it.metrics()]
+    stages = totals.stages()
     lines: list[str] = []
     for name, (kind, text) in METRICS.items():
         lines += [f"# HELP penstock_{name} {text}", f"# TYPE penstock_{name} {kind}"]
-        lines += (f"penstock_{name}{_labels(i, stage)} {stage[name]:.10g}" for i, stage in stages)
+        lines += (f"penstock_{name}{_labels(stage)} {stage[name]:.10g}" for stage in stages)
     return "\n".join(lines) + "\n"
 
 
-def _labels(number: int, stage: dict[str, Any]) -> str:
-    pairs = [("iterator", str(number))]
-    pairs += [(label, str(stage[label])) for label in _LABELS if stage[label] is not None]
+def _labels(stage: dict[str, Any]) -> str:
+    pairs = [(label, str(stage[label])) for label in LABELS if stage[label] is not None]
     return "{" + ",".join(f'{label}="{_escaped(value)}"' for label, value in pairs) + "}"
 
 
@@ -81,25 +82,31 @@ class Server:
     Attributes
     ----------
     port : int
-        Where it listens on the loopback address.
+        The port on which it listens.
     url : str
-        The address of the text.
+        The address of the text: on this machine if it listens on all addresses.
 
     Notes
     -----
     One thread answers all requests. A connection that sends no request within 5 seconds is closed,
-    and closing the server closes all connections. Requests whose ``Host`` is not a name of the
-    loopback address are rejected, so a web page cannot read the counters through its own domain.
+    and closing the server closes all connections. On the loopback address, requests whose ``Host``
+    is not one of its names are rejected, so a web page cannot read the counters through its own
+    domain.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str) -> None:
         import asyncio
         import socket
         import threading
 
-        self._socket = socket.create_server(("127.0.0.1", port))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family)
         self.port: int = self._socket.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/metrics"
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(
+            host, f"[{host}]" if ":" in host else host
+        )
+        self.url = f"http://{shown}:{self.port}/metrics"
+        self._only_here = _is_here(f"[{host}]" if ":" in host else host)
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="penstock metrics", daemon=True)
@@ -114,7 +121,8 @@ class Server:
     async def _serve(self) -> None:
         import asyncio
 
-        server = await asyncio.start_server(_connected, sock=self._socket, limit=_MAX_REQUEST)
+        answer = functools.partial(_connected, self._only_here)
+        server = await asyncio.start_server(answer, sock=self._socket, limit=_MAX_REQUEST)
         await self._stop.wait()
         server.close()
 
@@ -136,14 +144,16 @@ class Server:
         self.close()
 
 
-async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _connected(
+    only_here: bool, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     """Answer the single request of a connection, and close it."""
     import asyncio
 
     try:
         async with asyncio.timeout(_PATIENCE):
             request = await reader.readuntil(b"\r\n\r\n")
-            writer.write(_answer(request.decode("latin-1")))
+            writer.write(_answer(request.decode("latin-1"), only_here))
             await writer.drain()
     except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         pass  # there is no valid request to answer
@@ -151,12 +161,12 @@ async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
         writer.close()
 
 
-def _answer(request: str) -> bytes:
+def _answer(request: str, only_here: bool) -> bytes:
     first, *lines = request.split("\r\n")
     method, target, *_ = (*first.split(" "), "")
     fields = [line.partition(":") for line in lines]
     hosts = [value.strip() for name, _, value in fields if name.strip().lower() == "host"]
-    if not all(map(_is_here, hosts)):
+    if only_here and not all(map(_is_here, hosts)):
         status, text = "403 Forbidden", "Host must be 127.0.0.1 or localhost\n"
     elif method not in ("GET", "HEAD"):
         status, text = "405 Method Not Allowed", "use GET\n"
@@ -181,23 +191,31 @@ def _is_here(host: str) -> bool:
 
 
 @checked
-def serve(port: int = 0) -> Server:
-    """Serve the counters of this process on the loopback address.
+def serve(port: int = 0, *, host: str = "127.0.0.1") -> Server:
+    """Serve the counters of this process over HTTP.
 
     Parameters
     ----------
     port : int
-        Where; 0 takes one that is free.
+        The port; 0 takes one that is free.
+    host : str
+        The address to listen on: by default only this machine can read the counters. ``"0.0.0.0"``
+        or ``"::"`` listens on all addresses, for a Prometheus server on another machine.
 
     Returns
     -------
     Server
-        `url` says where the text is; ``close()``, or the end of a ``with`` block, ends it.
+        `url` is the address of the text; ``close()``, or the end of a ``with`` block, ends it.
 
     Raises
     ------
     OSError
-        If the port is in use.
+        If the port is in use, or `host` is not an address of this machine.
+
+    Notes
+    -----
+    The text is neither encrypted nor protected by a password, and contains the names of datasets,
+    stages and functions. Listen on other addresses only in a network that you trust.
 
     Examples
     --------
@@ -210,4 +228,6 @@ def serve(port: int = 0) -> Server:
     whole()("serve: port", port)
     if not 0 <= port <= 65535:
         raise ValueError(f"serve: port must be in [0, 65535], got {port}")
-    return Server(port)
+    if not isinstance(host, str) or not host:
+        raise TypeError(f"serve: host must be a str such as '0.0.0.0', got {host!r:.200}")
+    return Server(port, host)

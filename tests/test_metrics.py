@@ -309,3 +309,55 @@ def test_a_silent_connection_is_closed(monkeypatch):
         with socket.create_connection(("127.0.0.1", server.port), 10) as silent:
             assert silent.recv(1) == b""
         assert asked(server, "GET / HTTP/1.0\r\n\r\n")[0] == "HTTP/1.1 200 OK"
+
+
+def test_the_speed_of_a_loop_is_logged():
+    seen = []
+    logged = ps.metrics.log(named("logged").repeat(5), seen.append, every=4)
+    assert len(logged) == 10
+    for _ in range(2):
+        assert len(list(logged)) == 10
+    assert [numbers["input/elements"] for numbers in seen] == [4, 8, 10, 14, 18, 20]
+    for numbers in seen:
+        assert all(isinstance(value, (int, float)) for value in numbers.values())
+        assert 0 <= numbers["input/wait_share"] <= 1
+        assert numbers["input/elements_per_second"] > 0
+    assert seen[-1]["input/repeat_0/elements_total"] == 10
+
+
+@pytest.mark.parametrize(
+    ("make", "key"),
+    [
+        (lambda: [1, 2, 3], None),
+        (lambda: iter([1, 2, 3]), None),
+        (lambda: ps.DataLoader([1, 2, 3]), "input/DataLoader_0/elements_total"),
+    ],
+)
+def test_the_speed_of_any_loop_is_logged(make, key):
+    seen = []
+    assert len(list(ps.metrics.log(make(), seen.append, every=2))) == 3
+    assert [numbers["input/elements"] for numbers in seen] == [2, 3]
+    assert key is None or seen[-1][key] == 3
+
+
+def test_an_error_of_the_callback_is_raised_in_the_loop():
+    def fails(numbers):
+        raise RuntimeError("no logger")
+
+    with pytest.raises(RuntimeError, match="no logger"):
+        list(ps.metrics.log([1, 2], fails, every=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ((3, print), TypeError, "log: iterable must be an iterable, got 3"),
+        (([1], None), TypeError, "log: callback must be callable, got None"),
+        (([1], print, 0), ValueError, "log: every must be >= 1, got 0"),
+        (([1], print, 1.5), TypeError, "log: every must be an int"),
+    ],
+)
+def test_wrong_arguments_of_log(arguments, error, said):
+    iterable, callback, *every = arguments
+    with pytest.raises(error, match=said):
+        ps.metrics.log(iterable, callback, **({"every": every[0]} if every else {}))

@@ -8,19 +8,27 @@ Prometheus exposition format (https://prometheus.io/docs/instrumenting/expositio
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Self
+import time
+from collections.abc import Callable, Generator, Iterable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.arguments.checked import checked
 from penstock.arguments.checks import whole
 from penstock.counters import LABELS, METRICS, totals
+from penstock.iterator import Iterator
 
 if TYPE_CHECKING:
     import asyncio
     from types import TracebackType
 
-__all__ = ["Server", "prometheus", "serve"]
+__all__ = ["Server", "log", "prometheus", "serve"]
+_T = TypeVar("_T")
 
 totals.in_use = True
+_LOGGED = (
+    *("elements_total", "errors_total", "busy_seconds_total", "wait_seconds_total"),
+    "buffer_elements",
+)
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HOSTS = ("127.0.0.1", "localhost", "::1")
 _PATIENCE = 5.0  # seconds to receive a request and send its answer
@@ -188,6 +196,131 @@ def _is_here(host: str) -> bool:
         return urlsplit(f"//{host}").hostname in _HOSTS
     except ValueError:
         return False
+
+
+@checked
+def log(
+    iterable: Iterable[_T], callback: Callable[[dict[str, float]], object], *, every: int = 100
+) -> Logged[_T]:
+    """Pass the speed of a loop to TensorBoard, Weights & Biases or another logger.
+
+    Parameters
+    ----------
+    iterable : iterable
+        What the loop iterates: a dataset, a DataLoader, or any other iterable.
+    callback : callable
+        Called with a dict of numbers, in the thread of the loop.
+    every : int
+        Elements between two calls, >= 1. There is also a call at the end of each loop.
+
+    Returns
+    -------
+    iterable
+        Yields the same elements. Loop over it in each epoch: its counts continue.
+
+    Raises
+    ------
+    TypeError
+        If `iterable` cannot be iterated, or `callback` cannot be called.
+    ValueError
+        If `every` is below 1.
+
+    Notes
+    -----
+    The numbers are ``input/elements``, those of all loops so far, and since the previous call
+    ``input/elements_per_second``, ``input/wait_seconds`` (time in ``next``) and
+    ``input/wait_share`` (its share of the time: 0 to 1). For each stage of a dataset or DataLoader,
+    which has a kind and a path as in `Iterator.stats`, there are also
+    ``input/KIND_PATH/elements_total``, ``.../errors_total``, ``.../wait_seconds_total``,
+    ``.../busy_seconds_total`` and ``.../buffer_elements`` of this loop. An exception of the
+    callback is raised in the loop.
+
+    Examples
+    --------
+    TensorBoard and Weights & Biases::
+
+        writer = torch.utils.tensorboard.SummaryWriter()
+
+        def to_tensorboard(numbers):
+            for name, value in numbers.items():
+                writer.add_scalar(name, value, numbers["input/elements"])
+
+        for batch in ps.metrics.log(loader, to_tensorboard):
+            ...
+        for batch in ps.metrics.log(loader, wandb.log):
+            ...
+
+    Any function:
+
+    >>> seen = []
+    >>> for x in ps.metrics.log(ps.Dataset.range(25), seen.append, every=10):
+    ...     pass
+    >>> [numbers["input/elements"] for numbers in seen]
+    [10, 20, 25]
+    """
+    if not hasattr(iterable, "__iter__") and not hasattr(iterable, "__getitem__"):
+        raise TypeError(f"log: iterable must be an iterable, got {iterable!r:.200}")
+    if not callable(callback):
+        raise TypeError(f"log: callback must be callable, got {callback!r:.200}")
+    whole()("log: every", every)
+    if every < 1:
+        raise ValueError(f"log: every must be >= 1, got {every}")
+    return Logged(iterable, callback, every)
+
+
+class Logged(Iterable[_T]):
+    """An iterable whose speed is logged; made by `log`."""
+
+    def __init__(
+        self, iterable: Iterable[_T], callback: Callable[[dict[str, float]], object], every: int
+    ) -> None:
+        self._iterable = iterable
+        self._callback = callback
+        self._every = every
+        self._elements = 0
+
+    def __len__(self) -> int:
+        return len(self._iterable)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Generator[_T, None, None]:
+        clock = time.perf_counter
+        last, waited, done = clock(), 0.0, 0
+        iterator = iter(self._iterable)
+        while True:
+            asked = clock()
+            try:
+                element = next(iterator)
+            except StopIteration:
+                break
+            finally:
+                waited += clock() - asked
+            done += 1
+            self._elements += 1
+            yield element
+            if done == self._every:
+                self._call(iterator, done, waited, clock() - last)
+                last, waited, done = clock(), 0.0, 0
+        if done:
+            self._call(iterator, done, waited, clock() - last)
+
+    def _call(self, iterator: Any, done: int, waited: float, seconds: float) -> None:
+        seconds = max(seconds, 1e-9)
+        numbers: dict[str, float] = {
+            "input/elements": self._elements,
+            "input/elements_per_second": done / seconds,
+            "input/wait_seconds": waited,
+            "input/wait_share": min(waited / seconds, 1.0),
+        }
+        source = iterator if isinstance(iterator, Iterator) else self._iterable
+        read = getattr(source, "metrics", None) if _is_ours(source) else None
+        for stage in read() if read is not None else ():
+            begin = f"input/{stage['kind']}_{stage['path']}"
+            numbers |= {f"{begin}/{name}": stage[name] for name in _LOGGED}
+        self._callback(numbers)
+
+
+def _is_ours(source: Any) -> bool:
+    return type(source).__module__.partition(".")[0] == "penstock"
 
 
 @checked

@@ -34,6 +34,7 @@ PYTHON_LAYERS = [
     {
         *(
             "contents",
+            "counters",
             "nested_columns",
             "columns",
             "crops",
@@ -70,6 +71,7 @@ PYTHON_LAYERS = [
     {"stages"},
     {"forms"},
     {"dataset"},
+    {"loaders"},
     {"pickling", "adapters", "sources", "program", "states"},
     {"distribution"},
     {"experimental", "lint", "profiling"},

@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 import penstock as ps
+from scripts import run_script
 
 NAMES = {
     *(
@@ -68,7 +69,7 @@ def test_errors_are_counted():
     assert it.metrics()[1]["errors_total"] == 5
 
 
-def test_the_text_has_all_live_iterators_and_parses():
+def test_the_text_has_all_datasets_and_parses():
     first, second = iter(named('a "quoted"\\ name\n')), iter(named("two"))
     next(first), list(second)
     text = ps.metrics.prometheus()
@@ -82,13 +83,113 @@ def test_the_text_has_all_live_iterators_and_parses():
         if name == "elements_total" and labels["kind"] == "batch"
     }
     assert batches == {r"a \"quoted\"\\ name\n": 1, "two": 2}
-    assert len({labels["iterator"] for _, labels, _ in samples}) == 2
     for name in NAMES:
         assert text.count(f"# TYPE penstock_{name} ") == text.count(f"# HELP penstock_{name} ") == 1
-    first.close()
-    del first, second
+
+
+def counted(metric, /, **labels):
+    """Return the only value of a metric with some labels; None where there is none."""
+    samples = parsed(ps.metrics.prometheus())
+    found = [v for name, own, v in samples if name == metric and labels.items() <= own.items()]
+    assert len(found) <= 1, found
+    return found[0] if found else None
+
+
+def left(it):
+    """Leave an iterator after its first element, in a cycle that the collector finds."""
+    next(it)
+    ps.metrics.prometheus()
+    cycle = [it]
+    cycle.append(cycle)
+
+
+ENDS = {
+    "whole": list,
+    "shown": lambda it: list(ps.progress(it)),
+    "closed": lambda it: (next(it), it.close()),
+    "dropped": lambda it: (next(it), ps.metrics.prometheus()),
+    "collected": left,
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_epochs_of_a_named_dataset_have_one_label(how):
+    for _ in range(3):
+        ENDS[how](iter(named(how)))  # another object in each epoch
+        gc.collect()
+    each = 2 if how in ("whole", "shown") else 1
+    assert counted("elements_total", dataset=how, kind="batch") == 3 * each
+    it = iter(named(how))
+    next(it)
+    assert counted("elements_total", dataset=how, kind="batch") == 3 * each + 1
+    assert counted("parallel_calls", dataset=how, name="size") == 2
+    it.close()
+    it.close()
+    assert counted("elements_total", dataset=how, kind="batch") == 3 * each + 1
+
+
+def test_epochs_of_a_dataset_without_a_name_have_one_label():
+    ds = ps.Dataset.range(6).batch(2, name="mine")
+    for _ in range(2):
+        list(ds)
+    it = iter(ds)
+    next(it)
+    assert counted("elements_total", name="mine") == 7
+    numbers = {
+        labels["dataset"]
+        for _, labels, _ in parsed(ps.metrics.prometheus())
+        if labels.get("name") == "mine"
+    }
+    assert len(numbers) == 1
+    del it, ds
     gc.collect()
-    assert "two" not in ps.metrics.prometheus()
+    assert counted("elements_total", name="mine") is None
+
+
+def test_iterators_at_the_same_time_are_added_up():
+    ds = named("both")
+    first, second = iter(ds), iter(ds)
+    next(first), next(second)
+    assert counted("elements_total", dataset="both", kind="batch") == 2
+    assert counted("parallel_calls", dataset="both", name="size") == 4
+
+
+def test_elements_that_penstock_looks_at_are_not_counted():
+    ds = named("looked").map(lambda x: x + 1)
+    ds.element_spec
+    ds.lint()
+    assert "looked" not in ps.metrics.prometheus()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", "localhost"])
+def test_the_address_is_chosen(host):
+    it = iter(named("addressed"))
+    next(it)
+    with ps.metrics.serve(host=host) as server:
+        with urllib.request.urlopen(server.url) as answer:
+            assert 'dataset="addressed"' in answer.read().decode()
+        request = "GET /metrics HTTP/1.1\r\nHost: trainer.example\r\n\r\n"
+        status = asked(server, request)[0].split()[1]
+    assert status == ("200" if host == "0.0.0.0" else "403")
+
+
+@pytest.mark.parametrize("host", ["", None, 5])
+def test_a_host_is_a_text(host):
+    with pytest.raises(TypeError, match="serve: host must be a str"):
+        ps.metrics.serve(host=host)
+
+
+def test_a_child_process_begins_without_counters():
+    done = run_script("""
+        ps.metrics.prometheus()
+        it = iter(Dataset.range(6).batch(2, name="mine"))
+        next(it)
+        child = os.fork()
+        if child == 0:
+            os._exit("mine" in ps.metrics.prometheus())
+        print(os.waitpid(child, 0)[1])
+    """)
+    assert done.stdout == "0\n"
 
 
 def test_counters_are_read_while_others_iterate():
@@ -208,3 +309,55 @@ def test_a_silent_connection_is_closed(monkeypatch):
         with socket.create_connection(("127.0.0.1", server.port), 10) as silent:
             assert silent.recv(1) == b""
         assert asked(server, "GET / HTTP/1.0\r\n\r\n")[0] == "HTTP/1.1 200 OK"
+
+
+def test_the_speed_of_a_loop_is_logged():
+    seen = []
+    logged = ps.metrics.log(named("logged").repeat(5), seen.append, every=4)
+    assert len(logged) == 10
+    for _ in range(2):
+        assert len(list(logged)) == 10
+    assert [numbers["input/elements"] for numbers in seen] == [4, 8, 10, 14, 18, 20]
+    for numbers in seen:
+        assert all(isinstance(value, (int, float)) for value in numbers.values())
+        assert 0 <= numbers["input/wait_share"] <= 1
+        assert numbers["input/elements_per_second"] > 0
+    assert seen[-1]["input/repeat_0/elements_total"] == 10
+
+
+@pytest.mark.parametrize(
+    ("make", "key"),
+    [
+        (lambda: [1, 2, 3], None),
+        (lambda: iter([1, 2, 3]), None),
+        (lambda: ps.DataLoader([1, 2, 3]), "input/DataLoader_0/elements_total"),
+    ],
+)
+def test_the_speed_of_any_loop_is_logged(make, key):
+    seen = []
+    assert len(list(ps.metrics.log(make(), seen.append, every=2))) == 3
+    assert [numbers["input/elements"] for numbers in seen] == [2, 3]
+    assert key is None or seen[-1][key] == 3
+
+
+def test_an_error_of_the_callback_is_raised_in_the_loop():
+    def fails(numbers):
+        raise RuntimeError("no logger")
+
+    with pytest.raises(RuntimeError, match="no logger"):
+        list(ps.metrics.log([1, 2], fails, every=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ((3, print), TypeError, "log: iterable must be an iterable, got 3"),
+        (([1], None), TypeError, "log: callback must be callable, got None"),
+        (([1], print, 0), ValueError, "log: every must be >= 1, got 0"),
+        (([1], print, 1.5), TypeError, "log: every must be an int"),
+    ],
+)
+def test_wrong_arguments_of_log(arguments, error, said):
+    iterable, callback, *every = arguments
+    with pytest.raises(error, match=said):
+        ps.metrics.log(iterable, callback, **({"every": every[0]} if every else {}))

@@ -1,4 +1,4 @@
-"""ps.progress: what a terminal shows of a loop, and what a loop without one does not pay."""
+"""ps.progress: a line in a terminal, and plain lines in a log file."""
 
 import contextlib
 import gc
@@ -151,15 +151,53 @@ def test_waiting_for_data_is_measured():
     assert ready._fetching_seconds() < 0.08
 
 
-def test_without_a_terminal_the_loop_is_the_datasets_own(capfd):
+def test_a_loop_over_a_dataset_is_the_datasets_own():
     shown = ps.progress(ps.Dataset.range(4).batch(2))
     assert len(shown) == 2
     iterator = iter(shown)
     assert type(iterator) is ps.Iterator
     assert len(list(iterator)) == 2
-    assert type(iter(ps.progress([1]))) is type(iter([1]))
-    assert not threads()
-    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("kind", [list, ps.Dataset.from_tensor_slices])
+def test_a_log_file_has_a_plain_line_at_the_end(kind):
+    log = io.StringIO()
+    assert len(drawn(log, kind(range(1200)), "training")) == 1200
+    (line,) = log.getvalue().splitlines()
+    assert line.startswith("training 1,200/1,200 100%, ")
+    assert "elements/s" in line
+    assert line.isprintable()  # neither colours nor carriage returns
+    wait_until(lambda: not threads())
+
+
+def test_lines_of_a_log_file_become_rare(monkeypatch):
+    monkeypatch.setattr(meter, "_LOG_INTERVAL", 0.001)
+    monkeypatch.setattr(meter, "_MAX_LOG_INTERVAL", 0.004)
+    log = io.StringIO()
+    with contextlib.redirect_stderr(log):
+        for x in ps.progress(ps.Dataset.range(10**9), "training"):
+            if log.getvalue().count("\n") >= 3:
+                break
+            assert x < 10**8
+    lines = log.getvalue().splitlines()
+    assert all(line.startswith("training ") and line.isprintable() for line in lines)
+    found = meter._LogLines("", None, True)
+    intervals = [found.interval]
+    for _ in range(3):
+        with contextlib.redirect_stderr(log):
+            found.draw(1, "")
+        intervals.append(found.interval)
+    assert intervals == [0.001, 0.002, 0.004, 0.004]
+
+
+def test_a_task_that_is_quick_writes_nothing_to_a_log_file(tmp_path):
+    log = io.StringIO()
+    with contextlib.redirect_stderr(log):
+        ps.Dataset.range(12).save(tmp_path / "quick")
+        task = meter.Meter("work", 3)
+        task.update(2)
+        task.finish()
+    assert log.getvalue() == ""
 
 
 def test_the_end_is_said_once():

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from penstock.ops.c_function import cfunction
     from penstock.ops.native import native
     from penstock.options import Options, ThreadingOptions
-    from penstock.profiling import Profile, profile
+    from penstock.profiling import LoopProfile, Profile, profile
     from penstock.random import set_seed
     from penstock.sources.array_record import ArrayRecordDataset
     from penstock.sources.arrays import NumpyDataset
@@ -103,7 +103,7 @@ _HOMES = {
     "penstock.ops.c_function": ("cfunction",),
     "penstock.ops.native": ("native",),
     "penstock.options": ("Options", "ThreadingOptions"),
-    "penstock.profiling": ("Profile", "profile"),
+    "penstock.profiling": ("LoopProfile", "Profile", "profile"),
     "penstock.random": ("set_seed",),
     "penstock.sources.array_record": ("ArrayRecordDataset",),
     "penstock.sources.arrays": ("NumpyDataset",),
@@ -133,6 +133,7 @@ __all__ = [
     "HDF5Dataset",
     "Iterator",
     "JSONLinesDataset",
+    "LoopProfile",
     "NumpyDataset",
     "Options",
     "OutOfRangeError",

@@ -55,6 +55,18 @@ def passed_on(code: types.CodeType) -> frozenset[str]:
     return frozenset(found).union(*map(passed_on, _inside(code)))
 
 
+@functools.lru_cache(_MAX_CACHED)
+def used_whole(code: types.CodeType) -> frozenset[str]:
+    """Return the variables that code uses in another way than by reading an attribute of them."""
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    found = {
+        step.argval
+        for step, after in zip(steps, [*steps[1:], None], strict=True)
+        if step.opname in _LOADING and (after is None or after.opname not in _READING)
+    }
+    return frozenset(found).union(*map(used_whole, _inside(code)))
+
+
 def _inside(code: types.CodeType) -> list[types.CodeType]:
     """Return the code of the functions that code defines."""
     return [const for const in code.co_consts if isinstance(const, types.CodeType)]

@@ -41,3 +41,10 @@ class ExecutedFunction:
     def encoded(self) -> _core.ExecutedFunction | _core.ProcessFunction:
         """Return it as the engine takes it."""
         return _core.ExecutedFunction(self.__wrapped__, self.executor or "", self._timeout)
+
+
+def processors() -> float:
+    """Return how many CPUs this process may use; a quota may leave a fraction."""
+    cpu = _core.cpu_info()
+    quota = cpu["quota"]
+    return min(quota, float(cpu["effective"])) if quota > 0 else float(cpu["effective"])

@@ -292,7 +292,8 @@ class Forms(Shard):
         -----
         The rules look at the order of the stages, at the names that functions use, and at types and
         sizes of elements; where these are not known the first element is computed, as for
-        `element_spec`. ``python -m penstock explain`` lists the rules, and shows the page of one.
+        `element_spec`, and before a `batch` up to 16 elements. ``python -m penstock explain`` lists
+        the rules, and shows the page of one.
 
         Examples
         --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import warnings
 import weakref
 from types import TracebackType
@@ -15,32 +14,13 @@ import numpy.typing as npt
 from penstock import _core
 from penstock.arguments.checked import checked
 from penstock.closing import Closing
+from penstock.counters import metrics_of, totals
 from penstock.errors import OutOfRangeError, StateError
 from penstock.optional import Optional
 from penstock.waiting import in_thread
 
 _MOST_SHOWN = 10  # differences in a message
 TEXT_BEGIN = b"UFNUS"  # base64 of the first bytes of each state
-
-# What `metrics` says of each stage: what kind of metric it is, and what it counts.
-METRICS = {
-    "elements_total": ("counter", "Elements that the stage has given."),
-    "errors_total": ("counter", "Elements that were errors."),
-    "retries_total": ("counter", "Calls that were made again."),
-    "busy_seconds_total": ("counter", "Seconds inside the stage and its inputs."),
-    "wait_seconds_total": ("counter", "Seconds that its consumer has waited for it."),
-    "buffer_elements": ("gauge", "Elements in its buffer now."),
-    "buffer_limit_elements": ("gauge", "Elements that its buffer may have."),
-    "parallel_calls": ("gauge", "Calls that it may have at the same time."),
-}
-_OF_STATS = {
-    **{"elements_total": "elements", "errors_total": "errors", "retries_total": "retries"},
-    **{"busy_seconds_total": "busy_seconds", "wait_seconds_total": "wait_seconds"},
-    **{"buffer_elements": "buffer_size", "buffer_limit_elements": "buffer_limit"},
-    **{"parallel_calls": "parallelism"},
-}
-_live: dict[int, weakref.ref[Iterator]] = {}  # by their numbers in this process
-_numbers = itertools.count()
 
 
 class Iterator(_core.Iterator, Closing):
@@ -70,8 +50,11 @@ class Iterator(_core.Iterator, Closing):
         self._dataset = dataset
         self._account: bytes | None = None  # of what decides the data, once it was asked for
         self._hints: Any = None  # for its speed, likewise
-        number = next(_numbers)
-        _live[number] = weakref.ref(self, lambda _: _live.pop(number, None))
+        if options["counted"]:
+            totals.add(self, dataset._node)
+            if totals.in_use:
+                seen = weakref.ref(self)
+                self._on_end(lambda *_: totals.see(seen()))
 
     def __aiter__(self) -> Self:
         return self
@@ -294,6 +277,7 @@ the state has 6; set_state(state, strict=False) accepts it anyway
         >>> list(it)
         []
         """
+        totals.close(self)
         super().close()
 
     def stats(self) -> list[dict[str, Any]]:
@@ -341,7 +325,7 @@ the state has 6; set_state(state, strict=False) accepts it anyway
 
         Notes
         -----
-        `penstock.metrics.prometheus` gives them for all live iterators, as text.
+        `penstock.metrics.prometheus` returns them for all datasets as text, added up over epochs.
 
         Examples
         --------
@@ -350,12 +334,7 @@ the state has 6; set_state(state, strict=False) accepts it anyway
         >>> it.metrics()[0]["elements_total"]
         2
         """
-        labels = ("dataset", "path", "kind", "name", "function")
-        return [
-            {label: stage[label] for label in labels}
-            | {name: stage[of] for name, of in _OF_STATS.items()}
-            for stage in self.stats()
-        ]
+        return metrics_of(self.stats())
 
     def tuning_moves(self) -> list[dict[str, Any]]:
         """Return what AUTOTUNE changed, and why; and what you could change.
@@ -397,12 +376,6 @@ the state has 6; set_state(state, strict=False) accepts it anyway
             "iterator: an iterator cannot be pickled; pickle the dataset and the bytes of "
             "get_state(), and give them to set_state() of a new iterator"
         )
-
-
-def live_iterators() -> list[tuple[int, Iterator]]:
-    """Return the iterators of this process that are not dropped, by their numbers."""
-    found = ((number, made()) for number, made in list(_live.items()))
-    return [(number, it) for number, it in found if it is not None]
 
 
 def state_as(state: bytes, text: bool) -> bytes | str:

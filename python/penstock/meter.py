@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import shutil
 import sys
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from penstock import _core
 from penstock.arguments.checked import checked
+from penstock.counters import totals
 from penstock.printable import printable
 
 __all__ = ["progress"]
@@ -21,6 +23,8 @@ __all__ = ["progress"]
 _T = TypeVar("_T")
 
 _INTERVAL = 0.1  # seconds between two drawings, at least
+_LOG_INTERVAL = 10.0  # seconds before the first line in a log file; each later one doubles it
+_MAX_LOG_INTERVAL = 300.0
 _SHARE = 0.005  # of the time goes to drawing, at most
 _WIDTH = 24  # characters of the bar
 _KEEPING = {"cache", "snapshot"}  # stages that give later passes what they have kept
@@ -47,7 +51,9 @@ def progress(iterable: Iterable[_T], description: str | None = None) -> Progress
 
     Notes
     -----
-    Without a terminal or a notebook nothing is shown, nor once the line could not be written. It is
+    Without a terminal or a notebook, such as in a log file, it writes plain lines instead: one
+    after 10 seconds, further ones at intervals that double up to 5 minutes, and one at the end of
+    the loop. Nothing more is shown once a line could not be written. In a terminal, the line is
     drawn by Rich or tqdm where they are installed, at most ten times a second and by a thread of
     its own. Elements of a dataset are counted by the engine, without any cost; a loop over another
     iterable takes some 0.3 us longer for each element.
@@ -76,13 +82,11 @@ class Progress(Iterable[_T]):
 
     def __iter__(self) -> Iterator[_T]:
         iterator = iter(self._iterable)
-        if not is_shown():
-            return iterator
-        meter = Meter(self._description, total_of(self._iterable))
+        meter = Meter(self._description, total_of(self._iterable), ends=True)
         if isinstance(iterator, _core.Iterator):
             # What watches it holds no reference: dropped by the loop, the iterator ends.
             watched = weakref.ref(iterator)
-            iterator._on_end(lambda done, waited: meter.finish(last=Reading(done, waited)))
+            iterator._on_end(functools.partial(_end, watched, meter))
             meter.watch(lambda: _counted(watched()))
             return iterator
         return _timed(iterator, meter)
@@ -118,7 +122,9 @@ class Meter:
     unit : str
         What is counted, in the plural.
     shown : bool, optional
-        Whether there is a line; None means in a terminal or a notebook.
+        Whether there is a line; None means yes.
+    ends : bool
+        Whether a log file has a last line even if it has no other one.
     """
 
     def __init__(
@@ -127,17 +133,23 @@ class Meter:
         total: int | None,
         unit: str = "elements",
         shown: bool | None = None,
+        *,
+        ends: bool = False,
     ) -> None:
         self._description = printable(description or "")
         self._total = total
         self._unit = unit
-        wanted = is_shown() if shown is None else shown
         self._line: _Line | None = None
-        if wanted:
+        self._log: _LogLines | None = None
+        if shown is not False:
             with contextlib.suppress(Exception):  # standard error cannot be written to
-                self._line = _line(self._description, total)
+                if is_shown():
+                    self._line = _line(self._description, total)
+                elif sys.stderr is not None and not sys.stderr.closed:
+                    self._log = _LogLines(self._description, total, ends or bool(shown))
+                    self._line = self._log
         self._began = time.perf_counter()
-        self._drawn = 0.0
+        self._drawn = 0.0 if self._log is None else self._began
         self._cost = 0.0  # seconds that the last drawing took
         self._last = Reading(0)
         self._read: Callable[[], Reading | None] | None = None
@@ -149,7 +161,7 @@ class Meter:
         """Show how many are done, unless that was shown a moment ago."""
         self._last = Reading(done)
         now = time.perf_counter()
-        if now - self._drawn >= max(_INTERVAL, self._cost / _SHARE):
+        if now - self._drawn >= self._interval():
             self._drawn = now
             self._draw()
 
@@ -173,7 +185,7 @@ class Meter:
             if self._ended.is_set():
                 return
             self._ended.set()
-        if self._line is None:
+        if self._line is None or (self._log is not None and result is not None):
             if result is not None:
                 with contextlib.suppress(Exception):
                     print(f"{self._description} {result}", file=sys.stderr, flush=True)
@@ -181,14 +193,20 @@ class Meter:
         if last is None and self._read is not None:
             last = self._read()
         self._last = last or self._last
-        self._draw(result)
+        if self._log is None or self._log.ends:
+            self._draw(result)
         with self._lock:
             if self._line is not None:
                 with contextlib.suppress(Exception):
                     self._line.close()
 
+    def _interval(self) -> float:
+        if self._log is not None:
+            return self._log.interval
+        return max(_INTERVAL, self._cost / _SHARE)
+
     def _watch(self) -> None:
-        while not self._ended.wait(max(_INTERVAL, self._cost / _SHARE)):
+        while not self._ended.wait(self._interval()):
             found = self._read() if self._read is not None else None
             # Where nothing moves nothing is drawn: an error may have ended the loop.
             if found is not None and found != self._last:
@@ -255,6 +273,12 @@ def _counted(iterator: Any) -> Reading | None:
         if each["kind"] in _KEEPING and f"{path}.0" in stages
     }
     return Reading(delivered, waited, " and the ".join(sorted(filled)))
+
+
+def _end(watched: Callable[[], Any], meter: Meter, done: int, waited: float) -> None:
+    """Note the end of an iterator, whose last counters `metrics` has from here."""
+    totals.see(watched())
+    meter.finish(last=Reading(done, waited))
 
 
 def _timed(iterator: Iterator[_T], meter: Meter) -> Generator[_T, None, None]:
@@ -337,6 +361,28 @@ class _PlainLine:
     def close(self) -> None:
         sys.stderr.write("\n")
         sys.stderr.flush()
+
+
+class _LogLines:
+    """Plain lines for a file, at intervals that grow."""
+
+    def __init__(self, description: str, total: int | None, ends: bool) -> None:
+        self._description = f"{description} " if description else ""
+        self._total = total
+        self.interval = _LOG_INTERVAL
+        self.ends = ends
+
+    def draw(self, done: int, text: str) -> None:
+        shown = f"{done:,}"
+        if self._total:
+            shown += f"/{self._total:,} {min(done / self._total, 1.0):.0%}"
+        sys.stderr.write(f"{self._description}{shown}, {text}\n")
+        sys.stderr.flush()
+        self.interval = min(2 * self.interval, _MAX_LOG_INTERVAL)
+        self.ends = True
+
+    def close(self) -> None:
+        """Do nothing: each line is complete."""
 
 
 class _RichLine:

@@ -1,47 +1,57 @@
 """Counters of running pipelines, under names that do not change.
 
-They are those of `Iterator.metrics`; `prometheus` gives them for all live iterators as text of the
+They are those of `Iterator.metrics`; `prometheus` returns them for all datasets as text of the
 Prometheus exposition format (https://prometheus.io/docs/instrumenting/exposition_formats), and
 `serve` serves that text.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import functools
+import time
+from collections.abc import Callable, Generator, Iterable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.arguments.checked import checked
 from penstock.arguments.checks import whole
-from penstock.iterator import METRICS, live_iterators
+from penstock.counters import LABELS, METRICS, totals
+from penstock.iterator import Iterator
 
 if TYPE_CHECKING:
     import asyncio
     from types import TracebackType
 
-__all__ = ["Server", "prometheus", "serve"]
+__all__ = ["Server", "log", "prometheus", "serve"]
+_T = TypeVar("_T")
 
+totals.in_use = True
+_LOGGED = (
+    *("elements_total", "errors_total", "busy_seconds_total", "wait_seconds_total"),
+    "buffer_elements",
+)
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HOSTS = ("127.0.0.1", "localhost", "::1")
 _PATIENCE = 5.0  # seconds to receive a request and send its answer
 _MAX_REQUEST = 1 << 14  # bytes
-_LABELS = (
-    "dataset",
-    "path",
-    "kind",
-    "name",
-    "function",
-)  # of a stage
 
 
 def prometheus() -> str:
-    """Return the counters of all live iterators of this process.
+    """Return the counters of all datasets and DataLoaders of this process.
 
     Returns
     -------
     str
-        A line for each counter of each stage. Labels are the number of the `iterator` in this
-        process, the `dataset` (`Options.dataset_name`), and `path`, `kind`, `name` and `function`
-        of the stage, as in `Iterator.stats`; those that are not there are left out. An iterator
-        that was not asked for an element, or has been closed or dropped, has none.
+        A line for each counter of each stage. Labels are the `dataset` (`Options.dataset_name`, or
+        a number), and `path`, `kind`, `name` and `function` of the stage, as in `Iterator.stats`;
+        labels without a value are omitted.
+
+    Notes
+    -----
+    The iterators of one dataset, such as its epochs, share one set of labels: their counters are
+    added up, and those of iterators that have ended stay. Datasets with the same
+    `Options.dataset_name` count as one. The counters of a dataset without a name end with it.
+    Iterators that ended before the first use of `penstock.metrics` are not counted. Of an iterator
+    that is dropped before its end, the counters are those of the last call of this function.
 
     Examples
     --------
@@ -51,21 +61,20 @@ def prometheus() -> str:
     >>> batch = next(it)
     >>> for line in ps.metrics.prometheus().splitlines():
     ...     if line.startswith("penstock_elements_total{") and "squares" in line:
-    ...         print(line.partition(",")[2])
-    dataset="squares",path="0",kind="batch"} 1
-    dataset="squares",path="0.0",kind="range"} 5
+    ...         print(line)
+    penstock_elements_total{dataset="squares",path="0",kind="batch"} 1
+    penstock_elements_total{dataset="squares",path="0.0",kind="range"} 5
     """
-    stages = [(number, stage) for number, it in live_iterators() for stage in it.metrics()]
+    stages = totals.stages()
     lines: list[str] = []
     for name, (kind, text) in METRICS.items():
         lines += [f"# HELP penstock_{name} {text}", f"# TYPE penstock_{name} {kind}"]
-        lines += (f"penstock_{name}{_labels(i, stage)} {stage[name]:.10g}" for i, stage in stages)
+        lines += (f"penstock_{name}{_labels(stage)} {stage[name]:.10g}" for stage in stages)
     return "\n".join(lines) + "\n"
 
 
-def _labels(number: int, stage: dict[str, Any]) -> str:
-    pairs = [("iterator", str(number))]
-    pairs += [(label, str(stage[label])) for label in _LABELS if stage[label] is not None]
+def _labels(stage: dict[str, Any]) -> str:
+    pairs = [(label, str(stage[label])) for label in LABELS if stage[label] is not None]
     return "{" + ",".join(f'{label}="{_escaped(value)}"' for label, value in pairs) + "}"
 
 
@@ -81,25 +90,31 @@ class Server:
     Attributes
     ----------
     port : int
-        Where it listens on the loopback address.
+        The port on which it listens.
     url : str
-        The address of the text.
+        The address of the text: on this machine if it listens on all addresses.
 
     Notes
     -----
     One thread answers all requests. A connection that sends no request within 5 seconds is closed,
-    and closing the server closes all connections. Requests whose ``Host`` is not a name of the
-    loopback address are rejected, so a web page cannot read the counters through its own domain.
+    and closing the server closes all connections. On the loopback address, requests whose ``Host``
+    is not one of its names are rejected, so a web page cannot read the counters through its own
+    domain.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str) -> None:
         import asyncio
         import socket
         import threading
 
-        self._socket = socket.create_server(("127.0.0.1", port))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family)
         self.port: int = self._socket.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/metrics"
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(
+            host, f"[{host}]" if ":" in host else host
+        )
+        self.url = f"http://{shown}:{self.port}/metrics"
+        self._only_here = _is_here(f"[{host}]" if ":" in host else host)
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="penstock metrics", daemon=True)
@@ -114,7 +129,8 @@ class Server:
     async def _serve(self) -> None:
         import asyncio
 
-        server = await asyncio.start_server(_connected, sock=self._socket, limit=_MAX_REQUEST)
+        answer = functools.partial(_connected, self._only_here)
+        server = await asyncio.start_server(answer, sock=self._socket, limit=_MAX_REQUEST)
         await self._stop.wait()
         server.close()
 
@@ -136,14 +152,16 @@ class Server:
         self.close()
 
 
-async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _connected(
+    only_here: bool, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     """Answer the single request of a connection, and close it."""
     import asyncio
 
     try:
         async with asyncio.timeout(_PATIENCE):
             request = await reader.readuntil(b"\r\n\r\n")
-            writer.write(_answer(request.decode("latin-1")))
+            writer.write(_answer(request.decode("latin-1"), only_here))
             await writer.drain()
     except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         pass  # there is no valid request to answer
@@ -151,12 +169,12 @@ async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
         writer.close()
 
 
-def _answer(request: str) -> bytes:
+def _answer(request: str, only_here: bool) -> bytes:
     first, *lines = request.split("\r\n")
     method, target, *_ = (*first.split(" "), "")
     fields = [line.partition(":") for line in lines]
     hosts = [value.strip() for name, _, value in fields if name.strip().lower() == "host"]
-    if not all(map(_is_here, hosts)):
+    if only_here and not all(map(_is_here, hosts)):
         status, text = "403 Forbidden", "Host must be 127.0.0.1 or localhost\n"
     elif method not in ("GET", "HEAD"):
         status, text = "405 Method Not Allowed", "use GET\n"
@@ -181,23 +199,156 @@ def _is_here(host: str) -> bool:
 
 
 @checked
-def serve(port: int = 0) -> Server:
-    """Serve the counters of this process on the loopback address.
+def log(
+    iterable: Iterable[_T], callback: Callable[[dict[str, float]], object], *, every: int = 100
+) -> Logged[_T]:
+    """Pass the speed of a loop to TensorBoard, Weights & Biases or another logger.
+
+    Parameters
+    ----------
+    iterable : iterable
+        What the loop iterates: a dataset, a DataLoader, or any other iterable.
+    callback : callable
+        Called with a dict of numbers, in the thread of the loop.
+    every : int
+        Elements between two calls, >= 1. There is also a call at the end of each loop.
+
+    Returns
+    -------
+    iterable
+        Yields the same elements. Loop over it in each epoch: its counts continue.
+
+    Raises
+    ------
+    TypeError
+        If `iterable` cannot be iterated, or `callback` cannot be called.
+    ValueError
+        If `every` is below 1.
+
+    Notes
+    -----
+    The numbers are ``input/elements``, those of all loops so far, and since the previous call
+    ``input/elements_per_second``, ``input/wait_seconds`` (time in ``next``) and
+    ``input/wait_share`` (its share of the time: 0 to 1). For each stage of a dataset or DataLoader,
+    which has a kind and a path as in `Iterator.stats`, there are also
+    ``input/KIND_PATH/elements_total``, ``.../errors_total``, ``.../wait_seconds_total``,
+    ``.../busy_seconds_total`` and ``.../buffer_elements`` of this loop. An exception of the
+    callback is raised in the loop.
+
+    Examples
+    --------
+    TensorBoard and Weights & Biases::
+
+        writer = torch.utils.tensorboard.SummaryWriter()
+
+        def to_tensorboard(numbers):
+            for name, value in numbers.items():
+                writer.add_scalar(name, value, numbers["input/elements"])
+
+        for batch in ps.metrics.log(loader, to_tensorboard):
+            ...
+        for batch in ps.metrics.log(loader, wandb.log):
+            ...
+
+    Any function:
+
+    >>> seen = []
+    >>> for x in ps.metrics.log(ps.Dataset.range(25), seen.append, every=10):
+    ...     pass
+    >>> [numbers["input/elements"] for numbers in seen]
+    [10, 20, 25]
+    """
+    if not hasattr(iterable, "__iter__") and not hasattr(iterable, "__getitem__"):
+        raise TypeError(f"log: iterable must be an iterable, got {iterable!r:.200}")
+    if not callable(callback):
+        raise TypeError(f"log: callback must be callable, got {callback!r:.200}")
+    whole()("log: every", every)
+    if every < 1:
+        raise ValueError(f"log: every must be >= 1, got {every}")
+    return Logged(iterable, callback, every)
+
+
+class Logged(Iterable[_T]):
+    """An iterable whose speed is logged; made by `log`."""
+
+    def __init__(
+        self, iterable: Iterable[_T], callback: Callable[[dict[str, float]], object], every: int
+    ) -> None:
+        self._iterable = iterable
+        self._callback = callback
+        self._every = every
+        self._elements = 0
+
+    def __len__(self) -> int:
+        return len(self._iterable)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Generator[_T, None, None]:
+        clock = time.perf_counter
+        last, waited, done = clock(), 0.0, 0
+        iterator = iter(self._iterable)
+        while True:
+            asked = clock()
+            try:
+                element = next(iterator)
+            except StopIteration:
+                break
+            finally:
+                waited += clock() - asked
+            done += 1
+            self._elements += 1
+            yield element
+            if done == self._every:
+                self._call(iterator, done, waited, clock() - last)
+                last, waited, done = clock(), 0.0, 0
+        if done:
+            self._call(iterator, done, waited, clock() - last)
+
+    def _call(self, iterator: Any, done: int, waited: float, seconds: float) -> None:
+        seconds = max(seconds, 1e-9)
+        numbers: dict[str, float] = {
+            "input/elements": self._elements,
+            "input/elements_per_second": done / seconds,
+            "input/wait_seconds": waited,
+            "input/wait_share": min(waited / seconds, 1.0),
+        }
+        source = iterator if isinstance(iterator, Iterator) else self._iterable
+        read = getattr(source, "metrics", None) if _is_ours(source) else None
+        for stage in read() if read is not None else ():
+            begin = f"input/{stage['kind']}_{stage['path']}"
+            numbers |= {f"{begin}/{name}": stage[name] for name in _LOGGED}
+        self._callback(numbers)
+
+
+def _is_ours(source: Any) -> bool:
+    return type(source).__module__.partition(".")[0] == "penstock"
+
+
+@checked
+def serve(port: int = 0, *, host: str = "127.0.0.1") -> Server:
+    """Serve the counters of this process over HTTP.
 
     Parameters
     ----------
     port : int
-        Where; 0 takes one that is free.
+        The port; 0 takes one that is free.
+    host : str
+        The address to listen on: by default only this machine can read the counters. ``"0.0.0.0"``
+        or ``"::"`` listens on all addresses, for a Prometheus server on another machine.
 
     Returns
     -------
     Server
-        `url` says where the text is; ``close()``, or the end of a ``with`` block, ends it.
+        `url` is the address of the text; ``close()``, or the end of a ``with`` block, ends it.
 
     Raises
     ------
     OSError
-        If the port is in use.
+        If the port is in use, or `host` is not an address of this machine.
+
+    Notes
+    -----
+    The text is neither encrypted nor protected by a password, and contains the names of datasets,
+    stages and functions. Listen on other addresses only in a network that you trust.
 
     Examples
     --------
@@ -210,4 +361,6 @@ def serve(port: int = 0) -> Server:
     whole()("serve: port", port)
     if not 0 <= port <= 65535:
         raise ValueError(f"serve: port must be in [0, 65535], got {port}")
-    return Server(port)
+    if not isinstance(host, str) or not host:
+        raise TypeError(f"serve: host must be a str such as '0.0.0.0', got {host!r:.200}")
+    return Server(port, host)

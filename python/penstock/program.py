@@ -1,4 +1,4 @@
-"""The datasets of a program, for commands that are given one."""
+"""The datasets and loaders of a program, for commands that are given one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from penstock.dataset import Dataset
+from penstock.loaders import is_loader, outermost
 
 ARGUMENT = "FILE_OR_MODULE[:NAME]"
 HELP = (
-    "NAME is a dataset, or a function without arguments that returns one; else all datasets that "
-    "are global variables"
+    "NAME is a dataset or a loader (the result of to_torch() or the like, a DataLoader of penstock "
+    "or PyTorch), or a function without arguments that returns one; else all of them that are "
+    "global variables"
 )
 IMPORTED = (
     "The program is imported: what starts its work has to stand under `if __name__ == '__main__':`."
@@ -34,14 +35,16 @@ class NotFoundError(Exception):
 
 
 class Program(NamedTuple):
-    """What was found: datasets by their names, and the text of the program."""
+    """What was found: datasets and loaders by their names, and the text of the program."""
 
-    datasets: dict[str, Dataset]
+    loaders: dict[str, Any]
     source: str
 
 
 def load(command: str, program: str) -> Program:
-    """Import a program and return its datasets.
+    """Import a program and return its datasets and loaders.
+
+    A dataset that a loader of the program iterates is part of the loader.
 
     Parameters
     ----------
@@ -58,31 +61,30 @@ def load(command: str, program: str) -> Program:
     target, name = _parts(program)
     variables, source = _run(command, target)
     if not name:
-        datasets = {
-            name: dataset
+        loaders = {
+            name: value
             for name, value in variables.items()
-            if (dataset := _dataset_of(value)) is not None and not name.startswith("_")
+            if not name.startswith("_") and is_loader(value)
         }
-        if not datasets:
+        if not loaders:
             raise NotFoundError(
-                f"{command}: {target} has no dataset among its global variables; name a function "
-                f"that returns one: {target}:make_dataset"
+                f"{command}: {target} has no dataset or loader among its global variables; name a "
+                f"function that returns one: {target}:make_dataset"
             )
-        return Program(datasets, source)
+        return Program(outermost(loaders), source)
     value = variables.get(name)
     if value is None:
         raise NotFoundError(f"{command}: {target} has no {name!r}")
-    if _dataset_of(value) is None and callable(value):
+    if not is_loader(value) and callable(value):
         _check_no_arguments(command, name, value)
         with _failing(f"{command}: {name} of {target} failed"):
             value = value()
-    dataset = _dataset_of(value)
-    if dataset is None:
+    if not is_loader(value):
         raise NotFoundError(
-            f"{command}: {name} must be a Dataset, or a function that returns one, got "
+            f"{command}: {name} must be a Dataset or a loader, or a function that returns one, got "
             f"{value!r:.80}"
         )
-    return Program({name: dataset}, source)
+    return Program({name: value}, source)
 
 
 def failure(error: BaseException) -> str:
@@ -108,16 +110,6 @@ def _parts(program: str) -> tuple[str, str]:
     if not colon or (len(target) == 1 and name[:1] in ("/", "\\")):  # a drive of Windows
         return program, ""
     return target, name
-
-
-def _dataset_of(value: Any) -> Dataset | None:
-    if isinstance(value, Dataset):
-        return value
-    compat = sys.modules.get("penstock.compat.dataset")  # which is made of this package
-    if compat is not None and isinstance(value, compat.Dataset):
-        inner: Dataset = value._inner
-        return inner
-    return None
 
 
 def _check_no_arguments(command: str, name: str, function: Any) -> None:

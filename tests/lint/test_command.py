@@ -90,8 +90,11 @@ def test_json(program, capsys):
         ("none.py", "there is no file .*none.py"),
         ("no_such_module_here", "there is no module no_such_module_here"),
         ("program.py:none", "has no 'none'"),
-        ("program.py:number", "number must be a Dataset, or a function that returns one, got 3"),
-        ("empty.py", "has no dataset among its global variables"),
+        (
+            "program.py:number",
+            "number must be a Dataset or a loader, or a function that returns one, got 3",
+        ),
+        ("empty.py", "has no dataset or loader among its global variables"),
         ("", "no program was named"),
         (":", "no program was named"),
         ("./package", "./package is a folder"),

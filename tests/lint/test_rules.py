@@ -4,6 +4,7 @@ import functools
 import math
 import random
 import string
+import types
 
 import numpy as np
 import pytest
@@ -51,6 +52,101 @@ def with_own_generator(x):
     return np.random.default_rng(int(x)).normal()
 
 
+GENERATOR = np.random.default_rng(6)
+STATE = np.random.RandomState(6)
+PLAIN = random.Random(6)
+ACTING = types.SimpleNamespace(scale=2.0, rng=np.random.default_rng(6))
+POOL = [np.random.default_rng(i) for i in range(4)]
+draw = GENERATOR.normal
+
+
+class Augment:
+    rng_of_class = random.Random(6)
+
+    def __init__(self):
+        self.scale = 2.0
+        self.rng = np.random.default_rng(6)
+        self.inner = types.SimpleNamespace(rng=np.random.default_rng(6))
+
+    def noise(self):
+        return self.rng.normal()
+
+    def apply(self, x):
+        return float(x) + self.noise()
+
+    def deep(self, x):
+        return float(x) + self.inner.rng.normal()
+
+    def of_class(self, x):
+        return float(x) + self.rng_of_class.random()
+
+    @property
+    def shift(self):
+        return self.rng.normal()
+
+    def scaled(self, x):
+        return float(x) * self.scale
+
+    def __call__(self, x):
+        return self.apply(x)
+
+
+AUGMENT = Augment()
+
+
+class Rows:
+    def __init__(self):
+        self.rng = np.random.default_rng(6)
+
+    def __len__(self):
+        return 9
+
+    def __getitem__(self, i):
+        return i + self.rng.normal()
+
+
+def of_a_closure():
+    g = np.random.default_rng(6)
+    return lambda x: float(x) + g.normal()
+
+
+def calling_another(x):
+    return of_global_state(x)
+
+
+def of_global_state(x):
+    return float(x) + STATE.normal()
+
+
+def with_default(x, g=GENERATOR):
+    return float(x) + g.normal()
+
+
+DRAWING = [
+    lambda: lambda x: float(x) + GENERATOR.normal(),
+    lambda: of_global_state,
+    lambda: calling_another,
+    lambda: lambda x: float(x) + PLAIN.random(),
+    lambda: lambda x: float(x) + draw(),
+    lambda: lambda x: float(x) + ACTING.rng.normal(),
+    lambda: lambda x: float(x) + POOL[int(x) % 4].normal(),
+    of_a_closure,
+    lambda: with_default,
+    lambda: functools.partial(lambda g, x: float(x) + g.normal(), GENERATOR),
+    lambda: AUGMENT,
+    lambda: AUGMENT.apply,
+    lambda: AUGMENT.deep,
+    lambda: AUGMENT.of_class,
+    lambda: lambda x: AUGMENT.apply(x),
+    lambda: lambda x: AUGMENT(x),
+    lambda: lambda x: float(x) + AUGMENT.shift,
+]
+
+
+def drawing_in_parallel(make):
+    return numbers().map(make(), 4)
+
+
 def looping(x):
     total = 0
     for i in range(int(x) % 100):
@@ -77,6 +173,19 @@ def decode_natively(data):
 
 def words(x):
     return np.zeros(int(x) % 5)
+
+
+def ones(x):
+    return np.ones(4) * len(str(x))
+
+
+def pictures(*sizes):
+    encoded = [ps.io.encode_jpeg(np.zeros((64, size, 3), np.uint8)) for size in sizes]
+    return ps.Dataset.from_tensor_slices(encoded)
+
+
+def resized(data):
+    return ps.image.resize(ps.io.decode_jpeg(data, channels=3), (8, 8))
 
 
 def grown(x):
@@ -148,8 +257,18 @@ BAD = {
         lambda: ps.Dataset.from_generator(
             lambda: [1], output_signature=ps.TensorSpec([None])
         ).batch(2),
+        lambda: numbers().map(words).shuffle(9).prefetch(2).batch(8),
+        lambda: numbers(9).map(lambda x: {"a": x, "b": words(x)}).batch(8),
+        lambda: pictures(64, 32).map(decode).batch(2),
+        lambda: numbers().padded_batch(8).map(lambda x: x[: int(x[0]) % 7]).batch(2),
+        lambda: numbers(1001).batch(8).batch(2),
+        lambda: numbers().filter(opaque).batch(8).prefetch(1).batch(2),
     ],
-    "PS007": [lambda: numbers().repeat().cache(), lambda: ps.Dataset.counter().cache()],
+    "PS007": [
+        lambda: numbers().repeat().cache(),
+        lambda: ps.Dataset.counter().cache(),
+        lambda: numbers().repeat().snapshot("kept"),
+    ],
     "PS008": [
         lambda: numbers().map(with_rng).cache(),
         lambda: numbers().map(with_global_generator).cache(),
@@ -183,6 +302,8 @@ BAD = {
         lambda: numbers().map(with_global_generator, 4),
         lambda: numbers().map(with_random_module, 4),
         lambda: numbers().map(functools.partial(with_global_generator), END),
+        *(functools.partial(drawing_in_parallel, make) for make in DRAWING),
+        lambda: ps.Dataset.from_indexable(Rows(), num_parallel_calls=2),
     ],
     "PS019": [
         lambda: numbers().map(looping, 4),
@@ -215,6 +336,18 @@ BAD = {
     ],
     "PS032": [lambda: shuffled_tables(2**27)],
 }
+BAD["PS026"] = [
+    lambda: numbers().repeat(2).cache(),
+    lambda: numbers().repeat(3).map(halved).shuffle(100_000).cache(),
+    lambda: numbers().repeat(2).batch(8).cache("kept"),
+    lambda: numbers().repeat(2).snapshot("kept"),
+    lambda: numbers(10).repeat(4).take(20).cache(),
+]
+BAD["PS027"] = [
+    lambda: numbers().prefetch(4).shuffle(100_000),
+    lambda: numbers().map(opaque).prefetch(END).shuffle(1000).batch(8).prefetch(1),
+    lambda: numbers().prefetch(4).take(10).shuffle(10),
+]
 GOOD = {
     "PS001": [
         lambda: numbers().shuffle(100_000).repeat(),
@@ -234,6 +367,12 @@ GOOD = {
     "PS006": [
         lambda: numbers().map(words).padded_batch(8).prefetch(2),
         lambda: numbers().batch(8).batch(2, drop_remainder=True),
+        lambda: numbers().map(ones).batch(8).prefetch(2),
+        lambda: pictures(64, 64).map(ps.native(decode)).batch(2).prefetch(2),
+        lambda: pictures(64, 32).map(ps.native(resized)).batch(2).prefetch(2),
+        lambda: numbers(1000).batch(8).batch(5).prefetch(2),
+        lambda: numbers(1001).batch(8, drop_remainder=True).batch(5).prefetch(2),
+        lambda: numbers().map(ones).shuffle(100_000).batch(8).prefetch(2),
     ],
     "PS007": [lambda: numbers().cache().repeat()],
     "PS008": [
@@ -265,6 +404,9 @@ GOOD = {
         lambda: numbers().map(with_rng, 4),
         lambda: numbers().map(with_own_generator, 4),
         lambda: numbers().map(with_global_generator).prefetch(1),
+        lambda: numbers().map(AUGMENT.apply).prefetch(1),  # calls are sequential
+        lambda: numbers().map(AUGMENT.scaled, 4),
+        lambda: numbers().map(lambda x, rng: rng.normal() + AUGMENT.scaled(x), 4),
     ],
     "PS019": [
         lambda: numbers().map(calling_numpy, 4),
@@ -277,6 +419,15 @@ GOOD = {
     "PS021": [lambda: numbers().map(halved).batch(8).prefetch(1)],
     "PS022": [lambda: records().map(ps.native(parsed)).prefetch(1)],
     "PS023": [lambda: images().map(decode_natively, END)],
+    "PS026": [
+        lambda: numbers().cache().repeat(3),
+        lambda: numbers().repeat(1).cache(),
+        lambda: numbers(100).repeat().take(50).cache(),
+    ],
+    "PS027": [
+        lambda: numbers().shuffle(100_000).prefetch(4),
+        lambda: numbers().map(opaque).prefetch(4).batch(8).unbatch().shuffle(10).prefetch(1),
+    ],
     "PS025": [
         lambda: numbers().map(words).pack(8).shard_evenly(2, 0).batch(4).prefetch(1),
         lambda: numbers().shard_evenly(2, 0).filter(opaque).repeat().take(100).prefetch(1),
@@ -351,7 +502,7 @@ def test_a_call_that_takes_all_of_endless_data():
 
 
 def test_every_rule_is_tested_and_has_a_page():
-    tested = {*BAD, "PS017", "PS024"}
+    tested = {*BAD, "PS017", "PS024", "PS028", "PS029", "PS030", "PS031"}  # test_loader_rules
     assert set(all_rules()) == tested
     assert len(tested) >= 18
     for code, rule in all_rules().items():

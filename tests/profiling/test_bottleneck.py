@@ -26,7 +26,7 @@ def test_a_consumer_that_never_waits_is_itself_the_reason():
     profile = profile_of(stage("0.0", "map", "f", python=1.0, cpu_python=1.0), waits=0.01)
     assert profile.bottleneck.kind == "consumer"
     assert profile.advice == []
-    assert "Nothing in the pipeline" in profile.verdict
+    assert "No change of how data is loaded would make it faster" in profile.verdict
 
 
 def test_a_sequential_function_that_sleeps_is_io():

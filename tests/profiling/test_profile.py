@@ -173,8 +173,8 @@ def test_wrong_uses_say_so():
     ]:
         with pytest.raises(error, match=said):
             ds.profile(seconds=0.1, step=bad)
-    with pytest.raises(TypeError, match="expected an iterator of a dataset"):
-        ps.profile(ds)
+    with pytest.raises(TypeError, match="expected a dataset, a loader, another iterable"):
+        ps.profile(3)
     it = iter(ds)
     watch = ps.profile(it)
     with pytest.raises(ValueError, match="the block has not ended"):

@@ -77,7 +77,7 @@ def test_several_datasets_are_named(tmp_path, capsys):
     path.write_text("import penstock as ps\none = ps.Dataset.range(3)\ntwo = one.batch(2)\n")
     status, _, error = profiled(capsys, str(path))
     assert status == 2
-    assert "has 2 datasets; name one" in error
+    assert "has 2 datasets and loaders; name one" in error
 
 
 def test_an_empty_dataset_is_said_to_be_empty(tmp_path, capsys):

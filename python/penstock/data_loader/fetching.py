@@ -163,7 +163,7 @@ class Reading:
         self._saved = state or {}
         self._goes_on = goes_on
         self._restored = False
-        self._iterator: Any = None
+        self.iterator: Any = None
         self._ended = False
 
     def restore_ended(self) -> None:
@@ -201,14 +201,14 @@ class Reading:
         of_iterator = (self._saved.get("fetcher_state") or {}).get("dataset_iter_state")
         if own is not None and restore(dataset, own):
             self._restored = True
-        self._iterator = iter(dataset)
-        if keeps_state(self._iterator):
-            self._restored = of_iterator is not None and restore(self._iterator, of_iterator)
+        self.iterator = iter(dataset)
+        if keeps_state(self.iterator):
+            self._restored = of_iterator is not None and restore(self.iterator, of_iterator)
         return self
 
     def state(self) -> dict[str, Any]:
         """Return the states of the dataset and of its iterator, where they have one."""
-        iterator = self._iterator
+        iterator = self.iterator
         own = None if iterator is self._dataset else state_of(self._dataset)
         found = kept(own, state_of(iterator), iterates=True)
         found["fetcher_state"]["fetcher_ended"] = self._ended
@@ -224,7 +224,7 @@ class Reading:
             END after the last batch.
         """
         size = self._size
-        samples = items_of(self._iterator)
+        samples = items_of(self.iterator)
         # If the iterator is exhausted after an error, the error has ended it.
         last: Exception | None = None
         for number in () if self._restored else range(self._start):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 from penstock.data_loader import batch_memory, torch_rules, worker_info
@@ -69,6 +70,8 @@ class Made(NamedTuple):
         Whether nothing comes after it: without a failure, the end itself.
     opened : bool
         Whether it is the answer to an Opening.
+    seconds : float
+        The time that it took.
     """
 
     batch: Any = None
@@ -77,6 +80,7 @@ class Made(NamedTuple):
     unread: bool = False
     last: bool = False
     opened: bool = False
+    seconds: float = 0.0
 
 
 class LoaderInWorker(Settings):
@@ -165,8 +169,10 @@ class LoaderInWorker(Settings):
 
     def _made(self, what: Any, state: Any) -> Made:
         made: dict[str, Any] = {}
+        began = time.perf_counter()
         try:
             made["batch"] = self._fetch(what)
         except (Exception, SystemExit) as error:
             made["failure"] = self._failure(error)
+        made["seconds"] = time.perf_counter() - began
         return Made(**made, dataset_state=state if self._iterable else self._state())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from typing import Any, Literal
 from penstock import _core, debugging
 from penstock.account import account_of_values, differences
 from penstock.arguments.checked import checked
+from penstock.counters import metrics_of, totals
 from penstock.data_loader import collate, torch_rules
 from penstock.data_loader.arguments import (
     check,
@@ -19,6 +21,7 @@ from penstock.data_loader.arguments import (
     is_iterable,
     method_of,
 )
+from penstock.data_loader.counts import Counts
 from penstock.data_loader.draws import Draws
 from penstock.data_loader.identity import without_progress
 from penstock.data_loader.orders import rank_in, restore_epochs, samplers_state, shared_order
@@ -207,7 +210,10 @@ class DataLoader(Settings):
         self._position: Position | None = None  # of the latest pass
         self._saved: Mapping[str, Any] | None = None  # where the next pass begins
         self._draws = Draws(generator, self._follows_torch)
+        self._counts = Counts()
+        self._pass: weakref.ref[Pass] | None = None  # the latest
         self._seed_at_begin: int | None = None  # _draws.base_seed when the latest pass began
+        totals.add(self, self)
         self._complete = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -228,7 +234,7 @@ class DataLoader(Settings):
             made = ProcessPass(self, position, team)
         else:
             made = (ThreadedPass if self.num_workers else InlinePass)(self, position)
-        self._position, self._saved = position, None
+        self._position, self._saved, self._pass = position, None, weakref.ref(made)
         return made
 
     def _team_of_copies(self) -> Team | None:
@@ -399,4 +405,73 @@ class DataLoader(Settings):
         return {"batch_size": self.batch_size, "drop_last": self.drop_last, "samples": samples}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_position": None, "_team": None}
+        return self.__dict__ | {"_position": None, "_team": None, "_pass": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _counts=Counts())
+        totals.add(self, self)
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return the counters of the loader, added up over its passes.
+
+        Returns
+        -------
+        list of dict
+            The loader as a stage, with the keys of `Iterator.stats`: ``kind`` is ``"DataLoader"``,
+            ``function`` the class of the dataset, ``elements`` and ``errors`` the batches returned
+            and the errors raised. ``wait_seconds`` is the time that the loop spent in ``next``, and
+            ``busy_seconds`` the time that workers spent making batches, added up over them.
+            ``buffer_size`` is the number of batches that are ready, ``parallelism`` the number of
+            workers, and ``workers`` has the ``pid`` of each worker process.
+
+        Notes
+        -----
+        If `wait_seconds` is close to the duration of the loop, loading is too slow:
+        `penstock.profile` shows the reason.
+
+        Examples
+        --------
+        >>> loader = ps.DataLoader(range(6), batch_size=2)
+        >>> batches = [batch for _ in range(2) for batch in loader]
+        >>> loader.stats()[0]["elements"]
+        6
+        """
+        running = self._pass() if self._pass is not None else None
+        counts = self._counts
+        return [
+            {
+                **{"dataset": None, "path": "0", "kind": "DataLoader", "name": None},
+                "function": type(self.dataset).__name__,
+                "elements": counts.elements,
+                "errors": counts.errors,
+                "busy_seconds": counts.busy_seconds,
+                "wait_seconds": counts.wait_seconds,
+                "buffer_size": running.buffered if running is not None else 0,
+                "buffer_limit": (self.prefetch_factor or 0) * self.num_workers,
+                "parallelism": self.num_workers,
+                "retries": 0,
+                "workers": [{"pid": pid} for pid in (running.pids if running is not None else ())],
+            }
+        ]
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Return the counters of the loader under names that do not change.
+
+        Returns
+        -------
+        list of dict
+            The result of `stats` under the names of `Iterator.metrics`.
+
+        Notes
+        -----
+        `penstock.metrics.prometheus` includes them. Its label `dataset` is a number of the loader,
+        the same in all epochs.
+
+        Examples
+        --------
+        >>> loader = ps.DataLoader(range(6), batch_size=2)
+        >>> batches = list(loader)
+        >>> loader.metrics()[0]["elements_total"]
+        3
+        """
+        return metrics_of(self.stats())

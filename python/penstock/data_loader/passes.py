@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -14,6 +15,7 @@ import numpy as np
 from penstock import debugging
 from penstock.adapters.batches import Held
 from penstock.closing import Closing
+from penstock.counters import totals
 from penstock.data_loader import torch_rules
 from penstock.data_loader.fetching import (
     Fetch,
@@ -50,7 +52,8 @@ class Pass(Closing):
         self._cut = False  # ended by close() or an interruption: that is not the end of the data
         # At most one: what came, and was not handed over before an interruption.
         self._pulled: list[Any] = []
-        self._loader_length = loader.__len__
+        self._loader = loader
+        self._counts = loader._counts
         # Each worker that reads a copy may return a smaller last batch.
         self._most = loader._announced
         if (loader.batch_size or 1) > 1:
@@ -60,10 +63,20 @@ class Pass(Closing):
         return self
 
     def __len__(self) -> int:
-        return self._loader_length()
+        return len(self._loader)
 
     def __next__(self) -> Any:
         raise NotImplementedError
+
+    @property
+    def buffered(self) -> int:
+        """Batches that are ready now."""
+        return 0
+
+    @property
+    def pids(self) -> list[int]:
+        """The worker processes."""
+        return []
 
     def close(self) -> None:
         """End the pass: no more batches come, and its threads have ended."""
@@ -103,14 +116,15 @@ class InlinePass(Pass):
 
     def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
-        self._fetch = _fetching(loader)
+        self._fetch = self._counts.timed(_fetching(loader))
+        self._reading: Reading | None = None
         inputs: Inputs
         self._state: Callable[[], Any] | None = None
         if loader._iterable:
             reading = _reading(loader, position)
             reading.restore_ended()
             begin_reading(loader, position.goes_on)
-            reading.open()
+            self._reading = reading.open()
             position.opened(reading.state())
             inputs = reading.inputs()
         else:
@@ -119,6 +133,7 @@ class InlinePass(Pass):
         self._source: Iterator[Any] = inputs if self._order is None else numbers_of(position)
 
     def __next__(self) -> Any:
+        asked = time.perf_counter()
         position = self._position
         if not self._pulled:
             try:
@@ -135,6 +150,7 @@ class InlinePass(Pass):
                 raise what.error
             batch = self._fetch(what)
         except Exception:
+            self._counts.came(asked, failed=True)
             self._pulled, position.reached = [], self._with_state(reached)
             raise
         finally:
@@ -143,6 +159,7 @@ class InlinePass(Pass):
             reached = self._with_state(reached)
         if reached.low > self._most:
             self._warn_of_length()
+        self._counts.came(asked, failed=False)
         # No look for signals until the caller has it.
         self._pulled, position.reached = [], reached
         return batch
@@ -180,14 +197,22 @@ class ThreadedPass(Pass):
         if loader.timeout > 0 and not debugging.enabled():  # debugged, nothing runs ahead
             self._progress = Progress(loader.timeout)
         self._in_order = loader.in_order or loader.num_workers == 1
-        dataset = _pipeline(loader, position, _fetching(loader), self._progress)
+        fetch = self._counts.timed(_fetching(loader))
+        dataset = _pipeline(loader, position, fetch, self._progress)
         options = Options()
         options.warm_start = True  # as PyTorch's workers, which do not wait for the first next()
         self._iterator = iter(dataset.with_options(options))
+        totals.drop(self._iterator)  # the loader counts
         if debugging.enabled() or self._iterator._short_of_threads():
             position.settle = None  # the dataset is opened in next()
 
+    @property
+    def buffered(self) -> int:
+        """Batches that are ready now."""
+        return int(sum(stage["buffer_size"] for stage in self._iterator._stage_stats()))
+
     def __next__(self) -> Any:
+        asked = time.perf_counter()
         position = self._position
         if not self._pulled:
             # Without threads of its own a batch is made in next(): no one can wait for it outside.
@@ -211,6 +236,7 @@ class ThreadedPass(Pass):
             reached = position.after(number, state, failed=type(batch) is Failed)
         if reached.low > self._most:
             self._warn_of_length()
+        self._counts.came(asked, failed=failure is not None)
         # No look for signals until the caller has it.
         self._pulled, position.reached = [], reached
         # The run may keep it for a while, and a raised error refers to this pass.

@@ -90,9 +90,21 @@ class ProcessPass(Pass):
         team.begin(base_seed)
         self._ask_ahead(self._ahead)
 
+    @property
+    def buffered(self) -> int:
+        """Batches that are ready now."""
+        return len(self._answers)
+
+    @property
+    def pids(self) -> list[int]:
+        """The worker processes."""
+        pids = (getattr(member.process, "pid", None) for member in self._members)
+        return [pid for pid in pids if pid is not None]
+
     def __next__(self) -> Any:
         if self._cut:
             raise StopIteration
+        began = time.perf_counter()
         try:
             due = self._due()
         except RuntimeError:
@@ -110,6 +122,8 @@ class ProcessPass(Pass):
         batch, error, reached, copies = self._result(due)
         if reached.low > self._most:
             self._warn_of_length()
+        self._counts.worked(self._answers[due].seconds)
+        self._counts.came(began, failed=error is not None)
         # The loader keeps the position, which keeps the pass for the state before the first batch.
         # Later, it must not keep an abandoned pass and its workers.
         if position.settle is not None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from penstock.data_loader.counts import Counts
 from penstock.data_loader.draws import Draws
 
 
@@ -32,6 +33,7 @@ class Settings:
     _iterable: bool  # whether the dataset is read from begin to end
     _follows_torch: bool  # whether it draws as PyTorch's loader does
     _draws: Draws
+    _counts: Counts  # of all passes
     _announced: float = math.inf  # batches of an iterable dataset, once `len` was called
 
     def __len__(self) -> int:

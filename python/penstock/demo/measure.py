@@ -98,6 +98,7 @@ class Run:
                     self.images += len(batch)
                     progress.update(self.images)
                     self.ended_early = asked - begun > limit
+            assert isinstance(watch.result, ps.Profile)  # of an iterator of a dataset
             self.profile = watch.result
         finally:
             self.waited += time.perf_counter() - asked

@@ -13,8 +13,9 @@ from typing import Any
 from penstock.lint.finding import Finding
 from penstock.lint.rule import all_rules
 from penstock.lint.view import StageView, stages_of
+from penstock.loaders import LoaderView
 
-__all__ = ["Finding", "findings_of", "warn_once"]
+__all__ = ["Finding", "findings_of", "findings_of_loader", "warn_once"]
 
 _lock = threading.Lock()
 _warned: set[str] = set()
@@ -32,10 +33,16 @@ def findings_of(dataset: Any, *, probes: bool = True, collector: str = "") -> li
     collector : str
         The call of the program that takes all elements at once, if there is one.
     """
-    checks = all_rules().values()
+    checks = [each for each in all_rules().values() if not each.of_loaders]
     stages = list(stages_of(StageView(dataset, None, probes, collector)))
     found = [each for stage in reversed(stages) for one in checks for each in one.findings(stage)]
     return list(dict.fromkeys(found))
+
+
+def findings_of_loader(loader: LoaderView) -> list[Finding]:
+    """Return the findings of all rules for the settings of a DataLoader."""
+    checks = [each for each in all_rules().values() if each.of_loaders]
+    return [finding for each in checks for finding in each.findings(loader)]
 
 
 def warn_once(dataset: Any) -> None:

@@ -1,4 +1,4 @@
-"""``python -m penstock lint``: the datasets of a program."""
+"""``python -m penstock lint``: the datasets and loaders of a program."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 
-from penstock.lint import Finding, findings_of
+from penstock.lint import Finding, findings_of, findings_of_loader
+from penstock.loaders import loader_of, pipeline_of
 from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, load
 
 _COLLECTORS = frozenset({"list", "tuple", "sorted", "set", "sum", "max", "min", "dict"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print what all rules say of the datasets in a program.
+    """Print the findings of all rules for the datasets and loaders of a program.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock lint",
-        description=f"Find mistakes in the datasets of a program. {IMPORTED}",
+        description=f"Find mistakes in the datasets and loaders of a program. {IMPORTED}",
     )
     parser.add_argument("program", metavar=ARGUMENT, help=HELP)
     parser.add_argument("--json", action="store_true", help="print a JSON list")
@@ -51,11 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _findings(program: str) -> Iterator[tuple[str, Finding]]:
-    datasets, source = load("lint", program)
+    loaders, source = load("lint", program)
     collectors = _collectors(source)
-    for name, dataset in datasets.items():
-        for finding in findings_of(dataset, collector=collectors.get(name, "")):
+    for name, value in loaders.items():
+        loader = loader_of(value)
+        for finding in findings_of_loader(loader) if loader is not None else ():
             yield name, finding
+        dataset = pipeline_of(value) if loader is None else loader.pipeline
+        if dataset is not None:
+            for finding in findings_of(dataset, collector=collectors.get(name, "")):
+                yield name, finding
 
 
 def _collectors(source: str) -> dict[str, str]:

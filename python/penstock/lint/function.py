@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dis
 import functools
 import inspect
+import itertools
 import random
+import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 
 from penstock.arity import is_coroutine_function
-from penstock.code_names import names_of
+from penstock.code_names import globals_of, names_of, used_whole
 from penstock.labels import innermost
 
 _MOST_FUNCTIONS = 50  # that are looked into for one
+_MOST_VALUES = 500  # the same for values around them
+_MOST_ITEMS = 20  # of a container
+_CODE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, type)
+_OPERATORS = ("__call__", "__getitem__")
+_LIBRARIES = ("numpy", "penstock", "torch")
 _DECODERS = frozenset(
     {"decode_jpeg", "decode_png", "decode_image", "decode_bmp", "decode_gif", "decode_webp"}
     | {"imdecode", "imread", "read_image", "load_img", "decode_and_crop_jpeg", "decode_raw"}
@@ -26,6 +34,10 @@ _DECODERS = frozenset(
 _CROPS = frozenset(
     {"random_crop", "random_resized_crop", "central_crop", "crop_to_bounding_box"}
     | {"resize_with_crop_or_pad"}
+)
+_DRAWS_OF_TORCH = frozenset(
+    {"rand", "rand_like", "randn", "randn_like", "randint", "randperm", "normal", "bernoulli"}
+    | {"multinomial"}
 )
 _OWN_GENERATORS = frozenset({"default_rng", "Generator", "RandomState", "Random", "SystemRandom"})
 # Of the standard library, and written in Python or holding the GIL.
@@ -112,14 +124,46 @@ class FunctionView:
     @property
     def draws_globally(self) -> bool:
         """Whether it draws from a generator that all threads share."""
+        if self._holds_generator:
+            return True
         if not self.names.isdisjoint(_OWN_GENERATORS):
             return False
         if any(value is random or value is np.random for value in self._values):
             return True
         if "random" in self.names and any(value is np for value in self._values):
             return True
+        if any(_is_module(value, "torch") for value in self._values):
+            return not self.names.isdisjoint(_DRAWS_OF_TORCH)
         shared = {id(each.__self__) for each in (random.random, np.random.rand)}  # type: ignore[attr-defined]
         return any(id(getattr(value, "__self__", None)) in shared for value in self._values)
+
+    @functools.cached_property
+    def _holds_generator(self) -> bool:
+        """Whether a generator is among the objects that it uses: variables, attributes, items."""
+        names: set[str] = set()
+        # Each value with whether it may be called itself, and not only a method of it.
+        waiting = [(self._function, True), (innermost(self._function), True)]
+        seen: dict[int, Any] = {}  # the values live as long as their ids are compared
+        objects: list[Any] = []
+        while waiting and len(seen) < _MOST_VALUES:
+            value, whole = waiting.pop()
+            if whole and not isinstance(value, _CODE):
+                waiting += [(each, False) for each in _attributes(value, _OPERATORS)]
+            if id(value) in seen:
+                continue
+            seen[id(value)] = value
+            if _is_generator(value):
+                return True
+            parts, code = _parts_of(value)
+            waiting += parts
+            known = len(names)
+            names |= names_of(code) if code is not None else frozenset()
+            if not _is_of_library(value):
+                objects.append(value)
+            # A method that was found uses attributes that were not asked for before.
+            for each in objects if len(names) > known else objects[-1:]:
+                waiting += [(found, True) for found in _attributes(each, names)]
+        return False
 
     @property
     def holds_gil(self) -> bool:
@@ -166,6 +210,72 @@ def _around(function: types.FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
         except ValueError:  # it is not assigned yet
             continue
+
+
+def _held(function: types.FunctionType) -> Iterator[tuple[Any, bool]]:
+    """Yield the variables around a function that it uses, and its defaults.
+
+    With each comes whether more than an attribute of it is used.
+    """
+    whole = used_whole(function.__code__)
+    for name in globals_of(function.__code__):
+        if name in function.__globals__:
+            yield function.__globals__[name], name in whole
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # it is not assigned yet
+            yield cell.cell_contents, name in whole
+    for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        yield default, True
+
+
+def _is_generator(value: Any) -> bool:
+    """Return whether a value draws random numbers from a state that each draw changes."""
+    if isinstance(value, random.SystemRandom):
+        return False  # it has no state
+    torch = sys.modules.get("torch")
+    kinds = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+    return isinstance(value, kinds) or (
+        torch is not None and isinstance(value, getattr(torch, "Generator", ()))
+    )
+
+
+def _parts_of(value: Any) -> tuple[list[tuple[Any, bool]], types.CodeType | None]:
+    """Return the values that a value consists of, as `_held`, and the code of a function."""
+    parts: list[Any] = []
+    if isinstance(value, types.FunctionType):
+        wrapped = getattr(value, "__wrapped__", None)
+        return [*_held(value), (wrapped, True)], value.__code__
+    if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
+        return [(value.__self__, False), (getattr(value, "__func__", None), True)], None
+    if isinstance(value, functools.partial):
+        parts = [value.func, *value.args[:_MOST_ITEMS], *value.keywords.values()]
+    elif isinstance(value, dict):
+        parts = list(itertools.islice(value.values(), _MOST_ITEMS))
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        parts = list(itertools.islice(value, _MOST_ITEMS))
+    elif isinstance(value, property):
+        parts = [value.fget]
+    elif isinstance(value, (staticmethod, classmethod)):
+        parts = [value.__func__]
+    return [(part, True) for part in parts], None
+
+
+def _is_of_library(value: Any) -> bool:
+    """Return whether the attributes of a value are of no interest."""
+    if isinstance(value, types.ModuleType):
+        library = value.__name__.partition(".")[0]
+        return library in _LIBRARIES or (
+            library in sys.stdlib_module_names and library != "__main__"
+        )
+    kind = value if isinstance(value, type) else type(value)
+    return str(kind.__module__).partition(".")[0] in _LIBRARIES
+
+
+def _attributes(value: Any, names: Collection[str]) -> Iterator[Any]:
+    """Yield attributes of an object, of its class and of a module, without running code."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            yield inspect.getattr_static(value, name)
 
 
 def _is_module(value: Any, name: str) -> bool:

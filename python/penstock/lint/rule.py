@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.lint.finding import Finding
 from penstock.lint.view import StageView
+from penstock.loaders import LoaderView
 
 # What a rule says of a stage: what is wrong, and what to write instead.
 Said = Iterator[tuple[str, str]]
-_MODULES = ("ahead", "caching", "functions", "memory", "order", "shards")
+_LoaderCheck = Callable[[LoaderView], Said]
+_MODULES = ("ahead", "caching", "functions", "loaders", "memory", "order", "shards")
 
 
 class Rule(NamedTuple):
@@ -25,15 +27,18 @@ class Rule(NamedTuple):
     name : str
         ``"repeat-before-shuffle"``.
     check : callable
-        Takes a `StageView`, yields what is wrong with it and what to write instead.
+        Takes a `StageView` or `LoaderView`, yields what is wrong with it and what to write instead.
+    of_loaders : bool
+        Whether it takes a `LoaderView`.
     """
 
     code: str
     name: str
-    check: Callable[[StageView], Said]
+    check: Callable[[Any], Said]
+    of_loaders: bool = False
 
-    def findings(self, stage: StageView) -> Iterator[Finding]:
-        """Yield what the rule says of a stage."""
+    def findings(self, stage: StageView | LoaderView) -> Iterator[Finding]:
+        """Yield the findings for a stage, or for a loader."""
         for message, fix in self.check(stage):
             yield Finding(self.code, str(stage), message, fix)
 
@@ -51,6 +56,17 @@ def rule(code: str) -> Callable[[Callable[[StageView], Said]], Callable[[StageVi
     def add(check: Callable[[StageView], Said]) -> Callable[[StageView], Said]:
         assert code not in _rules, code
         _rules[code] = Rule(code, check.__name__.replace("_", "-"), check)
+        return check
+
+    return add
+
+
+def loader_rule(code: str) -> Callable[[_LoaderCheck], _LoaderCheck]:
+    """Add a function to the rules for loaders; its docstring is the page of the rule."""
+
+    def add(check: _LoaderCheck) -> _LoaderCheck:
+        assert code not in _rules, code
+        _rules[code] = Rule(code, check.__name__.replace("_", "-"), check, of_loaders=True)
         return check
 
     return add

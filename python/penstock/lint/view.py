@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,9 +15,11 @@ from penstock.encode import Reader
 from penstock.executors import ExecutedFunction
 from penstock.lint.function import FunctionView
 from penstock.ops.native import NativeFunction
-from penstock.probing import find_spec, first_of
+from penstock.probing import find_spec, first_of, first_ones
 from penstock.traits import main_form, traits_of
 
+_SAMPLE = 16  # elements whose sizes are compared
+_SAMPLE_SECONDS = 1.0  # after which no more of them are computed
 _FUNCTIONS = ("map_func", "predicate", "scan_func", "reduce_func", "key_func")
 # Sources over which a shuffle holds positions.
 _OF_POSITIONS = frozenset(
@@ -87,6 +91,14 @@ class StageView:
         return self.kind in _BATCHES
 
     @property
+    def may_end_with_a_smaller_batch(self) -> bool:
+        """Whether its last batch has fewer elements than the others, as far as that is known."""
+        if self.args.get("drop_remainder"):
+            return False
+        size, count = self.args.get("batch_size"), self.inputs[0].count
+        return not isinstance(size, int) or math.isnan(count) or (count % size != 0)
+
+    @property
     def opens_files(self) -> bool:
         """Whether it opens the files whose names it takes."""
         function = self.function
@@ -140,6 +152,13 @@ class StageView:
         native = any(isinstance(self.args.get(name), NativeFunction) for name in _FUNCTIONS)
         return None if native else self.function
 
+    @property
+    def rows_function(self) -> FunctionView | None:
+        """The method that fetches a row of the object of a `from_indexable`."""
+        rows = getattr(self.args.get("obj"), "rows", None)
+        method = getattr(rows, "__getitem__", None)
+        return FunctionView(method) if callable(method) else None
+
     @functools.cached_property
     def element_bytes(self) -> float:
         """The bytes of its elements, those of the first one where they differ; NaN: unknown."""
@@ -158,6 +177,34 @@ class StageView:
     def has_open_sizes(self) -> bool:
         """Whether its elements are arrays whose sizes, or number of axes, are not known."""
         return any(shape is None or None in shape for shape, _ in self._leaves)
+
+    @functools.cached_property
+    def different_shapes(self) -> tuple[Any, Any] | None:
+        """Two shapes that the same leaf has in its first elements; None where they are equal."""
+        if not self._probes:
+            return None
+        first: list[Any] = []
+        end = time.monotonic() + _SAMPLE_SECONDS
+        try:
+            for element in itertools.islice(first_ones(self._stage), _SAMPLE):
+                shapes = [getattr(leaf, "shape", ()) for leaf in flatten(element)]
+                for one, other in zip(first, shapes, strict=False):
+                    if one != other:
+                        return one, other
+                first = first or shapes
+                if time.monotonic() > end:
+                    break
+        except Exception:  # of a function of the user's: the run will raise it
+            return None
+        return None
+
+    @property
+    def sized_by(self) -> StageView:
+        """The stage that determines the sizes of its elements: itself, or one before it."""
+        node = self
+        while traits_of(node.kind).keeps_sizes and node.kind != "enumerate":
+            node = node.inputs[0]
+        return node
 
     @functools.cached_property
     def _leaves(self) -> list[tuple[tuple[int | None, ...] | None, Any]]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from penstock.encode import Reader
-from penstock.labels import function_name
-from penstock.profiling.bottleneck import Bottleneck
+from penstock.labels import function_name, is_internal
+from penstock.profiling.bottleneck import MOST_OF_THEM, Bottleneck
 from penstock.profiling.demand import StageProfile
 from penstock.profiling.sections import Model, Section
 
@@ -18,6 +18,9 @@ _MOST_COROUTINES = 1024
 _ENOUGH = 0.97  # of the best rate: fewer calls are better than the last few percent
 _WORTH = 1.05  # less is not worth a change
 _INPUTS = ".*"  # ends the path of the datasets that a stage opens
+# Sources that are a `from_indexable` with an argument for parallel reads.
+_PARALLEL_SOURCES = ("ArrayRecordDataset", "HDF5Dataset", "from_zarr")
+GENERATOR_NAMES = "the generator only says what to load, and calls of load run at the same time"
 _HAND_OVER = 20e-6  # seconds of a call in another process, beyond the function
 
 
@@ -31,9 +34,9 @@ class Advice(NamedTuple):
     change : str
         The new call.
     rate : float
-        Elements per second that the training loop would get.
+        Elements per second that the training loop would get; NaN: not predicted.
     gain : float
-        How many times as many that is.
+        How many times as many that is; NaN: not predicted.
     why : str
         The reason.
     """
@@ -45,7 +48,13 @@ class Advice(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        return f"{self.change}: {self.rate:,.4g} elements/s ({self.gain:.2f}x); {self.why}"
+        return self.text("elements")
+
+    def text(self, unit: str) -> str:
+        """Return it as a line, with the unit of the rate."""
+        if math.isnan(self.rate):
+            return f"{self.change}: {self.why}"
+        return f"{self.change}: {self.rate:,.4g} {unit}/s ({self.gain:.2f}x); {self.why}"
 
 
 def advise(
@@ -101,7 +110,9 @@ def _changes(
         why = "the elements that it may hold now are too few for its threads"
         yield stage.path, "Options.memory_limit = twice as much", jitter_free, why
         return
-    if bottleneck.kind in ("io", "serial", "gil"):
+    # More workers get more of the CPUs that other programs also use.
+    shared = bottleneck.kind == "cpu" and bottleneck.share < MOST_OF_THEM
+    if bottleneck.kind in ("io", "serial", "gil") or (shared and stage.parallelism < 2):
         yield from _parallel(stage, stages, model, arguments)
 
 
@@ -178,16 +189,23 @@ def _parallel(
     path = stage.path.removesuffix(_INPUTS)
     given = arguments.get(path, {})
     takes_turns = stage.gil_seconds >= stage.cpu_seconds / 2
-    for processes in (False, True) if not stage.ongoing_seconds else (False,):
+    ways: list[bool] = []  # of making calls: whether worker processes make them
+    if stage.in_processes:
+        ways.append(True)
+    else:
         # What is measured of the GIL is its share inside of calls, and threads that compete for it
         # lose more: what computes under it gains next to nothing by them.
-        if not processes and takes_turns and stage.blocked_seconds < stage.cpu_seconds:
-            continue
+        if not takes_turns or stage.blocked_seconds >= stage.cpu_seconds:
+            ways.append(False)
+        if takes_turns and not stage.ongoing_seconds:
+            ways.append(True)
+    best = 0.0
+    for processes in ways:
         calls, rate = _enough_calls(model, stages, stage, processes)
         call = _call(stage, given, calls, processes)
-        if call is None or (processes and not takes_turns):
-            return
-        yield path, call, rate, _why(stage, processes)
+        if call is not None and rate > best:
+            best = rate
+            yield path, call, rate, _why(stage, processes)
 
 
 def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: bool) -> str | None:
@@ -199,6 +217,19 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
     if kind in ("map", "filter") and argument in given:
         executor = ', executor="process"' if processes else ""
         return f"{kind}({function_name(given[argument])}, {parallel}{executor}{named})"
+    if kind in ("from_generator", "prefetch") and "generator" in given:
+        generator = given["generator"]
+        function = "generator" if is_internal(generator) else function_name(generator)
+        executor = ', executor="process"' if processes else ""
+        return f"from_generator({function}).map(load, {parallel}{executor})"
+    source = given.get("part_of") or kind
+    if source in _PARALLEL_SOURCES and not processes:
+        return f"{source}(..., {parallel}{named})"
+    if source == "from_indexable":
+        if not processes:
+            return f"from_indexable(obj, {parallel}{named})"
+        rows = f'map(obj.__getitem__, {parallel}, executor="process"{named})'
+        return f"Dataset.range(len(obj)).{rows} instead of from_indexable(obj)"
     if processes:
         return None
     if kind in ("interleave", "flat_map") and argument in given:
@@ -207,19 +238,16 @@ def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: boo
             return f"num_parallel_reads={calls} where the files are read ({function!r})"
         width = max(calls, given.get("cycle_length") or 0)
         return f"interleave({function_name(function)}, cycle_length={width}, {parallel}{named})"
-    if kind == "from_generator":
-        function = function_name(given["generator"]) if "generator" in given else stage.function
-        return f"from_generator({function}).map(load, {parallel})"
     return None
 
 
 def _why(stage: StageProfile, processes: bool) -> str:
-    if stage.kind == "from_generator":
-        return "the generator only says what to load, and calls of load run at the same time"
+    if stage.kind in ("from_generator", "prefetch") and not processes:
+        return GENERATOR_NAMES
     if stage.blocked_seconds > stage.cpu_seconds:
         what = "inputs are read" if stage.path.endswith(_INPUTS) else "calls wait"
         return f"its {what} at the same time"
-    if processes:
+    if processes and not stage.in_processes:
         return "each process has a GIL of its own"
     return "it may use more processors"
 
@@ -230,9 +258,10 @@ def _enough_calls(
     """Return how many calls at a time suffice, and the rate with them."""
     most = _MOST_COROUTINES if stage.ongoing_seconds else _MOST_CALLS
     if processes:  # they take memory, and more of them than processors only wait for one
-        most = max(math.ceil(model.processors), 2)
-    options = [2**i for i in range(1, most.bit_length())]
-    rates = {n: with_calls(model, stages, stage, n, processes).rate() for n in options}
+        most = max(math.floor(model.processors), 1)
+    options = sorted({min(2**i, most) for i in range(1, most.bit_length() + 1)})
+    moved = processes and not stage.in_processes
+    rates = {n: with_calls(model, stages, stage, n, moved).rate() for n in options}
     best = max(rates.values())
     calls = next(n for n in options if rates[n] >= _ENOUGH * best)
     return calls, rates[calls]

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from penstock.profiling.demand import StageProfile
 from penstock.profiling.sections import Model
 
-_WAITS = 0.05  # of its time: a consumer that waits less is not slowed down
+WAITS = 0.05  # of its time: a consumer that waits less is not slowed down
 _OFTEN = 0.15  # of its time: what a thread waits for by more than accident
 _NOTHING_ELSE = 0.9  # of its time: a consumer that waits more would empty any buffer
 MOST_OF_THEM = 0.85  # of the processors: more are hardly to be had
 # Of what threads would compute: so much waits for a processor only if there are too few.
 _SHORT = 0.3
-_HELD = 0.65  # of the looks at it: where threads wait for the GIL too, it is what they lack
+HELD = 0.65  # of the looks at it: where threads wait for the GIL too, it is what they lack
 
 
 class Bottleneck(NamedTuple):
@@ -73,9 +73,14 @@ class Evidence(NamedTuple):
     gil_share: float
 
 
+def is_short(ready: float, computes: float, seconds: float) -> bool:
+    """Return whether what threads wait for, after `ready` seconds without a CPU, is a CPU."""
+    return ready > max(_SHORT * (computes + ready), _OFTEN * seconds)
+
+
 def find(seen: Evidence) -> Bottleneck:
     """Return the bottleneck of a profiled pipeline."""
-    if seen.input_bound < _WAITS:
+    if seen.input_bound < WAITS:
         return Bottleneck("", "consumer", None, None, "consumer", 1 - seen.input_bound)
     for look in (_memory, _gil, _cpu, _buffer, _lock):
         if (found := look(seen)) is not None:
@@ -118,7 +123,7 @@ def _lock(seen: Evidence) -> Bottleneck | None:
 
 def _gil(seen: Evidence) -> Bottleneck | None:
     waits = sum(stage.gil_wait_seconds for stage in seen.stages) / seen.seconds + seen.gil_bound
-    if seen.gil_share < _HELD or waits < _OFTEN:
+    if seen.gil_share < HELD or waits < _OFTEN:
         return None
     return _at(max(seen.stages, key=lambda each: each.gil_seconds), "gil", seen.gil_share)
 
@@ -126,7 +131,7 @@ def _gil(seen: Evidence) -> Bottleneck | None:
 def _cpu(seen: Evidence) -> Bottleneck | None:
     computes = sum(stage.cpu_seconds for stage in seen.stages)
     ready = sum(stage.ready_seconds for stage in seen.stages)
-    short = ready > max(_SHORT * (computes + ready), _OFTEN * seen.seconds)
+    short = is_short(ready, computes, seen.seconds)
     stage = max(seen.stages, key=lambda each: each.cpu_seconds + each.ready_seconds)
     # What mostly sleeps is hardly faster with a processor at once.
     sleeps = stage.blocked_seconds > stage.cpu_seconds + stage.ready_seconds

@@ -1,4 +1,4 @@
-"""``python -m penstock profile``: what slows the dataset of a program down."""
+"""``python -m penstock profile``: what slows a dataset or loader of a program down."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import sys
 from collections.abc import Sequence
 
 from penstock.profiling.page import check_path
+from penstock.profiling.results import Profile
+from penstock.profiling.watch import profile_loop, shows_stages
 from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, failure, load
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a dataset of a program for a while, and print what slows it down.
+    """Iterate over a dataset or loader of a program for a while, and print what slows it down.
 
     Parameters
     ----------
@@ -26,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock profile",
-        description=f"Run a dataset for a while and say what slows it down. {IMPORTED}",
+        description=f"Iterate over a dataset or loader for a while, and report what slows it "
+        f"down. {IMPORTED}",
     )
     parser.add_argument("program", metavar=ARGUMENT, help=f"{HELP}, of which there may be one")
     parser.add_argument(
@@ -47,19 +50,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if given.report:
             check_path(given.report)
-        datasets = load("profile", given.program).datasets
-        if len(datasets) > 1:
+        loaders = load("profile", given.program).loaders
+        if len(loaders) > 1:
             raise NotFoundError(
-                f"profile: {given.program} has {len(datasets)} datasets; name one: "
-                + ", ".join(f"{given.program}:{name}" for name in datasets)
+                f"profile: {given.program} has {len(loaders)} datasets and loaders; name one: "
+                + ", ".join(f"{given.program}:{name}" for name in loaders)
             )
-        (dataset,) = datasets.values()
-        profile = dataset.profile(given.seconds, given.step)
+        (loader,) = loaders.values()
+        if given.report and not shows_stages(loader):
+            raise NotFoundError(
+                "profile: a report shows the stages of a dataset, and the workers of this loader "
+                "have none; use --json"
+            )
+        profile = profile_loop(loader, given.seconds, given.step)
     except Exception as error:
         print(error if _is_said(error) else _failed(given.program, error), file=sys.stderr)
         return 2
     print(json.dumps(profile.to_dict()) if given.json else profile)
-    if given.report:
+    if given.report and isinstance(profile, Profile):
         try:
             profile.save(given.report)
         except OSError as error:

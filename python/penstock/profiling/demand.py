@@ -93,6 +93,11 @@ class StageProfile:
         return self.kind.removeprefix("parallel_")
 
     @property
+    def in_processes(self) -> bool:
+        """Whether worker processes make its calls."""
+        return self.worker_seconds > 0
+
+    @property
     def work_seconds(self) -> float:
         """What it would take alone on the machine."""
         return self.cpu_seconds + self.blocked_seconds
@@ -101,6 +106,16 @@ class StageProfile:
 def is_scarce(gil_share: float) -> bool:
     """Return whether threads that wait for another one wait for the GIL."""
     return gil_share > _MUCH
+
+
+def locked_share(raw: dict[str, Any], off_cpu: float) -> float:
+    """Return for which share of the time asleep a thread waited for another one.
+
+    Looks that found it neither on a CPU nor waiting for a thread may have found it ready to run.
+    """
+    ready = (raw["locked"] + raw["asleep"]) * raw["ready"] / off_cpu if off_cpu > 0 else 0.0
+    looks = raw["locked"] + max(raw["asleep"] - ready, 0.0)
+    return raw["locked"] / looks if looks else 0.0
 
 
 def stages_of(seen: dict[str, Any], gil_share: float) -> list[StageProfile]:
@@ -117,6 +132,22 @@ def stages_of(seen: dict[str, Any], gil_share: float) -> list[StageProfile]:
         if above:
             next(each for each in stages if each.path == above).inputs.append(stage.path)
     return stages
+
+
+def step_of(seen: dict[str, Any], gil_share: float) -> StageProfile:
+    """Return what the consumer did outside of the pipeline."""
+    raw = seen["step"]
+    wall, cpu = sum(raw["wall"].values()), sum(raw["cpu"].values())
+    lock = raw["wall"]["lock"]
+    idle = max(wall - cpu - raw["ready"] - lock, 0.0)
+    if is_scarce(gil_share):
+        lock += idle * locked_share(raw, wall - cpu - lock)
+    return StageProfile(
+        *("", "consumer", None, None),
+        cpu_seconds=cpu,
+        blocked_seconds=max(wall - cpu - raw["ready"] - lock, 0.0),
+        gil_wait_seconds=lock,
+    )
 
 
 def _key(path: str) -> list[tuple[int, str]]:
@@ -149,11 +180,13 @@ def _stage(
     raw = seen["stages"][index]
     wall, cpu, seconds = raw["wall"], raw["cpu"], seen["seconds"]
     computes = cpu["run"] + cpu["python"]
-    idle = max(wall["run"] + wall["python"] - computes - raw["ready"], 0.0)
-    looks = raw["locked"] + raw["asleep"]
-    waits = idle * raw["locked"] / looks if looks else 0.0
+    off_cpu = wall["run"] + wall["python"] - computes
+    idle = max(off_cpu - raw["ready"], 0.0)
+    waits = idle * locked_share(raw, off_cpu)
     for_gil = waits if is_scarce(gil_share) else 0.0
     in_workers = min(raw["workers_cpu"], wall["worker"])
+    workers_ready = min(raw.get("workers_ready", 0.0), wall["worker"] - in_workers)
+    asleep = idle - waits + wall["worker"] - in_workers - workers_ready
     ongoing = _ongoing(raw)
     in_loop = min(loop * raw["elements"], ongoing)
     calls = raw["calls"] or (None, None, None, None)
@@ -169,8 +202,8 @@ def _stage(
         rate=raw["elements"] / seconds,
         busy_seconds=wall["run"] + wall["python"] + wall["worker"] + ongoing - waits,
         cpu_seconds=computes + in_workers + in_loop,
-        blocked_seconds=max(idle - waits + wall["worker"] - in_workers + ongoing - in_loop, 0.0),
-        ready_seconds=raw["ready"],
+        blocked_seconds=max(asleep + ongoing - in_loop, 0.0),
+        ready_seconds=raw["ready"] + workers_ready,
         worker_seconds=wall["worker"],
         ongoing_seconds=ongoing,
         gil_seconds=cpu["python"] * held + in_loop,

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.arguments import checks
 from penstock.profiling.advice import Advice, advise, with_calls
 from penstock.profiling.bottleneck import Bottleneck, Evidence, find
-from penstock.profiling.demand import StageProfile, is_scarce, stages_of
+from penstock.profiling.demand import StageProfile, stages_of, step_of
 from penstock.profiling.sections import Model, model_of
 from penstock.profiling.verdict import headspace_of, verdict_of
 
@@ -50,8 +50,8 @@ class Profile:
         Share of the time in which the consumer waited for the pipeline, or for the GIL that the
         pipeline held: 0 to 1.
     headspace : float
-        How many times as fast the loop would be with an endless loader; infinity where it does
-        nothing but take elements.
+        How many times as fast the loop would be with an infinitely fast loader; infinity where it
+        does nothing but take elements.
     processors : float
         That this process may use.
     cpu_share, gil_share : float
@@ -95,7 +95,7 @@ class Profile:
         if not self.stages or self.elements == 0:
             raise ValueError("profile: nothing was taken from the iterator while it was watched")
         self.rate: float = self.elements / self.seconds if self.seconds > 0 else 0.0
-        step = self._step()
+        step = step_of(seen, self.gil_share)
         self._gil_bound = step.gil_wait_seconds / self.seconds
         self.input_bound: float = min(self._inside() + self._gil_bound, 1.0)
         self.headspace: float = headspace_of(self.input_bound)
@@ -359,21 +359,6 @@ class Profile:
         inside = sum(end - start for start, end, path, _, _ in spans if path is not None)
         every = sum(end - start for start, end, _, _, _ in spans)
         return inside / every if every > 0 else 0.0
-
-    def _step(self) -> StageProfile:
-        raw = self._seen["step"]
-        wall, cpu = sum(raw["wall"].values()), sum(raw["cpu"].values())
-        lock = raw["wall"]["lock"]
-        idle = max(wall - cpu - raw["ready"] - lock, 0.0)
-        looks = raw["locked"] + raw["asleep"]
-        if looks and is_scarce(self.gil_share):
-            lock += idle * raw["locked"] / looks
-        return StageProfile(
-            *("", "consumer", None, None),
-            cpu_seconds=cpu,
-            blocked_seconds=max(wall - cpu - raw["ready"] - lock, 0.0),
-            gil_wait_seconds=lock,
-        )
 
     def _without_jitter(self) -> float:
         """Return the rate if no buffer were too small."""

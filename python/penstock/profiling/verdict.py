@@ -34,18 +34,17 @@ def verdict_of(bottleneck: Bottleneck, seen: Evidence, rate: float, advice: list
     advice : list of Advice
     """
     if bottleneck.kind == "consumer":
-        return (
-            f"The loop waits for data {seen.input_bound:.1%} of its time: the pipeline is faster "
-            f"than the loop, which takes {rate:,.4g} elements/s. Nothing in the pipeline would "
-            "make it faster."
-        )
+        return consumer_verdict(seen.input_bound, rate)
     stage = next(each for each in seen.stages if each.path == bottleneck.stage)
     calls = "one call" if stage.parallelism < 2 else f"{stage.parallelism} calls"
     others = bottleneck.kind == "cpu" and bottleneck.share < MOST_OF_THEM
     reason = _REASONS["others" if others else bottleneck.kind].format(
         share=bottleneck.share, calls=calls, limit=stage.buffer_limit
     )
-    text = f"{_waiting(seen)} The reason is {stage}: {reason}."
+    what = "data"
+    if seen.gil_bound > seen.input_bound / 4:
+        what = "data, or for the GIL that the pipeline holds,"
+    text = f"{waiting(seen.input_bound, what)} The reason is {stage}: {reason}."
     if not advice:
         return f"{text} No change of the pipeline's calls would help by more than a few percent."
     best = advice[0]
@@ -56,19 +55,26 @@ def verdict_of(bottleneck: Bottleneck, seen: Evidence, rate: float, advice: list
 
 
 def headspace_of(input_bound: float) -> float:
-    """Return how many times as fast the loop would be with an endless loader."""
+    """Return how many times as fast the loop would be with an infinitely fast loader."""
     return 1 / (1 - input_bound) if input_bound < 0.999 else math.inf
 
 
-def _waiting(seen: Evidence) -> str:
-    more = headspace_of(seen.input_bound)
+def consumer_verdict(input_bound: float, rate: float) -> str:
+    """Return the verdict on a loop that does not wait."""
+    return (
+        f"The loop waits for data {input_bound:.1%} of its time: the data is ready before the "
+        f"loop needs it, which takes {rate:,.4g} elements/s. No change of how data is loaded "
+        "would make it faster."
+    )
+
+
+def waiting(input_bound: float, what: str = "data") -> str:
+    """Return how much of its time a loop waits, and for what."""
+    more = headspace_of(input_bound)
     if math.isinf(more):
         return "The loop does nothing but wait for data."
     times = f"{more:.2g}" if more < 10 else f"{more:,.0f}"
-    what = "data"
-    if seen.gil_bound > seen.input_bound / 4:
-        what = "data, or for the GIL that the pipeline holds,"
     return (
-        f"The loop waits for {what} {seen.input_bound:.0%} of its time: with an endless loader it "
-        f"would be {times} times as fast."
+        f"The loop waits for {what} {input_bound:.0%} of its time: with an infinitely fast loader "
+        f"it would be {times} times as fast."
     )

@@ -4,80 +4,118 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
-from penstock import _core
+from penstock.adapters.batches import BatchIterator
 from penstock.arguments import checks
 from penstock.arguments.checked import checked
+from penstock.executors import processors
 from penstock.iterator import Iterator
+from penstock.loaders import loader_of, pipeline_of, unwrapped
+from penstock.profiling.loops import LoopProfile
 from penstock.profiling.results import Profile
+from penstock.profiling.system import ready_seconds
+from penstock.profiling.timing import LoopRecorder
 from penstock.stage import Stage
 
-__all__ = ["profile", "profile_dataset"]
+__all__ = ["profile", "profile_dataset", "profile_loop"]
 
 _INFINITE = -1
 
 
 @checked
-def profile(iterator: Iterator) -> Watch:
-    """Watch an iterator of a training loop: ``with ps.profile(it) as p:``.
+def profile(iterable: Iterable[Any]) -> Watch:
+    """Watch a training loop: ``with ps.profile(loader) as p:``, then ``for batch in p:``.
 
     Parameters
     ----------
-    iterator : Iterator
-        Made by ``iter(dataset)``.
+    iterable : iterable
+        What the loop iterates: a dataset, what `Dataset.to_torch` or `Dataset.to_jax` returned, a
+        `DataLoader`, a PyTorch ``DataLoader``, any other iterable, or an iterator of one of them.
 
     Returns
     -------
     context manager
-        It gives an object whose attributes are those of a `Profile` after the block, which is also
-        its ``result``.
+        Iterate over it in the block. It yields the same elements, and after the block has the
+        attributes of a `Profile`, or of a `LoopProfile` for loaders and other iterables.
+        ``result`` is that object. Without a ``with`` block, it watches its first loop.
 
     Raises
     ------
     TypeError
-        If it is no iterator of a dataset.
+        If it cannot be iterated.
     ValueError
         If nothing was taken from it in the block, when the profile is read.
 
     Notes
     -----
-    Threads are sampled from beside; the samples take at most a hundredth of one processor. Watch
-    for some seconds, after the first elements have come.
+    For datasets, and what `Dataset.to_torch` and `Dataset.to_jax` return, the profile shows each
+    stage. An iterator of one of them is watched also if the loop uses it directly. Threads are
+    sampled from the side; the samples take at most a hundredth of one CPU.
+
+    For loaders and other iterables, ``next`` is timed. The profile shows whether the loop waits,
+    where the time goes, and which settings of the loader would help: ``num_workers``,
+    ``pin_memory``, ``persistent_workers``.
+
+    Watch for some seconds. To leave the start out, take the first batches before: ``it =
+    iter(loader)``, ``next(it)``, ``with ps.profile(it) as p:``.
 
     Examples
     --------
     >>> it = iter(ps.Dataset.range(100000).map(lambda x: x + 1).batch(100).prefetch(2))
     >>> first = next(it)
     >>> with ps.profile(it) as p:
-    ...     for batch in it:
+    ...     for batch in p:
     ...         pass
     >>> p.elements
     999
+    >>> import time
+    >>> class Photos:
+    ...     def __len__(self):
+    ...         return 100
+    ...     def __getitem__(self, i):
+    ...         time.sleep(0.001)  # a file that is read
+    ...         return i
+    >>> with ps.profile(ps.DataLoader(Photos(), batch_size=10)) as p:
+    ...     for batch in p:
+    ...         pass
+    >>> p.bottleneck.kind, p.advice[0].change.startswith("num_workers=")
+    ('io', True)
     """
-    if not isinstance(iterator, Iterator):
+    if not hasattr(iterable, "__iter__") and not hasattr(iterable, "__getitem__"):
         raise TypeError(
-            f"profile: expected an iterator of a dataset, got {iterator!r:.200}; "
-            "use `with penstock.profile(it)` after `it = iter(dataset)`"
+            "profile: expected a dataset, a loader, another iterable or an iterator, got "
+            f"{iterable!r:.200}"
         )
-    return Watch(iterator)
+    return Watch(iterable)
+
+
+class _Recorder(Protocol):
+    """What watches one block."""
+
+    def begin(self) -> None:
+        """Begin to watch."""
+
+    def end(self) -> Profile | LoopProfile:
+        """Return what was seen; ValueError if nothing was taken."""
+
+    def __iter__(self) -> Any: ...
 
 
 class Watch:
     """A block that is watched; made by `profile`."""
 
-    def __init__(self, iterator: Iterator) -> None:
-        self._iterator = iterator
-        self._observation: Any = None
-        self._end: Any = None
-        self._before: int | None = None  # elements that were delivered, where that is known
-        self._result: Profile | None = None
+    def __init__(self, iterable: Any) -> None:
+        self._iterable = iterable
+        self._recorder: _Recorder | None = None
+        self._result: Profile | LoopProfile | None = None
         self._missing = "the block has not ended; read the profile after it"
 
     @property
-    def result(self) -> Profile:
+    def result(self) -> Profile | LoopProfile:
         """The profile, after the block."""
         if self._result is None:
             raise ValueError(f"profile: {self._missing}")
@@ -87,6 +125,22 @@ class Watch:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.result, name)
+
+    def __iter__(self) -> Any:
+        if self._recorder is None:
+            return self._watched()
+        return iter(self._recorder)
+
+    def __len__(self) -> int:
+        return len(self._iterable)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _watched(self) -> Generator[Any, None, None]:
+        """Watch one loop over all elements."""
+        with self:
+            yield from self
 
     def __str__(self) -> str:
         return str(self._result) if self._result else repr(self)
@@ -101,12 +155,11 @@ class Watch:
         return self.result._repr_html_()
 
     def __enter__(self) -> Watch:
-        if self._observation is not None:
+        if self._recorder is not None:
             raise ValueError("profile: it was used before; make another with penstock.profile(it)")
-        self._observation = self._iterator._observe()
-        self._before = self._iterator._position()[0]
-        # Its threads end before those of the interpreter are gone.
-        self._end = weakref.finalize(self, self._observation.stop)
+        recorder: _Recorder = _recorder_of(self._iterable)
+        recorder.begin()
+        self._recorder = recorder
         return self
 
     def __exit__(
@@ -115,25 +168,117 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._observation is None:
+        if self._recorder is None:
             raise ValueError("profile: the block has not begun; write `with penstock.profile(it)`")
-        self._end.detach()
-        after = self._iterator._position()[0]
-        seen = self._observation.stop()
-        taken = None if self._before is None or after is None else after - self._before
-        if taken is not None and taken < 0:  # it was restored in the block
-            taken = None
-        dataset = self._iterator._dataset
         try:
-            self._result = Profile(seen, _arguments(dataset), processors(), taken)
+            self._result = self._recorder.end()
         except ValueError as found:  # nothing was taken
             self._missing = str(found).removeprefix("profile: ")
             if error is None:
                 raise
 
 
+def _recorder_of(iterable: Any) -> _Recorder:
+    """Return what watches an iterable, and begin a pass of a dataset."""
+    wrapped = unwrapped(iterable)
+    if shows_stages(wrapped) and not hasattr(type(wrapped), "__next__"):
+        iterable = wrapped = iter(iterable)
+    # What a loader without workers reads: PyTorch's, penstock's.
+    fetcher = getattr(wrapped, "_dataset_fetcher", None)
+    reading = getattr(wrapped, "_reading", None)
+    run = getattr(fetcher, "dataset_iter", getattr(reading, "iterator", wrapped))
+    if isinstance(run, BatchIterator):
+        run = run._iterator
+    return _EngineRecorder(iterable, run) if isinstance(run, Iterator) else LoopRecorder(iterable)
+
+
+def shows_stages(iterable: Any) -> bool:
+    """Return whether a loop over an iterable runs a dataset in this process, as it can be seen."""
+    loader = loader_of(iterable)
+    if loader is None:
+        return pipeline_of(iterable) is not None
+    return loader.num_workers == 0 and loader.pipeline is not None
+
+
+class _EngineRecorder:
+    """Observes a run of the engine.
+
+    Parameters
+    ----------
+    iterator : iterator
+        What the loop iterates.
+    run : Iterator
+        The run inside of it.
+    """
+
+    def __init__(self, iterator: Any, run: Iterator) -> None:
+        self._iterator = iterator
+        self._run = run
+
+    def begin(self) -> None:
+        self._observation = self._run._observe()
+        self._before = self._run._position()[0]  # elements that were delivered, if known
+        self._workers = _WorkersReady(self._run)
+        # Its threads end before those of the interpreter are gone.
+        self._end = weakref.finalize(self, self._observation.stop)
+
+    def __iter__(self) -> Any:
+        return iter(self._iterator)
+
+    def end(self) -> Profile:
+        self._end.detach()
+        after = self._run._position()[0]
+        seen = self._workers.added(self._observation.stop())
+        taken = None if self._before is None or after is None else after - self._before
+        if taken is not None and taken < 0:  # it was restored in the block
+            taken = None
+        return Profile(seen, _arguments(self._run._dataset), processors(), taken)
+
+
+class _WorkersReady:
+    """How long the worker processes of a run were ready to run without a CPU."""
+
+    def __init__(self, run: Iterator) -> None:
+        self._run = run
+        self._before = dict(self._now())
+
+    def _now(self) -> Generator[tuple[tuple[str, int], float], None, None]:
+        for stage in self._run._stage_stats():
+            for worker in stage["workers"]:
+                yield (stage["path"], worker["pid"]), ready_seconds(worker["pid"])
+
+    def added(self, seen: dict[str, Any]) -> dict[str, Any]:
+        """Return an observation with the seconds of each stage."""
+        seconds: Counter[str] = Counter()
+        for key, ready in self._now():
+            seconds[key[0]] += max(ready - self._before.get(key, 0.0), 0.0)  # type: ignore[assignment]
+        stages = [{**each, "workers_ready": seconds[each["path"]]} for each in seen["stages"]]
+        return {**seen, "stages": stages}
+
+
 def _itself(profile: Profile) -> Profile:
     return profile
+
+
+def profile_loop(
+    iterable: Any, seconds: float, step: Callable[[Any], Any] | float | None
+) -> Profile | LoopProfile:
+    """Return the profile of a loop over any iterable, again and again until the time is over."""
+    if (dataset := pipeline_of(iterable)) is not None:
+        return profile_dataset(dataset, seconds, step)
+    take = _step_of(step)
+    end = time.perf_counter() + seconds
+    with Watch(iterable) as watch:
+        before = -1
+        count = 0
+        while count > before and time.perf_counter() < end:
+            before = count
+            for element in watch:
+                take(element)
+                count += 1
+                if time.perf_counter() >= end:
+                    break
+    return watch.result
 
 
 def profile_dataset(
@@ -159,7 +304,7 @@ def profile_dataset(
             break
         else:
             raise ValueError("profile: the dataset is empty; there is nothing to profile")
-        observation = iterator._observe()
+        observation, workers = iterator._observe(), _WorkersReady(iterator)
         try:
             end = time.perf_counter() + seconds
             for element in iterator:
@@ -168,7 +313,7 @@ def profile_dataset(
                 if time.perf_counter() >= end:
                     break
         finally:
-            seen = observation.stop()
+            seen = workers.added(observation.stop())
     seen = _without_repeat(seen) if again else seen
     return Profile(seen, _arguments(dataset), processors(), taken)
 
@@ -196,13 +341,6 @@ def _without_repeat(seen: dict[str, Any]) -> dict[str, Any]:
 
 def _inner(path: str) -> str:
     return "0" + path[len("0.0") :] if path != "0" else path
-
-
-def processors() -> float:
-    """Return how many processors this process may use; a quota may leave a fraction."""
-    cpu = _core.cpu_info()
-    quota = cpu["quota"]
-    return min(quota, float(cpu["effective"])) if quota > 0 else float(cpu["effective"])
 
 
 def _step_of(step: Callable[[Any], Any] | float | None) -> Callable[[Any], Any]:

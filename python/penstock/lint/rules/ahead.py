@@ -66,6 +66,36 @@ def prefetch_that_helps_no_stage(stage: StageView) -> Said:
         yield f"{after} works ahead itself, and what is before it is quick", "leave it out"
 
 
+@rule("PS027")
+def prefetch_before_shuffle(stage: StageView) -> Said:
+    """A `prefetch` stands before a `shuffle`.
+
+    **Why is this bad?** The shuffle buffer already holds elements, so the second buffer only adds
+    memory. The stages after `prefetch` run in the thread that asks for the next element.
+
+    **Instead of**::
+
+        ds.map(load).prefetch(4).shuffle(1000).batch(32)
+
+    **write**::
+
+        ds.map(load).shuffle(1000).batch(32).prefetch(4)
+
+    **When to ignore it.** Slow stages before and after it are meant to run concurrently, and the
+    pipeline also ends with a `prefetch`.
+    """
+    if stage.kind != "shuffle":
+        return
+    for before in stage.before:
+        if before.kind == "prefetch":
+            ends = any(after.kind == "prefetch" for after in stage.after)
+            fix = "remove it: a prefetch follows" if ends else "put prefetch at the end"
+            yield f"{before} fills a buffer before the one of shuffle", fix
+            return
+        if before.kind not in _QUICK:
+            return
+
+
 @rule("PS017")
 def files_one_after_the_other(stage: StageView) -> Said:
     """Many files are read one after the other.

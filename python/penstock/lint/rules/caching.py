@@ -41,6 +41,42 @@ def cache_of_random_elements(stage: StageView) -> Said:
             return
 
 
+@rule("PS026")
+def cache_of_repeated_elements(stage: StageView) -> Said:
+    """A `cache` or `snapshot` stands after a `repeat`.
+
+    **Why is this bad?** It holds each element once for every repetition, so it takes several times
+    the memory or disk space, and only its first epoch is complete after all repetitions.
+
+    **Instead of**::
+
+        ds.map(decode).repeat(3).cache()
+
+    **write**::
+
+        ds.map(decode).cache().repeat(3)
+
+    **When to ignore it.** The copies shall differ, because a function between the two draws random
+    numbers (this is not reported).
+    """
+    if stage.kind not in ("cache", "snapshot") or stage.inputs[0].count == math.inf:
+        return  # see cache_of_endless_data
+    cut = regrouped = False
+    for before in stage.before:
+        count = before.args.get("count")
+        if before.function is not None and before.function.draws:
+            return
+        if before.kind == "repeat" and count not in (0, 1):
+            infinite = count is None or count < 0
+            more = not regrouped and stage.inputs[0].count > before.inputs[0].count
+            if not cut or (more and not infinite):
+                copies = f"{count} times" if not infinite and not cut else "several times"
+                yield f"it holds each element {copies}", f"put {stage.kind} before repeat"
+            return
+        cut = cut or before.kind in ("take", "take_while")
+        regrouped = regrouped or before.batches
+
+
 @rule("PS009")
 def cache_larger_than_memory(stage: StageView) -> Said:
     """A `cache` in memory holds more than there is.

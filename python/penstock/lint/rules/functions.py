@@ -26,11 +26,13 @@ def shared_random_generator(stage: StageView) -> Said:
         def augment(x, rng):
             return x + rng.normal()
 
-    `rng` is a generator of its own for each element, made of the seed and the position.
+    `rng` is a separate generator for each element, derived from the seed and the position. The rule
+    also finds generator objects (``g = np.random.default_rng(6)``, `random.Random`,
+    ``torch.Generator``) in global and outer variables, default arguments, attributes and lists.
 
     **When to ignore it.** Runs need not be repeatable.
     """
-    function = stage.python_function
+    function = stage.python_function or stage.rows_function
     if stage.parallel and function is not None and function.draws_globally:
         yield (
             "parallel calls draw from one generator, in the order in which threads come",

@@ -156,7 +156,7 @@ def filter_after_batch(stage: StageView) -> Said:
 
 @rule("PS006")
 def batch_of_different_sizes(stage: StageView) -> Said:
-    """A `batch` takes elements whose sizes are not known to be equal.
+    """A `batch` takes elements of different sizes.
 
     **Why is this bad?** The first element of another size ends the run with an error, perhaps after
     hours.
@@ -169,16 +169,28 @@ def batch_of_different_sizes(stage: StageView) -> Said:
 
         ds.map(tokenize).padded_batch(32)
 
-    or `ragged_batch`; or declare the sizes with ``output_signature=`` where they are equal.
+    or `ragged_batch`. The rule compares the first 16 elements, or as many as can be computed in a
+    second. It also fires where an ``output_signature`` leaves a size open, or where the last one of
+    some batches that are batched again may be smaller.
 
-    **When to ignore it.** All elements have one size, which cannot be seen from the function.
+    **When to ignore it.** The elements have one size although their signature leaves it open.
     """
     if stage.kind != "batch" or not stage.inputs[0].has_open_sizes:
         return
-    yield (
-        "its elements are not known to have one size",
-        "use padded_batch or ragged_batch, or declare the sizes with output_signature",
-    )
+    sized_by = stage.inputs[0].sized_by
+    if sized_by.args.get("output_signature") is not None:
+        yield (
+            f"the output_signature of {sized_by} leaves sizes open",
+            "use padded_batch or ragged_batch, or declare the sizes",
+        )
+    elif sized_by.kind == "batch" and sized_by.may_end_with_a_smaller_batch:
+        yield f"the last batch of {sized_by} may be smaller", "give it drop_remainder=True"
+    elif (shapes := stage.inputs[0].different_shapes) is not None:
+        one, other = shapes
+        yield (
+            f"its first elements have different sizes: {one} and {other}",
+            "use padded_batch or ragged_batch, or make the sizes equal before",
+        )
 
 
 @rule("PS024")
@@ -204,7 +216,7 @@ def list_of_endless_data(stage: StageView) -> Said:
 
 @rule("PS007")
 def cache_of_endless_data(stage: StageView) -> Said:
-    """A `cache` stands after an endless `repeat` or source.
+    """A `cache` or `snapshot` stands after an infinite `repeat` or source.
 
     **Why is this bad?** It is never complete: nothing is ever read from it, and it grows until
     memory or the disk is full.
@@ -219,5 +231,5 @@ def cache_of_endless_data(stage: StageView) -> Said:
 
     **When to ignore it.** Never.
     """
-    if stage.kind == "cache" and stage.inputs[0].count == math.inf:
-        yield "it never has all elements of endless data", "put cache before repeat"
+    if stage.kind in ("cache", "snapshot") and stage.inputs[0].count == math.inf:
+        yield "it never has all elements of endless data", f"put {stage.kind} before repeat"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.printable import printable
+from penstock.storage_options import shown
 
 
 class Failure(Exception):
@@ -38,7 +39,7 @@ class Failure(Exception):
         kind: str = "",
         after: float = 0.0,
     ) -> None:
-        text = printable(text)
+        text = printable(shown(text))
         super().__init__(text)
         self.text = text
         self.number = number
@@ -53,6 +54,10 @@ class PastEnd(Failure):
 
 class NoRanges(Failure):
     """The server has sent the whole file for a range of it."""
+
+
+class NoLength(Failure):
+    """The server does not send the length of the file."""
 
 
 def of_status(status: int, text: str, after: float = 0.0) -> Failure:

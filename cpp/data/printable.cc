@@ -1,6 +1,7 @@
 // The escaped characters, and their escapes.
 #include "data/printable.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -81,6 +82,23 @@ std::string Printable(std::string_view text) {
   out.reserve(text.size());
   while (!text.empty()) text.remove_prefix(AppendPrintable(out, text));
   return out;
+}
+
+std::string WithoutQueries(std::string_view text) {
+  constexpr std::string_view kEnds = " \t\r\n\"'<>()";
+  std::string out;
+  for (;;) {
+    const size_t scheme = std::min(text.find("http://"), text.find("https://"));
+    const size_t query = text.find_first_of("? \t\r\n\"'<>()", std::min(scheme, text.size()));
+    if (query == std::string_view::npos) return out.append(text);
+    out.append(text.substr(0, query));
+    text.remove_prefix(query);
+    if (text[0] != '?') continue;
+    size_t end = std::min(text.find_first_of(kEnds), text.size());
+    if (text[end - 1] == ':' || text[end - 1] == ',') --end;  // of the sentence
+    out.append("?...");
+    text.remove_prefix(end);
+  }
 }
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/buffer.h"
+#include "data/printable.h"
 #include "engine/out_of_memory.h"
 #include "engine/plan_text.h"
 #include "engine/stack_need.h"
@@ -332,6 +333,7 @@ void Session::NoteRefusal(const StageLabel& stage, const std::system_error& reas
 }
 
 void Session::Warn(std::string text) {
+  text = WithoutQueries(text);
   std::lock_guard lock(moves_mutex_);
   if (std::find(warnings_.begin(), warnings_.end(), text) != warnings_.end()) return;
   warnings_.push_back(std::move(text));

@@ -69,11 +69,6 @@ def with_limits(stage: str, limits: Limits, options: dict[str, Any]) -> Limits:
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _MAGIC = re.compile(r"[*?[{]")
-_USERS = re.compile(
-    r"(?i)(\bhttps?://|\b(?!git(?:hub)?:)[a-z][\w+.-]+://(?=[^\s/?#@]*:))[^\s/?#\"'<>]*@"
-)
-# A query may be a signature.
-_SECRETS = re.compile(r"(?i)(\bhttps?://[^\s?\"'<>()]*\?)[^\s\"'<>()]*?(:?(?=[\s\"'<>()]|$))")
 _lock = threading.Lock()
 _by_folder: dict[str, dict[str, Any]] = {}
 _users: dict[str, str] = {}  # by folder, in URL syntax: "name:password"
@@ -145,11 +140,6 @@ def note_url(url: str) -> str:
 def without_user(url: str) -> str:
     """Return a URL in the form for error messages."""
     return _split_user(url)[0]
-
-
-def shown(text: str) -> str:
-    """Return a URL, or a text with URLs, without secrets: users, passwords and queries."""
-    return _SECRETS.sub(r"\1...\2", _USERS.sub(r"\1", text))
 
 
 def with_user(url: str) -> str:

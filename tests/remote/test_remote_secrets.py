@@ -9,6 +9,7 @@ from range_server import RangeServer
 
 import penstock as ps
 from penstock import storage_options
+from penstock.printable import shown
 from penstock.storage_options import with_user, without_user
 
 pytest.importorskip("obstore")
@@ -146,3 +147,62 @@ def test_a_file_without_redirects_has_its_headers(server):
     assert {asked.headers["x-api-key"] for asked in server.asked} == {"s3cret"}
     with pytest.raises(FileNotFoundError, match="gone"):
         ps.io.read_file(f"{server.url}/gone")
+
+
+SIGNED = "?X-Amz-Credential=s3cret&X-Amz-Signature=s3cret"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda url: list(ps.TextLineDataset(f"{url}/gone{SIGNED}")),
+        lambda url: ps.io.read_file(f"{url}/gone{SIGNED}"),
+        lambda url: list(ps.TFRecordDataset(f"{url}/folder/lines.txt{SIGNED}")),
+        lambda url: list(ps.FixedLengthRecordDataset(f"{url}/folder/lines.txt{SIGNED}", 3)),
+        lambda url: list(ps.experimental.CsvDataset(f"{url}/folder/lines.txt{SIGNED}", [1])),
+        lambda url: list(ps.TextLineDataset(f"{url}/folder/lines.txt{SIGNED}", "GZIP")),
+        lambda url: ps.Dataset.list_files(f"{url}/gone{SIGNED}"),
+        lambda url: list(ps.TextLineDataset(f"http://127.0.0.1:1/x{SIGNED}")),
+        lambda url: list(ps.HDF5Dataset(f"{url}/folder/lines.txt{SIGNED}", "x")),
+    ],
+)
+def test_errors_have_no_signature(server, lines, read):
+    ps.remote.configure(storage_options={"max_attempts": 1})
+    with pytest.raises((OSError, ps.DataError, ValueError)) as caught:
+        read(server.url)
+    error = caught.value
+    for text in (str(error), repr(error), *getattr(error, "__notes__", [])):
+        assert not shows(text)
+    for name in ("file", "filename"):
+        assert not shows(str(getattr(error, name, "")))
+
+
+def test_a_handler_and_an_index_have_no_signature(server, lines, tmp_path):
+    infos = []
+
+    def keep(error, info):
+        infos.append((error, info))
+
+    url = f"{server.url}/gone{SIGNED}"
+    assert list(ps.TextLineDataset(url, on_error=keep)) == []
+    assert infos
+    assert not shows(repr(infos))
+    ps.index(f"{lines}{SIGNED}", tmp_path, format="text")
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.txt.psindex"]
+    assert ps.TextLineDataset(f"{lines}?X-Amz-Signature=other", indexed=tmp_path)[1] == b"two"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://host/a?sig=1", "https://host/a?..."),
+        ("https://host/a?sig=1: no file", "https://host/a?...: no file"),
+        ("(file https://host/a?sig=1, byte 7)", "(file https://host/a?..., byte 7)"),
+        ("'http://u:p@host/a?b' and http://c/d?e", "'http://host/a?...' and http://c/d?..."),
+        ("sftp://u:p@host/a?b", "sftp://host/a?b"),
+        ("s3://bucket/a?b", "s3://bucket/a?b"),
+        ("what? https://host/a", "what? https://host/a"),
+    ],
+)
+def test_what_is_shown_of_urls(text, expected):
+    assert shown(text) == expected

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "data/block_size.h"
+#include "data/printable.h"
 #include "engine/copied_args.h"
 #include "engine/session.h"
 #include "stages/files/byte_source.h"
@@ -206,7 +207,8 @@ class FileIterator final : public BlockIterator {
   std::unique_ptr<ByteSource> Opened(int64_t begin) const {
     auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget(), .begin = begin});
     if (session_.slow().limit_ns() > 0) {
-      bytes->Time(session_.slow(), Format("{} of {}", label().text(), *data_->path()));
+      bytes->Time(session_.slow(),
+                  Format("{} of {}", label().text(), WithoutQueries(*data_->path())));
     }
     if (begin > 0) bytes->Seek(begin);
     return bytes;

@@ -14,10 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from penstock.printable import shown
 from penstock.remote.failures import Failure, NoRanges
 from penstock.remote.line import Line
 from penstock.remote.obstore_files import Answer, Entry, Reply
-from penstock.storage_options import Limits, shown
+from penstock.storage_options import Limits
 
 T = TypeVar("T")
 Announce = Callable[[int, str], None]  # the size of a file, and the tag of its content
@@ -139,6 +140,8 @@ class Attempts:
         if not isinstance(error, Failure):
             raise error
         tries.failed(error)
+        if isinstance(error, NoRanges):
+            tries.since -= 1  # the request for the whole file replaces it
         if not error.again:
             raise tries.summary() from error
 
@@ -187,8 +190,10 @@ class Attempts:
                         counted = request.at
                         deadline.reschedule(loop.time() + patience)
         except TimeoutError:
-            text = f"no bytes within {patience:g} s" if request.at == counted else (
-                f"only {request.at - counted} bytes within {patience:g} s"
+            text = (
+                f"no bytes within {patience:g} s"
+                if request.at == counted
+                else (f"only {request.at - counted} bytes within {patience:g} s")
             )
             raise Failure(text, again=True) from None
         transfer.end_of(request)
@@ -404,7 +409,8 @@ class _Transfer:
         at, request.at = request.at, request.at + len(part)
         if request.end is not None and request.at > request.end:
             self._reset()
-            raise Failure(f"{request.end - request.start} bytes were expected, got more", again=True)
+            size = request.end - request.start
+            raise Failure(f"{size} bytes were expected, got more", again=True)
         if request.at <= self._have:
             return False
         new = memoryview(part)[self._have - at :] if at < self._have else part

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.printable import printable
-from penstock.storage_options import shown
 
 
 class Failure(Exception):
@@ -39,7 +38,7 @@ class Failure(Exception):
         kind: str = "",
         after: float = 0.0,
     ) -> None:
-        text = printable(shown(text))
+        text = printable(text)
         super().__init__(text)
         self.text = text
         self.number = number

@@ -21,7 +21,6 @@ from penstock.printable import printable
 from penstock.remote import s3_keys
 from penstock.remote.content_encoding import is_encoded
 from penstock.remote.failures import Failure, NoLength, NoRanges, PastEnd, of_status
-from penstock.storage_options import without_user
 
 SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "https"))
 
@@ -63,7 +62,7 @@ def _check_process(url: str) -> None:
     _process = _process or os.getpid()
     if _process != os.getpid():
         raise RuntimeError(
-            f"{printable(without_user(url))} cannot be read in a process that was forked after its "
+            f"{printable(url)} cannot be read in a process that was forked after its "
             "parent had read URLs: a fork has no obstore threads; start the process with "
             '"spawn" or "forkserver"'
         )

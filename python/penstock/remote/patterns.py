@@ -6,11 +6,11 @@ import errno
 import re
 from urllib.parse import urlsplit
 
+from penstock.printable import shown
 from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import ObstoreFiles
 from penstock.remote.service import start
-from penstock.storage_options import shown
 
 _MAGIC = re.compile(r"[*?[]")
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[(!?)([^\]]+)\]|[^*?[]+|\[")

@@ -75,6 +75,7 @@ def _opened(url: str, client: Mapping[str, Any]) -> Any:
         return opener.open(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         text = f"the server says {error.code} {error.reason}"
-        raise of_status(error.code, text, seconds_to_wait(error.headers)) from error
+        after = {"Retry-After": error.headers.get("Retry-After", "")}
+        raise of_status(error.code, text, seconds_to_wait(after)) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise Failure(f"{getattr(error, 'reason', error)}"[:300], again=True) from error

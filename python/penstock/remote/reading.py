@@ -7,10 +7,10 @@ import io
 from typing import Any
 
 from penstock import _core
+from penstock.printable import shown
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import Answer
 from penstock.remote.service import start
-from penstock.storage_options import without_user
 
 _FIRST = 1 << 16  # bytes that come with the size of the file
 
@@ -49,7 +49,7 @@ class ObjectReader(io.RawIOBase):
             read = self._store.read(self.name, start, size, first, self._tag)
             return self._service.call(read, self.cancel)
         except Failure as failure:
-            name = without_user(self.name)
+            name = shown(self.name)
             raise OSError(failure.number or errno.EIO, failure.text, name) from failure
 
     def readable(self) -> bool:

@@ -12,7 +12,7 @@ from penstock.remote.copies import Copies
 from penstock.remote.fsspec_files import FsspecFiles
 from penstock.remote.obstore_files import SCHEMES, ObstoreFiles
 from penstock.remote.settings import Settings, settings_of
-from penstock.storage_options import with_user, without_user
+from penstock.storage_options import with_user
 
 _MOST_STORES = 64  # URLs with a signature have one each
 
@@ -89,6 +89,5 @@ def _files_of(url: str, options: dict[str, Any]) -> Files:
         # The libraries of fsspec's file systems are named by what it says itself.
         what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
         raise ImportError(
-            f"{printable(without_user(url))} cannot be reached ({error}); "
-            f"pip install {what}".rstrip()
+            f"{printable(url)} cannot be reached ({error}); pip install {what}".rstrip()
         ) from error

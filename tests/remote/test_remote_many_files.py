@@ -20,9 +20,9 @@ FORMS = {
         ps.native(ps.TextLineDataset), cycle_length=3
     ),
     "shuffled": lambda urls: (
-        ps.Dataset.from_tensor_slices(urls).shuffle(COUNT, seed=3).flat_map(
-            ps.native(ps.TextLineDataset)
-        )
+        ps.Dataset.from_tensor_slices(urls)
+        .shuffle(COUNT, seed=3, reshuffle_each_iteration=False)
+        .flat_map(ps.native(ps.TextLineDataset))
     ),
 }
 

@@ -1,8 +1,9 @@
 # Sourced by demo, test and run: a virtual environment with penstock and what a command needs.
 #
-#   penstock_setup EXTRA...     returns once "$venv_python" can import penstock and the extras.
-#   penstock_setup_apart EXTRA  the same for "$apart_python", in an environment of its own that has the
-#                               (large) packages of an extra and the penstock that the first one compiled.
+#   penstock_setup GROUP...     returns once "$venv_python" can import penstock and the groups
+#                               (dependency groups or extras of pyproject.toml).
+#   penstock_setup_apart GROUP  the same for "$apart_python", in an environment of its own that has the
+#                               (large) packages of a group and the penstock that the first one compiled.
 #
 # PYTHON           interpreter to start from, 3.11 or newer (python3)
 # PENSTOCK_VENV    where the virtual environment lives (.venv in the checkout)
@@ -120,22 +121,22 @@ source_key() {
   } | sha256sum
 }
 
-# The requirements of an extra can change only with pyproject.toml.
-extra_key() { printf '%s %s' "$base_version" "$(sha256sum <"$root/pyproject.toml")"; }
+# The requirements of a group can change only with pyproject.toml.
+group_key() { printf '%s %s' "$base_version" "$(sha256sum <"$root/pyproject.toml")"; }
 
 is_stamped() { [[ -f $state/$1 && $(<"$state/$1") == "$2" ]]; }
 
-# Which of the extras are not installed as pyproject.toml now asks.
-stale_extras() {
-  local extra key
-  key=$(extra_key)
-  for extra in "$@"; do
-    is_stamped "extra-$extra" "$key" || printf '%s\n' "$extra"
+# Which of the groups are not installed as pyproject.toml now asks.
+stale_groups() {
+  local group key
+  key=$(group_key)
+  for group in "$@"; do
+    is_stamped "group-$group" "$key" || printf '%s\n' "$group"
   done
 }
 
 is_ready() {
-  is_stamped source "$(source_key)" && [[ -z $(stale_extras base "$@") ]] &&
+  is_stamped source "$(source_key)" && [[ -z $(stale_groups base "$@") ]] &&
     venv_works penstock numpy
 }
 
@@ -160,7 +161,7 @@ make_venv() {
 
 pip() { "$venv_python" -m pip --quiet --quiet "$@" </dev/null; }  # twice: errors only
 
-# Prints the requirements of extras, one a line; "base" stands for those of building and running.
+# Prints the requirements of groups or extras, one a line; "base" stands for those of building and running.
 requirements() {
   (cd -- "$root" && "$venv_python" - "$@") <<'PYTHON'
 import sys, tomllib
@@ -168,9 +169,9 @@ import sys, tomllib
 with open("pyproject.toml", "rb") as file:
     settings = tomllib.load(file)
 project = settings["project"]
-extras = project["optional-dependencies"]
-extras["base"] = [*settings["build-system"]["requires"], *project["dependencies"]]
-print(*sorted({line for name in sys.argv[1:] for line in extras[name]}), sep="\n")
+groups = {**project["optional-dependencies"], **settings["dependency-groups"]}
+groups["base"] = [*settings["build-system"]["requires"], *project["dependencies"]]
+print(*sorted({line for name in sys.argv[1:] for line in groups[name]}), sep="\n")
 PYTHON
 }
 
@@ -191,20 +192,20 @@ download_wheels() {
   printf '%s' "$wanted" >"$state/wheels/wanted"
 }
 
-install_extras() {
-  local extra stale lines key
-  mapfile -t stale < <(stale_extras base "$@")
+install_groups() {
+  local group stale lines key
+  mapfile -t stale < <(stale_groups base "$@")
   ((${#stale[@]})) || return 0
   say "installing the packages for: ${stale[*]}"
-  rm -f -- "${stale[@]/#/$state/extra-}"
+  rm -f -- "${stale[@]/#/$state/group-}"
   lines=$(requirements "${stale[@]}")
   mapfile -t lines <<<"$lines"
   pip install "${lines[@]}"
   if [[ " ${stale[*]} " == *" test "* ]]; then
     download_wheels
   fi
-  key=$(extra_key)
-  for extra in "${stale[@]}"; do printf '%s' "$key" >"$state/extra-$extra"; done
+  key=$(group_key)
+  for group in "${stale[@]}"; do printf '%s' "$key" >"$state/group-$group"; done
 }
 
 # As many compilers as processors, and not more than one for each GiB of free memory.
@@ -238,16 +239,16 @@ install_penstock() {
 
 # Torch comes first and by itself: its version is exact, because a range would bring gigabytes of CUDA.
 install_apart() {
-  local extra=$1 wheel=$2 extras source lines torch
-  extras=$(extra_key)
-  if ! is_stamped "extra-$extra" "$extras"; then
-    say "installing the packages for: $extra"
-    rm -f -- "$state/extra-$extra"
-    lines=$(requirements "$extra")
+  local group=$1 wheel=$2 groups source lines torch
+  groups=$(group_key)
+  if ! is_stamped "group-$group" "$groups"; then
+    say "installing the packages for: $group"
+    rm -f -- "$state/group-$group"
+    lines=$(requirements "$group")
     mapfile -t lines <<<"$lines"
     torch=$(printf '%s\n' "${lines[@]}" | grep '^torch==') && pip install --no-compile "$torch"
     pip install --no-compile "${lines[@]}"
-    printf '%s' "$extras" >"$state/extra-$extra"
+    printf '%s' "$groups" >"$state/group-$group"
   fi
   source=$(source_key)
   if ! is_stamped source "$source" || ! venv_works penstock; then
@@ -273,7 +274,7 @@ penstock_setup() {
       install_packages
       require_tools
       make_venv
-      install_extras "$@"
+      install_groups "$@"
       install_penstock
     } 9<"$(dirname -- "$venv")"
     say "ready after $((SECONDS - start)) s"
@@ -282,16 +283,16 @@ penstock_setup() {
 }
 
 penstock_setup_apart() {
-  local extra=$1 wheel
+  local group=$1 wheel
   penstock_setup
   wheel=$(echo "$state"/wheel/*.whl)
-  apart_python=$venv-$extra/bin/python
+  apart_python=$venv-$group/bin/python
   (
-    venv=$venv-$extra
+    venv=$venv-$group
     venv_python=$apart_python
     state=$venv/.penstock
     lock
     make_venv
-    install_apart "$extra" "$wheel"
+    install_apart "$group" "$wheel"
   ) 9<"$(dirname -- "$venv")"
 }

@@ -156,10 +156,10 @@ def test_every_bit_is_checked(name):
             other.set_state(bytes(bad))
 
 
-@pytest.mark.parametrize(("version", "words"), [(7, "newer one, upgrade"), (5, "older one, start")])
+@pytest.mark.parametrize(("version", "words"), [(8, "newer one, upgrade"), (6, "older one, start")])
 def test_another_version_is_told(version, words):
     state = bytearray(iter(Dataset.range(9)).get_state()[:-4])
-    assert state[:5] == b"PSTK\x06"
+    assert state[:5] == b"PSTK\x07"
     state[4] = version
     with pytest.raises(ValueError, match=f"the state has version {version}, .*{words}"):
         iter(Dataset.range(9)).set_state(sealed(state))

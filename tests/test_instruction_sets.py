@@ -287,7 +287,7 @@ def test_the_tests_of_loops_pass_with_older_instructions(name):
         [*pytest_command, "-p", "no:cacheprovider", *others, *files],
         capture_output=True,
         text=True,
-        timeout=110 * PATIENCE,
+        timeout=280 * PATIENCE,
         env={**os.environ, "PENSTOCK_CPU": name},
         cwd=ROOT,
         check=False,

@@ -537,7 +537,7 @@ assert [x.decode()[1] for x in lines] == [c for c in "01234" for _ in "ab"]
 def test_data_loader():
     run("""
 allow_threads(0)
-warnings.filterwarnings("ignore", "DataLoader: num_workers=3 exceeds")  # on a small machine
+warnings.filterwarnings("ignore", "This DataLoader will create 3")  # on a small machine
 expected = [list(range(i, i + 4)) for i in range(0, 20, 4)]
 for more in (
     dict(num_workers=1),

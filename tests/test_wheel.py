@@ -100,13 +100,14 @@ def test_every_library_inside_has_its_version_and_its_licence_text(contents):
     listed = json.loads(in_dist_info(contents, "sboms/penstock.cdx.json"))["components"]
     inside = libraries_inside(contents)
     assert {re.match("lib([a-z]+)", name)[1] for name in inside} >= {"jpeg", "png", "z", "re"}
-    assert {component["bom-ref"] for component in listed} == inside
+    assert {component["bom-ref"] for component in listed} == {*inside, "pybind11"}
     metadata = Parser().parsestr(in_dist_info(contents, "METADATA").decode())
     files = metadata.get_all("License-File")
     assert "LICENSE" in files
     expression = metadata["License-Expression"].split(" AND ")
     for component in listed:
         assert re.search(r"\d[.\d]", component["version"])
+        assert re.match(r"pkg:(deb/debian|generic|pypi)/[\w.-]+@\d", component["purl"])
         texts = [file for file in files if file.startswith(component["name"] + "/")]
         assert texts
         assert all(b"opyright" in in_dist_info(contents, f"licenses/{text}") for text in texts)
@@ -131,6 +132,59 @@ def test_binaries_carry_no_symbol_tables_of_the_linker(contents, tmp_path):
     found = list(binaries(contents, tmp_path))
     assert found
     assert not [path.name for path in found if b"\0.symtab\0" in path.read_bytes()]
+
+
+def symbols(path, kind):
+    """Return the names of dynamic symbols, with their versions."""
+    lines = run("nm", "--dynamic", kind, path, cwd=path.parent).splitlines()
+    return {line.split()[-1] for line in lines if line.strip()}
+
+
+def test_zlib_inside_cannot_be_confused_with_that_of_another_program(contents, tmp_path):
+    found = {path.name: path for path in binaries(contents, tmp_path)}
+    (zlib,) = (path for name, path in found.items() if name.startswith("libz-"))
+    own = {name.split("@")[0] for name in symbols(zlib, "--defined-only")}
+    assert {"penstock_inflate", "penstock_zlibVersion"} <= own
+    assert not own & {"inflate", "zlibVersion"}
+    for path in found.values():
+        assert not symbols(path, "--undefined-only") & {"inflate", "deflate", "zlibVersion"}
+
+
+# glibc 2.28 has the first four as inline functions, and libstdc++ works without the other two.
+NOT_NEEDED = {"stat", "fstat", "fstatat", "lstat", "__libc_single_threaded",
+              "pthread_cond_clockwait"}  # fmt: skip
+
+
+def glibc_versions(path, kind):
+    """Yield the names of symbols of glibc, each with one of its versions."""
+    for name in symbols(path, kind):
+        plain, _, version = name.replace("@@", "@").partition("@GLIBC_")
+        if re.fullmatch(r"[\d.]+", version):
+            yield plain, tuple(map(int, version.split(".")))
+
+
+def test_module_uses_nothing_that_came_after_glibc_2_28(contents, tmp_path):
+    (module,) = (path for path in binaries(contents, tmp_path) if path.name.startswith("_core"))
+    needed = dict(glibc_versions(module, "--undefined-only"))
+    assert needed
+    newer = {name for name, version in needed.items() if version > (2, 28)}
+    folder = Path(run("gcc", "-print-file-name=libc.so.6", cwd=tmp_path).strip()).parent
+    older = {
+        name
+        for library in ("libc.so.6", "libm.so.6")
+        for name, version in glibc_versions(folder / library, "--defined-only")
+        if version <= (2, 28)
+    }
+    assert newer - older <= NOT_NEEDED
+
+
+def test_module_is_hardened(contents, tmp_path):
+    (module,) = (path for path in binaries(contents, tmp_path) if path.name.startswith("_core"))
+    assert "BIND_NOW" in run("readelf", "--dynamic", module, cwd=tmp_path)
+    assert "GNU_RELRO" in run("readelf", "--program-headers", "--wide", module, cwd=tmp_path)
+    needed = {name.split("@")[0] for name in symbols(module, "--undefined-only")}
+    assert "__stack_chk_fail" in needed
+    assert any(re.fullmatch(r"__\w+_chk", name) for name in needed)
 
 
 def system_libraries():

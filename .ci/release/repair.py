@@ -15,8 +15,10 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from wheel_archive import WheelArchive
 
@@ -49,6 +51,7 @@ class Vendored(NamedTuple):
     file: str
     project: Project
     version: str
+    purl: str  # https://github.com/package-url/purl-spec
     texts: dict[str, bytes]
 
 
@@ -77,11 +80,26 @@ def linked_libraries(wheel: Path, folder: Path) -> dict[str, Path]:
     return found
 
 
+def prefix_symbols(library: Path, binaries: list[Path], folder: Path) -> None:
+    """Rename the symbols of a library, in it and in its users.
+
+    A Python that is linked with zlib statically exports its functions. The dynamic linker would
+    find them before those of the library in the wheel.
+    """
+    lines = output("nm", "--dynamic", "--defined-only", library).splitlines()
+    symbols = sorted({line.split()[-1].split("@")[0] for line in lines if " A " not in line})
+    names = folder / f"{library.name}.symbols"
+    names.write_text("".join(f"{symbol} penstock_{symbol}\n" for symbol in symbols))
+    for binary in (library, *binaries):
+        output("patchelf", "--rename-dynamic-symbols", names, binary)
+
+
 def hide_from_policy(wheel: Path, libraries: dict[str, Path], folder: Path) -> Path:
     """Give libraries that manylinux would leave out another name, under which they go in."""
     archive = WheelArchive(wheel)
     hidden = folder / "lib"
     hidden.mkdir()
+    users: dict[Path, list[Path]] = {}
 
     def renamed(binary: Path) -> bool:
         needed = output("patchelf", "--print-needed", binary).split()
@@ -89,20 +107,24 @@ def hide_from_policy(wheel: Path, libraries: dict[str, Path], folder: Path) -> P
         for soname in sonames:
             own = soname.replace(".so", ".own.so")
             copy = hidden / own
-            copy.write_bytes(libraries[stem(soname)].read_bytes())
-            output("patchelf", "--set-soname", own, copy)
+            if copy not in users:
+                copy.write_bytes(libraries[stem(soname)].read_bytes())
+                output("patchelf", "--set-soname", own, copy)
             output("patchelf", "--replace-needed", soname, own, binary)
+            users.setdefault(copy, []).append(binary)
         return bool(sonames)
 
-    for module in archive.extract(folder / "modules", ".so"):
-        if renamed(module):
-            archive.files[module.relative_to(folder / "modules").as_posix()] = module.read_bytes()
+    modules = [path for path in archive.extract(folder / "modules", ".so") if renamed(path)]
     # Those that go in anyway, and need them too: auditwheel finds the changed copy first.
     for library in libraries.values():
         copy = hidden / library.name
         if stem(library.name) in PROJECTS and library.name not in NEVER_FROM_THE_SYSTEM:
             copy.write_bytes(library.read_bytes())
             renamed(copy)
+    for library, binaries in users.items():
+        prefix_symbols(library, binaries, folder)
+    for module in modules:
+        archive.files[module.relative_to(folder / "modules").as_posix()] = module.read_bytes()
     os.environ["AUDITWHEEL_LD_LIBRARY_PATH"] = str(hidden)
     changed = folder / wheel.name
     archive.write(changed)
@@ -137,7 +159,8 @@ def from_codecs(file: str, project: Project) -> Vendored | None:
     if folder is None or not folder.is_dir():
         return None
     texts = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "VERSION"}
-    return Vendored(file, project, (folder / "VERSION").read_text().strip(), texts)
+    version = (folder / "VERSION").read_text().strip()
+    return Vendored(file, project, version, f"pkg:generic/{project.name}@{version}", texts)
 
 
 def from_debian(file: str, project: Project, library: Path | None) -> Vendored | None:
@@ -150,9 +173,25 @@ def from_debian(file: str, project: Project, library: Path | None) -> Vendored |
         if asked.returncode == 0:
             package = asked.stdout.split(": ")[0].split(",")[0]
             version = output("dpkg-query", "-W", "-f", "${Version}", package)
-            text = Path("/usr/share/doc", package.split(":")[0], "copyright").read_bytes()
-            return Vendored(file, project, version, {"copyright": text})
+            package = package.split(":")[0]
+            text = Path("/usr/share/doc", package, "copyright").read_bytes()
+            purl = f"pkg:deb/debian/{package}@{quote(version)}"
+            return Vendored(file, project, version, purl, {"copyright": text})
     return None
+
+
+def compiled_in() -> Vendored:
+    """Return pybind11, whose headers are part of the module."""
+    found = distribution("pybind11")
+    texts = {
+        Path(path).name: Path(path.locate()).read_bytes()
+        for path in found.files or ()
+        if Path(path).name.startswith("LICENSE")
+    }
+    if not texts:
+        stop("pybind11 is installed without its licence")
+    project = Project("pybind11", "BSD-3-Clause")
+    return Vendored("pybind11", project, found.version, f"pkg:pypi/pybind11@{found.version}", texts)
 
 
 def vendored(archive: WheelArchive, libraries: dict[str, Path]) -> list[Vendored]:
@@ -196,7 +235,7 @@ def add_licenses(archive: WheelArchive, libraries: list[Vendored]) -> None:
 
 
 def add_sbom(archive: WheelArchive, libraries: list[Vendored]) -> None:
-    """Write which libraries are inside, and their versions (PEP 770, CycloneDX)."""
+    """Write which libraries are inside, and their versions (PEP 770, CycloneDX 1.6)."""
     for path in [path for path in archive.files if "/sboms/" in path]:
         del archive.files[path]  # auditwheel's knows only libraries of system packages
     components = [
@@ -206,10 +245,30 @@ def add_sbom(archive: WheelArchive, libraries: list[Vendored]) -> None:
             "name": library.project.name,
             "version": library.version,
             "licenses": [{"expression": library.project.license}],
+            "purl": library.purl,
         }
         for library in libraries
     ]
-    sbom = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "components": components}
+    name, version = archive.dist_info.removesuffix(".dist-info").split("-")
+    purl = f"pkg:pypi/{name}@{version}"
+    # It has no time and no random serial number, so that equal wheels have equal SBOMs.
+    sbom = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "library",
+                "bom-ref": name,
+                "name": name,
+                "version": version,
+                "licenses": [{"expression": "Apache-2.0"}],
+                "purl": purl,
+            },
+        },
+        "components": components,
+        "dependencies": [{"ref": name, "dependsOn": [library.file for library in libraries]}],
+    }
     text = json.dumps(sbom, indent=2) + "\n"
     archive.files[f"{archive.dist_info}/sboms/penstock.cdx.json"] = text.encode()
 
@@ -223,13 +282,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         repaired, libraries = repair(arguments.wheel.resolve(), Path(folder))
         archive = WheelArchive(repaired)
-        inside = vendored(archive, libraries)
+        inside = [compiled_in(), *vendored(archive, libraries)]
         add_licenses(archive, inside)
         add_sbom(archive, inside)
         arguments.folder.mkdir(parents=True, exist_ok=True)
         archive.write(arguments.folder / repaired.name)
     names = ", ".join(f"{library.project.name} {library.version}" for library in inside)
-    print(f"{arguments.folder / repaired.name}: {names or 'no library'} inside")
+    print(f"{arguments.folder / repaired.name}: {names} inside")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // for some exponents of arrays, and scalars have arithmetic of their own.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -142,7 +143,9 @@ class Absolute final : public FillOp {
       if constexpr (std::is_floating_point_v<T>) {
         T parts[2];
         std::memcpy(parts, number.data(), sizeof(parts));
-        const T length = std::hypot(parts[0], parts[1]);
+        // As NumPy's hypot(). The symbol of hypot() has a new version since glibc 2.35, which
+        // wheels would then need. cabs() has an old one, and calls the same function.
+        const T length = std::abs(std::complex<T>(parts[0], parts[1]));
         std::memcpy(out.mutable_data(), &length, sizeof(length));
       }
     });

@@ -145,6 +145,16 @@ void CacheFills::VisitState(StateVisitor& visitor, const Dataset& root, RunFills
   if (!visitor.saving()) fills = std::move(restored);
 }
 
+std::shared_ptr<const CacheFills> CacheFills::Outermost(const Dataset& root) const {
+  auto outermost = std::make_shared<CacheFills>();
+  ForEachCache(root, [&](const Dataset& cache) {
+    CacheFillPtr fill = Of(cache);
+    if (fill) outermost->Add(cache, fill);
+    return !fill;
+  });
+  return outermost;
+}
+
 std::shared_ptr<const CacheFills> CacheFills::Now(const Dataset& root, const RunFills& run,
                                                   std::shared_ptr<const CacheFills> known) {
   if (!root.holds_cache()) return known;
@@ -182,6 +192,26 @@ void MemoryStore::Offer(const CacheFillPtr& fill) {
   if (!fill_) fill_ = fill;
 }
 
+void MemoryStore::Restore(const CacheFillPtr& fill) {
+  std::lock_guard lock(mutex_);
+  if (!fill_ || !(*fill_ == *fill)) fill_ = fill;
+}
+
+void FileStore::Restore(const CacheFillPtr& fill) {
+  std::lock_guard lock(mutex_);
+  owed_ = fill;
+}
+
+CacheFillPtr FileStore::owed() const {
+  std::lock_guard lock(mutex_);
+  return owed_;
+}
+
+void FileStore::Settle(const CacheFill& fill) {
+  std::lock_guard lock(mutex_);
+  if (owed_ && *owed_ == fill) owed_.reset();
+}
+
 RunFills::RunFills(const Dataset& root) {
   ForEachCache(root, [this](const Dataset& cache) {
     caches_.push_back(&cache);
@@ -196,7 +226,7 @@ bool RunFills::Planned(const Dataset& cache) const {
 std::shared_ptr<const CacheFills> RunFills::AtStart() const {
   auto all = std::make_shared<CacheFills>();
   for (const Dataset* cache : caches_) {
-    if (CacheFillPtr fill = cache->cache_store()->fill()) all->Add(*cache, std::move(fill));
+    if (CacheFillPtr fill = cache->cache_store()->ForRuns()) all->Add(*cache, std::move(fill));
   }
   return all;
 }
@@ -208,6 +238,36 @@ std::shared_ptr<const CacheFills> RunFills::Made() const {
     if (CacheFillPtr own = Own(*cache, nullptr)) all->Add(*cache, std::move(own));
   }
   return all;
+}
+
+void RunFills::VisitState(StateVisitor& visitor, const Dataset& root,
+                          std::shared_ptr<const CacheFills>& at_start) {
+  if (!root.holds_cache()) return;
+  std::shared_ptr<const CacheFills> made;
+  if (visitor.saving()) made = Made();
+  CacheFills::VisitState(visitor, root, this, at_start);
+  CacheFills::VisitState(visitor, root, this, made);
+  const auto first = (at_start ? *at_start : CacheFills()).Outermost(root);
+  const auto later = made->Outermost(root);
+  if (!visitor.saving()) restored_.clear();
+  ForEachCache(root, [&](const Dataset& cache) {
+    CacheFillPtr known = later->Of(cache);
+    if (!known) known = first->Of(cache);
+    CacheFillPtr other;
+    const CacheStore& store = *cache.cache_store();
+    if (visitor.saving() && !(known && store.in_files())) other = store.ForRuns();
+    bool differs = other && !(known && *known == *other);
+    visitor.Bool(differs);
+    if (differs && visitor.saving()) other->VisitState(visitor);
+    if (visitor.saving()) return true;
+    if (differs) known = Same(cache, std::make_shared<CacheFill>(cache, visitor));
+    if (known) restored_.emplace_back(&cache, std::move(known));
+    return true;
+  });
+}
+
+void RunFills::Restore() {
+  for (auto& [cache, fill] : std::exchange(restored_, {})) cache->cache_store()->Restore(fill);
 }
 
 CacheFillPtr RunFills::Own(const Dataset& cache, const CacheFill* like) const {
@@ -242,6 +302,8 @@ CacheFillPtr RunFills::Now(const Dataset& cache, CacheFillPtr known, bool restor
     bool ours = restored && (!known || Owed(cache, *known));
     if (ours) return known;
   }
+  CacheFillPtr owed = cache.cache_store()->owed();
+  if (owed && (!known || *known == *owed)) return owed;
   CacheFillPtr held = cache.cache_store()->fill();
   return held ? held : known;
 }
@@ -281,6 +343,7 @@ void RunFills::Complete(const Dataset& cache, const CacheFillPtr& fill, CacheFil
 }
 
 void RunFills::Kept(const Dataset& cache, const CacheFillPtr& fill) {
+  cache.cache_store()->Settle(*fill);
   std::lock_guard lock(mutex_);
   if (!Planned(cache)) return;
   CacheFillPtr own = Own(cache, nullptr);
@@ -291,7 +354,9 @@ void RunFills::Kept(const Dataset& cache, const CacheFillPtr& fill) {
 
 void RunFills::Owe(const Dataset& cache, const CacheFillPtr& fill) {
   std::lock_guard lock(mutex_);
-  if (Planned(cache) && !Own(cache, nullptr)) fills_.push_back({&cache, fill, true});
+  if (!Planned(cache) || Own(cache, nullptr)) return;
+  fills_.push_back({&cache, fill, true});
+  cache.cache_store()->Restore(fill);
 }
 
 bool RunFills::MayWrite(const Dataset& cache, const CacheFill& fill) const {

@@ -61,6 +61,8 @@ class CacheFills {
   }
 
   bool restored() const { return restored_; }
+  // What a state of the plan of `root` holds of these fills: none upstream of another one.
+  std::shared_ptr<const CacheFills> Outermost(const Dataset& root) const;
   void Set(const Dataset& cache, CacheFillPtr fill);  // replaces what was there
 
   // Saves or restores the fills of the caches in the plan of `root`. The fills of caches upstream
@@ -83,20 +85,32 @@ class CacheFills {
 class CacheStore {
  public:
   virtual ~CacheStore() = default;
-  virtual CacheFillPtr fill() const = 0;             // complete; null: none
+  // A complete fill, or (in memory) a restored one; null: none.
+  virtual CacheFillPtr fill() const = 0;
   virtual void Offer(const CacheFillPtr& fill) = 0;  // complete, in memory
   virtual bool in_files() const = 0;                 // which others may replace or remove
+  // The fill that a restored state says the cache held. Later runs make it again if it is missing.
+  virtual void Restore(const CacheFillPtr& fill) = 0;
+  // A restored fill that was not found in the files so far; null: none.
+  virtual CacheFillPtr owed() const { return nullptr; }
+  virtual void Settle(const CacheFill&) {}  // this fill is in the files
+  // The fill that a run finds when it begins.
+  CacheFillPtr ForRuns() const {
+    CacheFillPtr owing = owed();
+    return owing ? owing : fill();
+  }
 };
 
-// In memory: the first complete fill.
+// In memory: the first complete fill, or the last one that was restored.
 class MemoryStore final : public CacheStore {
  public:
   CacheFillPtr fill() const override;
   void Offer(const CacheFillPtr& fill) override;
   bool in_files() const override { return false; }
+  void Restore(const CacheFillPtr& fill) override;
 
  private:
-  mutable std::mutex mutex_;  // a leaf lock over the pointer, which is set once
+  mutable std::mutex mutex_;  // a leaf lock over the pointer
   CacheFillPtr fill_;
 };
 
@@ -108,9 +122,14 @@ class FileStore final : public CacheStore {
   CacheFillPtr fill() const override;
   void Offer(const CacheFillPtr&) override {}
   bool in_files() const override { return true; }
+  void Restore(const CacheFillPtr& fill) override;
+  CacheFillPtr owed() const override;
+  void Settle(const CacheFill& fill) override;
 
  private:
   std::function<CacheFillPtr()> look_;
+  mutable std::mutex mutex_;  // a leaf lock over the pointer
+  CacheFillPtr owed_;
 };
 
 // The fills of one run: those that it has made, and those that a restored state names. A state may
@@ -125,8 +144,13 @@ class RunFills {
 
   // What all caches hold when the run begins.
   std::shared_ptr<const CacheFills> AtStart() const;
-  // The fills that the run has made itself, or taken from a state: later epochs read them.
-  std::shared_ptr<const CacheFills> Made() const;
+  // Saves or restores the fills of the plan of `root`: what the caches held when the run began
+  // (`at_start`), what the run has made itself or taken from a state, and what else the caches hold
+  // now.
+  void VisitState(StateVisitor& visitor, const Dataset& root,
+                  std::shared_ptr<const CacheFills>& at_start);
+  // The restored state was valid: later runs find in the caches what they held when it was saved.
+  void Restore();
   // What a stage that starts its input now finds in a cache; null: nothing yet. `known`: the fill
   // that the stage knows so far. `restored`: the run goes on from a state.
   CacheFillPtr Now(const Dataset& cache, CacheFillPtr known, bool restored) const;
@@ -151,6 +175,8 @@ class RunFills {
     CacheFillPtr fill;
     bool owed;
   };
+  // The fills that the run has made itself, or taken from a state: later epochs read them.
+  std::shared_ptr<const CacheFills> Made() const;
   bool Planned(const Dataset& cache) const;
   bool Owed(const Dataset& cache, const CacheFill& fill) const;
   // A fill that the run knows; Find also looks at what a cache in memory holds. With `like`, only a
@@ -161,6 +187,8 @@ class RunFills {
   std::vector<const Dataset*> caches_;  // of the plan
   mutable std::mutex mutex_;            // over the list; taken before those of stores and fills
   std::vector<Known> fills_;
+  // What a state that is being restored says of the caches, for Restore. Only SetState writes it.
+  std::vector<std::pair<const Dataset*, CacheFillPtr>> restored_;
 };
 
 }  // namespace penstock

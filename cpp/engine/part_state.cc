@@ -16,9 +16,7 @@ std::string PartState(const Dataset& part, const RunContext& context,
   RunIdentity identity = *context.identity;
   identity.VisitState(visitor, part);
   std::shared_ptr<const CacheFills> fills = context.fills;
-  CacheFills::VisitState(visitor, part, nullptr, fills);
-  fills = context.session->fills().Made();
-  CacheFills::VisitState(visitor, part, nullptr, fills);
+  context.session->fills().VisitState(visitor, part, fills);
   SavedPosition at = position;
   visitor.Int(at.steps);
   visitor.Blob(at.state);

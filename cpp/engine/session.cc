@@ -189,15 +189,6 @@ SharedPosition Session::Shared(const std::string& position) {
   return shared;
 }
 
-// Visits the fills of caches: what they held when the run began, and what the run has put there for
-// stages that start their inputs later.
-void Session::VisitFills(StateVisitor& visitor) {
-  CacheFills::VisitState(visitor, *root_, &fills_, fills_at_start_);
-  std::shared_ptr<const CacheFills> made;
-  if (visitor.saving()) made = fills_.Made();
-  CacheFills::VisitState(visitor, *root_, &fills_, made);
-}
-
 std::string Session::GetState(std::string account) {
   if (cancel_.cancelled()) {
     throw Error(ErrorKind::kInvalidArgument, "get_state: the iterator is closed");
@@ -210,7 +201,7 @@ std::string Session::GetState(std::string account) {
   seeds.Visit(seeds_visitor);
   StateVisitor visitor(&frame.body);
   identity_.VisitState(visitor, *root_);
-  VisitFills(visitor);
+  fills_.VisitState(visitor, *root_, fills_at_start_);
   std::string position;
   StateVisitor place(&position);
   input_->VisitState(place, undelivered_);
@@ -235,7 +226,7 @@ void Session::SetState(std::string_view state) {
   StateVisitor visitor{std::string_view(frame.body)};
   try {
     identity_.VisitState(visitor, *root_);
-    VisitFills(visitor);
+    fills_.VisitState(visitor, *root_, fills_at_start_);
     DropRoot();
     MindStack();
     MakeRoot();
@@ -261,6 +252,7 @@ void Session::SetState(std::string_view state) {
   }
   // The whole state was valid. The runs after this one go on where the saved process would have.
   identity_.Continue(*root_);
+  fills_.Restore();
 }
 
 // The position of the root that continues one of another number of shards. `more`: elements that

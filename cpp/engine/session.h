@@ -177,7 +177,6 @@ class Session {
   void MindStack();
   void MakeRoot();
   void DropRoot();
-  void VisitFills(StateVisitor& visitor);
   const ElasticPlan& Plan();
   SharedPosition Shared(const std::string& position);
   std::string Carried(StateVisitor& saved, const std::string& plan, int64_t more);

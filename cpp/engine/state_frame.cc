@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kMagic = "PSTK";
-constexpr uint64_t kStateVersion = 6;
+constexpr uint64_t kStateVersion = 7;
 constexpr size_t kChecksum = 4;
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -192,6 +193,42 @@ void Worker::End(std::vector<std::unique_ptr<Worker>> workers) {
   }
 }
 
+namespace {
+
+// The signals that end a process most often. (glibc has sigabbrev_np() since 2.32, musl not.)
+std::string_view SignalName(int signal) {
+  switch (signal) {
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGHUP:
+      return "SIGHUP";
+    case SIGILL:
+      return "SIGILL";
+    case SIGINT:
+      return "SIGINT";
+    case SIGKILL:
+      return "SIGKILL";
+    case SIGPIPE:
+      return "SIGPIPE";
+    case SIGQUIT:
+      return "SIGQUIT";
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGXCPU:
+      return "SIGXCPU";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace
+
 void Worker::Kill() {
   if (pid_ < 0) return;
   kill(pid_, SIGKILL);
@@ -214,10 +251,8 @@ std::string Worker::HowItEnded() {
   if (ended < 0) return "has ended";  // someone else has asked for its status
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    const char* name = sigabbrev_np(signal);
     // The words of PyTorch's DataLoader: programs that restart jobs look for them.
-    return Format("is killed by signal: {}{} ({})", std::string_view(name ? "SIG" : ""),
-                  std::string_view(name ? name : "unknown"), signal);
+    return Format("is killed by signal: {} ({})", SignalName(signal), signal);
   }
   return Format("has left with exit code {}", WEXITSTATUS(status));
 }

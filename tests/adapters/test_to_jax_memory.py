@@ -101,7 +101,7 @@ def test_no_memory_is_used_again_while_jax_has_it(use):
             assert (np.asarray(kept) == number).all()
     for number, result in results:
         assert (np.asarray(result) == number).all()
-    assert len(places) < 90  # memory does come back, else nothing was tried
+    assert len(places) < 100  # else no memory was used again, and nothing was tested
 
 
 @pytest.mark.parametrize(

@@ -612,7 +612,7 @@ def test_a_worker_that_replaces_a_spawned_one_is_spawned_too():
 @pytest.mark.parametrize("method", ["thread", "process"])
 def test_more_workers_than_cores_warn(method):
     cores = len(os.sched_getaffinity(0))
-    with pytest.warns(UserWarning, match=f"exceeds the {cores} available CPU cores") as seen:
+    with pytest.warns(UserWarning, match=f"and {cores} CPU cores are available") as seen:
         ps.DataLoader(range(4), num_workers=cores + 1, worker_method=method)
     assert seen[0].filename == __file__
     with warnings.catch_warnings():

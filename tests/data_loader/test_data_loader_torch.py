@@ -295,3 +295,12 @@ def test_worker_init_fn_that_seeds_torch_warns():
             list(loader)
     finally:
         torch.set_rng_state(kept)
+
+
+def test_nested_tensors_go_to_worker_processes_and_back():
+    torch.manual_seed(0)
+    kept = [torch.nested.nested_tensor([torch.randn(5), torch.randn(i)]) for i in range(1, 4)]
+    came = list(ps.DataLoader(kept, None, num_workers=1, worker_method="process"))
+    assert [[part.tolist() for part in one.unbind()] for one in came] == [
+        [part.tolist() for part in one.unbind()] for one in kept
+    ]

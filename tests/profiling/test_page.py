@@ -440,8 +440,8 @@ class Browser:
 
 
 # Two frames after the acts, what they changed is drawn, and the text that follows 250 ms later is
-# written. The browser's time runs ahead of its frames: on a busy machine it may end before them, and
-# the next attempt has twice as much time.
+# written. The browser's time runs ahead of its frames: on a busy machine it may end before them.
+# The next attempt then has twice as much time.
 SEEN = """
 requestAnimationFrame(() => requestAnimationFrame(
   () => setTimeout(() => { document.body.dataset.seen = ""; }, 300)));

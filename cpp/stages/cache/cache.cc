@@ -74,7 +74,8 @@ class CacheDataset final : public Dataset, public RandomAccess {
   Step At(int64_t index, const RunContext& context) const override {
     CacheFillPtr fill = store_.fill();
     if (!fill) return InputAt(*this, index, context);
-    return fill->rows()->Slice(index, 1).Row(0);
+    if (CacheFill::Rows rows = fill->rows()) return rows->Slice(index, 1).Row(0);
+    return InputAt(*this, index, fill->Of(context));  // restored, and not made yet
   }
   CacheStore* cache_store() const override { return &store_; }
 

@@ -57,7 +57,7 @@ def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) 
     if method is None:
         method = "thread" if context is None else "process"
     check_method(method, num_workers, dataset)
-    _warn_of_many(num_workers)
+    _warn_of_many(num_workers, method)
     return method
 
 
@@ -89,14 +89,17 @@ def check_method(method: str, num_workers: int, dataset: Any) -> None:
         )
 
 
-def _warn_of_many(num_workers: int) -> None:
+def _warn_of_many(num_workers: int, method: str) -> None:
     """Warn of more workers than cores."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     if num_workers > cores:
+        # The text begins and ends like PyTorch's, so that filters for that warning match this one.
+        kind = "processes" if method == "process" else "threads"
         warnings.warn(
-            f"DataLoader: num_workers={num_workers} exceeds the {cores} available CPU cores; "
-            "more workers than cores slow each other down",
+            f"This DataLoader will create {num_workers} worker {kind} in total, and {cores} CPU "
+            "cores are available: excessive worker creation might get DataLoader running slow or "
+            "even freeze",
             stacklevel=5,
         )
 

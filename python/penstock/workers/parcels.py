@@ -133,6 +133,7 @@ def _is_plain(torch: Any, tensor: Any) -> bool:
     """Return whether a tensor is no more than its numbers."""
     return bool(
         tensor.layout == torch.strided
+        and not tensor.is_nested
         and tensor.is_cpu
         and not tensor.requires_grad
         and not tensor.is_quantized

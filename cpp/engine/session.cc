@@ -325,7 +325,7 @@ void Session::NoteRefusal(const StageLabel& stage, const std::system_error& reas
 }
 
 void Session::Warn(std::string text) {
-  text = WithoutQueries(text);
+  text = WithoutSecrets(text);
   std::lock_guard lock(moves_mutex_);
   if (std::find(warnings_.begin(), warnings_.end(), text) != warnings_.end()) return;
   warnings_.push_back(std::move(text));

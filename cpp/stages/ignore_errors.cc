@@ -118,7 +118,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
     call.leaves = {TheForeignRuntime().ErrorObject(error),
                    text(step.stage.kind),
                    Tensor::Scalar<int64_t>(step.element),
-                   text(origin.file ? WithoutQueries(*origin.file) : ""),
+                   text(origin.file ? WithoutSecrets(*origin.file) : ""),
                    Tensor::Scalar<int64_t>(origin.offset),
                    text(step.stage.name),
                    text(step.stage.function),

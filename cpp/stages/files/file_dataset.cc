@@ -218,7 +218,7 @@ class FileIterator final : public BlockIterator {
     auto bytes = data_->Open(std::move(file));
     if (session_.slow().limit_ns() > 0) {
       bytes->Time(session_.slow(),
-                  Format("{} of {}", label().text(), WithoutQueries(*data_->path())));
+                  Format("{} of {}", label().text(), WithoutSecrets(*data_->path())));
     }
     if (begin > 0) bytes->Seek(begin);
     return bytes;

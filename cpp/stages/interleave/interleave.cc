@@ -386,6 +386,9 @@ class InterleaveIterator final : public BlockIterator {
       }
     }
     reopening_ = false;
+    const auto next = std::find_if(ahead_.begin(), ahead_.end(),
+                                   [](const Ahead& each) { return each.opened != nullptr; });
+    if (requests_ && next != ahead_.end()) remote_ = next->opened->RequestFirst() != 0;
     for (auto& slot : slots_)
       if (slot) slot->RunAhead();
     RunAhead(std::count(slots_.begin(), slots_.end(), nullptr));

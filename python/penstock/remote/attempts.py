@@ -118,13 +118,13 @@ class Attempts:
                         timeout=self._until_slow(transfer) if hedges else None,
                         return_when=asyncio.FIRST_COMPLETED,
                     )
+                    if transfer.complete:
+                        self._succeeded()
+                        return transfer.answer()
                     for task in done:
                         running.remove(task)
                         if not task.cancelled():
                             self._look(task, tries)
-                    if transfer.complete:
-                        self._succeeded()
-                        return transfer.answer()
                     if hedges and not done and self._may_hedge(transfer, tries):
                         break
                 else:
@@ -132,6 +132,7 @@ class Attempts:
         finally:
             for task in running:
                 task.cancel()
+                task.add_done_callback(_forget)  # it may have failed meanwhile
 
     def _look(self, task: asyncio.Task[None], tries: _Tries) -> None:
         error = task.exception()
@@ -140,8 +141,6 @@ class Attempts:
         if not isinstance(error, Failure):
             raise error
         tries.failed(error)
-        if isinstance(error, NoRanges):
-            tries.since -= 1  # the request for the whole file replaces it
         if not error.again:
             raise tries.summary() from error
 
@@ -155,7 +154,9 @@ class Attempts:
             try:
                 await self._receive(transfer, request, tries)
             except NoRanges:
-                transfer.expect_whole()
+                if not request.whole:
+                    tries.since -= 1  # the request for the whole file replaces this one
+                    transfer.expect_whole(request)
                 raise
             except Failure:
                 self._line.broke()
@@ -302,6 +303,11 @@ class Attempts:
                 await asyncio.sleep(random.uniform(0.0, _SPREAD))
 
 
+def _forget(task: asyncio.Task[None]) -> None:
+    if not task.cancelled():
+        task.exception()  # otherwise asyncio logs that nobody has seen it
+
+
 class _Tries:
     """The requests for one result. Bytes that arrive make the limits begin again."""
 
@@ -408,7 +414,7 @@ class _Transfer:
         request.arrived = time.monotonic()
         at, request.at = request.at, request.at + len(part)
         if request.end is not None and request.at > request.end:
-            self._reset()
+            self._reset(request)
             size = request.end - request.start
             raise Failure(f"{size} bytes were expected, got more", again=True)
         if request.at <= self._have:
@@ -428,26 +434,35 @@ class _Transfer:
         if request.whole and request.end is None:
             self.end = self._total = self._have
         self.complete = self._have >= self.end
-        if not self.complete:
+        if self.complete:
+            self._end_others(request)
+        else:
             size, got = self.end - request.start, request.at - request.start
             raise Failure(f"{size} bytes were expected, got {got}", again=True)
 
     def broke(self, request: _Request) -> None:
         """Let the next request continue, or begin again where that is not possible."""
         if request.whole and request.end is None:
-            self._reset()
+            self._reset(request)
         elif request.whole and self._parts:
             self.whole = False  # ranges may work now; if not, the file is requested again
 
-    def expect_whole(self) -> None:
+    def expect_whole(self, request: _Request) -> None:
         """Begin again, with the whole file."""
-        self._reset()
         self.whole = True
-        self._start = self._have = 0
+        self._start = 0
+        self._reset(request)
 
-    def _reset(self) -> None:
+    def _reset(self, request: _Request) -> None:
+        """Discard the bytes. The other requests would continue them, so they end."""
         self._parts.clear()
         self._have = self._start
+        self._end_others(request)
+
+    def _end_others(self, request: _Request) -> None:
+        for other in self.requests:
+            if other is not request and other.task:
+                other.task.cancel()
 
     def answer(self) -> Answer:
         parts = self._parts

@@ -54,7 +54,7 @@ class FsspecFiles:
             call: Callable[[], Any] = lambda: getattr(self._fs, name)(*args, **kwargs)  # noqa: E731
             return await loop.run_in_executor(self._threads, call)
         except Exception as error:
-            raise _failure(error) from error
+            raise _failure(error) from None  # its message may have a URL with a password
 
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file, and the tag of its content."""

@@ -15,7 +15,7 @@ _WORTH = 1.15  # more requests must raise the throughput by this factor
 _HARMLESS = 0.9  # fewer requests may lower it by this factor
 _PERIOD = 1.0  # seconds for which a limit is measured, at least
 _PART_SECONDS = 0.05  # a part of a reply holds the bytes of this time
-_FIRST_PART = 16 << 10
+_FIRST_PART, _MAX_PART = 16 << 10, 1 << 20
 
 
 class Line:
@@ -83,7 +83,8 @@ class Line:
     def ended(self, seconds: float, size: int) -> None:
         """Learn from a reply that was complete, of `size` bytes."""
         rate = size / max(seconds, 1e-6)
-        self._part = max(1, min(max(2 * self._part, _FIRST_PART), int(rate * _PART_SECONDS)))
+        most = min(max(2 * self._part, _FIRST_PART), _MAX_PART)
+        self._part = max(1, min(most, int(rate * _PART_SECONDS)))
         if seconds < _QUICK:
             self._set(self.limit + 1)
             self._before = None

@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from penstock.printable import printable
 from penstock.remote import s3_keys
+from penstock.remote.blocking_calls import in_daemon_thread
 from penstock.remote.content_encoding import is_encoded
 from penstock.remote.failures import Failure, NoLength, NoRanges, PastEnd, of_status
 
@@ -120,9 +121,11 @@ class ObstoreFiles:
         Any URL of it.
     options : dict
         fsspec's storage options, or names of obstore's configuration.
+    timeout : float
+        Seconds to wait for bytes, of requests that obstore does not make.
     """
 
-    def __init__(self, url: str, options: dict[str, Any]) -> None:
+    def __init__(self, url: str, options: dict[str, Any], timeout: float) -> None:
         _check_process(url)
         self._obstore: Any = import_module("obstore")
         stores: Any = import_module("obstore.store")
@@ -131,6 +134,7 @@ class ObstoreFiles:
         config, client = _configuration(family, options)
         # Retries are made by whoever calls: one loop, with one limit.
         common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
+        self._timeout = timeout
         self._base = ""  # of the URLs of a web server
         self._may_move = False  # headers must not follow a redirect to another host
         self._moved: dict[str, str] = {}  # URLs of files on another host, by path
@@ -171,7 +175,8 @@ class ObstoreFiles:
             return
         from penstock.remote.redirects import moved_to  # which imports http and ssl
 
-        moved = await asyncio.to_thread(moved_to, self._base + quote(path), self._client)
+        url = self._base + quote(path)
+        moved = await in_daemon_thread(moved_to, url, self._client, self._timeout)
         if moved is None:
             self._moved.pop(path, None)
         else:
@@ -193,7 +198,7 @@ class ObstoreFiles:
             # A store keeps its credentials as long as they say; another one asks for new ones.
             if failure.kind == "expired" and store is self._store:
                 self._store = self._open()
-            raise failure from error
+            raise failure from None  # the message of obstore has the URL with its query
 
     @staticmethod
     def is_exact(url: str) -> bool:
@@ -246,7 +251,8 @@ class ObstoreFiles:
 
         moved = self._moved.get(path)
         client = {**self._client, "default_headers": {}} if moved else self._client
-        reply = await request_whole(moved or self._base + quote(path), client, path or self._base)
+        url = moved or self._base + quote(path)
+        reply = await request_whole(url, client, path or self._base, self._timeout)
         end = reply.size if reply.size >= 0 else None
         return Reply(0, end, reply.size, reply.tag, lambda _: reply.parts())
 
@@ -262,7 +268,7 @@ class ObstoreFiles:
         except StopAsyncIteration:
             return
         except Exception as error:
-            raise _failure(self._obstore, error) from error
+            raise _failure(self._obstore, error) from None
 
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file (-1 if the server does not send it), and its tag."""
@@ -318,7 +324,7 @@ class ObstoreFiles:
         except Exception as error:
             if self._bucket and isinstance(error, self._obstore.exceptions.InvalidPathError):
                 return None
-            raise _failure(self._obstore, error) from error
+            raise _failure(self._obstore, error) from None
 
     async def _listed_exactly(self, prefix: str, deep: bool) -> list[Entry]:
         from penstock.remote.plain_http import request_whole
@@ -335,8 +341,8 @@ class ObstoreFiles:
                     arguments = (store, "GET", s3_keys.NAME)
                     url = await _sent(self._obstore.sign_async(*arguments, expires_in=_SIGNED))
             except Exception as error:
-                raise _failure(self._obstore, error) from error
-            reply = await request_whole(url, self._client, "")
+                raise _failure(self._obstore, error) from None
+            reply = await request_whole(url, self._client, "", self._timeout)
             page = b"".join([part async for part in reply.parts()])
             entries, token = s3_keys.read_page(page)
             found += [Entry(*entry) for entry in entries]

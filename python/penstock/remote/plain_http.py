@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import urllib.error
 import urllib.request
@@ -10,11 +9,11 @@ import zlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from penstock.remote.blocking_calls import in_daemon_thread
 from penstock.remote.content_encoding import is_encoded
 from penstock.remote.failures import Failure, of_status, seconds_to_wait
 from penstock.remote.redirects import handlers, headers_of
 
-_TIMEOUT = 30.0  # seconds without any byte
 _PART = 256 << 10
 _WINDOW = 32 + zlib.MAX_WBITS  # gzip and zlib
 
@@ -43,7 +42,7 @@ class PlainReply:
         """Yield the bytes, decoded."""
         decoder = zlib.decompressobj(_WINDOW) if self._encoded else None
         try:
-            while part := await asyncio.to_thread(self._response.read1, _PART):
+            while part := await in_daemon_thread(self._response.read1, _PART):
                 while decoder and part:
                     if decoder.eof:
                         decoder = zlib.decompressobj(_WINDOW)
@@ -59,20 +58,32 @@ class PlainReply:
             self._response.close()
 
 
-async def request_whole(url: str, client: Mapping[str, Any], path: str) -> PlainReply:
-    """Request a file; `client` has the options of obstore's client."""
-    reply = PlainReply(await asyncio.to_thread(_opened, url, client), path)
+async def request_whole(
+    url: str, client: Mapping[str, Any], path: str, timeout: float
+) -> PlainReply:
+    """Request a file.
+
+    Parameters
+    ----------
+    url, path : str
+        Its URL, and the name that shows by its end whether it is a compressed file.
+    client : mapping
+        Options of obstore's client: the headers and connection settings.
+    timeout : float
+        Seconds to wait for bytes.
+    """
+    reply = PlainReply(await in_daemon_thread(_opened, url, client, timeout), path)
     known = ("", "identity", "gzip", "x-gzip", "deflate", "aws-chunked")
     if reply.encoding.strip().lower() not in known and is_encoded(reply.encoding, path):
         raise Failure(f"the server sends the file with Content-Encoding {reply.encoding}")
     return reply
 
 
-def _opened(url: str, client: Mapping[str, Any]) -> Any:
+def _opened(url: str, client: Mapping[str, Any], timeout: float) -> Any:
     opener = urllib.request.build_opener(*handlers(client))
     headers = {"Accept-Encoding": "identity", **headers_of(client)}
     try:
-        return opener.open(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
+        return opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)
     except urllib.error.HTTPError as error:
         text = f"the server says {error.code} {error.reason}"
         after = {"Retry-After": error.headers.get("Retry-After", "")}

@@ -18,7 +18,6 @@ from penstock.remote.failures import Failure
 
 _MOST = 10  # redirects
 _PORTS = {"http": 80, "https": 443}
-_TIMEOUT = 10.0  # seconds
 _NOT_QUOTED = "!#$%&'()*+,/:;=?@[]~"  # characters allowed in a URL, and already quoted ones
 
 
@@ -29,7 +28,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         """Return None: send no further request."""
 
 
-def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
+def moved_to(url: str, client: Mapping[str, Any], timeout: float) -> str | None:
     """Return the URL on another host that a URL redirects to; None if it stays on its host.
 
     Parameters
@@ -38,12 +37,14 @@ def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
         The URL to read.
     client : mapping
         Options of obstore's client: the headers and connection settings.
+    timeout : float
+        Seconds to wait for each reply.
     """
     opener = urllib.request.build_opener(_Stay, *handlers(client))
     for _ in range(_MOST):
         request = urllib.request.Request(url, headers={**headers_of(client), "Range": "bytes=0-0"})
         try:
-            with opener.open(request, timeout=_TIMEOUT):
+            with opener.open(request, timeout=timeout):
                 return None
         except urllib.error.HTTPError as error:
             where = error.headers.get("Location") if 300 <= error.code < 400 else None

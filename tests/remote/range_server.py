@@ -49,6 +49,8 @@ class RangeServer:
         New contents of files, from the first request on that does not begin at byte 0.
     elsewhere : str
         The URL of another server, for the fault "elsewhere".
+    rate : float
+        Bytes of files that all replies together may bring in a second; 0 for any number.
     expired : str
         The key that has expired, as a store of S3 finds it in what is signed.
     """
@@ -61,6 +63,7 @@ class RangeServer:
     ignores_ranges: bool = False
     changes: dict[str, bytes] = field(default_factory=dict)
     tagged: bool = True
+    rate: float = 0.0
     expired: str = ""
     elsewhere: str = ""
     modified: str = "Mon, 01 Jan 2024 00:00:00 GMT"
@@ -71,6 +74,7 @@ class RangeServer:
         self.failed: Counter[str] = Counter()
         self.open = self.most_open = 0
         self.sent = 0  # bytes of files
+        self._line_free = 0.0  # the time at which the line has sent what it was given
         self._random = random.Random(self.seed)
         self._tags: dict[int, tuple[bytes, str]] = {}
         ready = threading.Event()
@@ -213,10 +217,20 @@ class RangeServer:
         if asked.method != "HEAD":
             if bytes_sent < 1.0:
                 body = body[: int(len(body) * bytes_sent)]
-            self.sent += len(body)
-            writer.write(body)
-            await writer.drain()
+            await self._send_body(writer, body)
         return bytes_sent == 1.0
+
+    async def _send_body(self, writer: asyncio.StreamWriter, body: bytes | memoryview) -> None:
+        step = (16 << 10) if self.rate else max(1, len(body))
+        for at in range(0, len(body), step):
+            part = body[at : at + step]
+            if self.rate:
+                now = self._loop.time()
+                self._line_free = max(self._line_free, now) + len(part) / self.rate
+                await asyncio.sleep(self._line_free - now)
+            self.sent += len(part)
+            writer.write(part)
+            await writer.drain()
 
     def _write_head(
         self, writer: asyncio.StreamWriter, status: int, headers: dict[str, str], length: int
@@ -297,6 +311,36 @@ class RangeServer:
             writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True
+
+    async def _fault_unsized(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the whole file without a length; its end is the one of the connection."""
+        _, headers, body = self._head(Asked(asked.method, asked.path, None, asked.headers))
+        lines = ["HTTP/1.1 200 Said", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        if asked.method != "HEAD":
+            writer.write(body)
+        await writer.drain()
+        return False
+
+    async def _fault_unknown_size(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the range without the size of the file."""
+        status, headers, body = self._head(asked)
+        if status == 206:
+            headers["Content-Range"] = headers["Content-Range"].rpartition("/")[0] + "/*"
+        self._write_head(writer, status, headers, len(body))
+        if asked.method != "HEAD":
+            writer.write(body)
+        await writer.drain()
+        return True
+
+    async def _fault_chunked_stall(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the beginning of the file without a length, and then nothing."""
+        writer.write(b"HTTP/1.1 200 Said\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"4\r\none\n\r\n")
+        await writer.drain()
+        await asyncio.Event().wait()
+        return False
 
     async def _fault_chunked_cut(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         """Send the beginning of the file without a length, and close the connection."""

@@ -2,13 +2,14 @@
 
 import asyncio
 import email.utils
+import random
 import time
 
 import pytest
 
 from penstock.remote import attempts as module
 from penstock.remote.attempts import Attempts
-from penstock.remote.failures import Failure, of_status, seconds_to_wait
+from penstock.remote.failures import Failure, NoRanges, of_status, seconds_to_wait
 from penstock.remote.line import Line
 from penstock.remote.obstore_files import Reply
 from penstock.storage_options import Limits
@@ -132,6 +133,63 @@ def test_a_hedge_continues_where_the_slow_request_is(monkeypatch):
     answer = run(lambda: store.read("a", 0, 1000 + 512, False, ""))
     assert starts == [0, 1000]
     assert bytes(answer.buffer) == bytes(1000) + bytes(range(256)) * 2
+
+
+@pytest.mark.parametrize("fault", ["too long", "whole"])
+def test_no_request_continues_bytes_that_were_discarded(monkeypatch, fault):
+    """A hedge shows that the bytes are not to be trusted, while the first request continues."""
+    monkeypatch.setattr(module, "_UNKNOWN_HEDGE", 0.01)
+    content = random.Random(1).randbytes(3000)
+
+    class Files(FakeFiles):
+        async def open(self, path, start, size, first):
+            self.asked += 1
+            if self.asked == 2 and fault == "whole":
+                self.failed.set()
+                raise NoRanges("the whole file", again=True)
+            number = self.asked
+
+            async def parts(least):
+                if number == 1:
+                    yield content[:1000]
+                    await self.failed.wait()
+                    yield content[1000:]
+                elif number == 2:
+                    self.failed.set()
+                    yield bytes(2001)
+                else:
+                    yield content[start:]
+
+            return Reply(start, start + size, len(content), "tag", parts)
+
+        async def open_whole(self, path):
+            async def parts(least):
+                yield content
+
+            return Reply(0, len(content), len(content), "tag", parts)
+
+    async def work():
+        files = Files(None)
+        files.failed = asyncio.Event()
+        return await Attempts(files, Limits()).read("a", 0, len(content), False, "")
+
+    answer = run(work)
+    assert (answer.offset, bytes(answer.buffer)) == (0, content)
+
+
+def test_a_whole_file_that_is_refused_ends_the_attempts():
+    class Files(FakeFiles):
+        async def open(self, path, start, size, first):
+            raise NoRanges("no ranges", again=True)
+
+        async def open_whole(self, path):
+            self.asked += 1
+            raise NoRanges("no whole files", again=True)
+
+    files = Files(None)
+    with pytest.raises(Failure, match="no whole files"):
+        run(lambda: Attempts(files, Limits(max_attempts=3)).read("a", 0, 1, True, ""))
+    assert files.asked == 3
 
 
 @pytest.mark.parametrize(("status", "least"), [(503, 30.0), (429, 30.0)])

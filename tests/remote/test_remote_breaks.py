@@ -6,6 +6,7 @@ import pytest
 
 import penstock as ps
 from contract import steps
+from penstock.remote import line
 
 pytest.importorskip("obstore")
 
@@ -36,6 +37,36 @@ def test_a_broken_reply_is_continued_at_the_missing_byte(server, fault):
     assert len(starts) == 7
 
 
+def test_a_reply_that_breaks_after_quick_ones_loses_little(server):
+    server.files = {"other": MANY * 3, "many": MANY}
+    other, many = server.urls()
+    assert read(other) == MANY * 3  # replies are kept in large parts from now on
+    server.first = {"many": "closed closed closed"}
+    server.sent = 0
+    assert read(many) == MANY
+    assert server.sent <= len(MANY) + 3 * line._MAX_PART
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["whole", "long", "other", "short", "chunked", "unsized", "unknown_size", "gzip", "redirect"],
+)
+def test_a_continuation_that_is_not_what_was_asked_for(server, fault):
+    server.files = {"some": MANY[: 2 << 20], "some.moved": MANY[: 2 << 20]}
+    server.first = {"some": f"mebibyte {fault}"}
+    assert read(server.urls()[0]) == MANY[: 2 << 20]
+    assert server.failed["mebibyte"] == server.failed[fault] == 1
+
+
+def test_many_ranges_that_share_a_slow_line(server):
+    server.files = {"many": MANY * 2}
+    server.rate = 6e6  # bytes in a second: all requests take longer than the timeout
+    ps.remote.configure(storage_options={"timeout": 0.5, "max_attempts": 2, "max_seconds": 0.6})
+    assert read(server.urls()[0]) == MANY * 2
+    assert server.sent <= 1.1 * len(MANY * 2)
+    assert server.most_open > 1
+
+
 @pytest.mark.parametrize("tagged", [True, False])
 def test_a_file_that_is_replaced_between_a_reply_and_its_continuation_is_an_error(server, tagged):
     server.tagged = tagged
@@ -56,9 +87,21 @@ def test_a_slow_reply_has_no_timeout_while_bytes_arrive(server):
     assert len(server.asked) == 1
 
 
-def test_a_file_without_a_length_is_read(server, tmp_path):
+def test_a_whole_file_of_another_version_is_an_error(server):
+    """The server ignores the range of a continuation, and the file was replaced meanwhile."""
+    server.files = {"many": MANY}
+    server.first = {"many": "mebibyte whole"}
+    server.changes = {"many": MANY[::-1]}
+    ps.remote.configure(storage_options={"max_requests": 1})
+    (error,) = steps(iter(ps.FixedLengthRecordDataset(server.urls()[0], 1 << 16)))
+    assert error.kind == "DataError"
+    assert "was replaced" in error.text
+
+
+@pytest.mark.parametrize("fault", ["chunked", "unsized"])
+def test_a_file_without_a_length_is_read(server, tmp_path, fault):
     server.files = {"some": MANY[: 1 << 20], "none": b""}
-    server.faults = {"chunked": 1.0}
+    server.faults = {fault: 1.0}
     some, none = server.urls()
     assert read(some) == MANY[: 1 << 20]
     assert ps.io.read_file(none) == b""

@@ -62,6 +62,25 @@ def test_a_state_is_continued_at_each_element(server, form):
             next(it, None)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_files_are_requested_ahead_after_a_state_was_restored(server, form):
+    server.files = FILES
+    server.latency = 0.05
+    ds = FORMS[form](server.urls())
+    expected = list(ds)
+    it = iter(ds)
+    for _ in range(12):
+        next(it)
+    state = it.get_state()
+    it.close()
+    again = iter(ds)
+    again.set_state(state)
+    server.wait_until_quiet()
+    server.most_open = 0
+    assert list(again) == expected[12:]
+    assert server.most_open >= 8
+
+
 @pytest.mark.parametrize("form", ["sequence", "parallel"])
 def test_a_missing_file_is_an_error_at_its_position(server, form):
     server.files = dict(FILES)

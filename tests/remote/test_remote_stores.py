@@ -126,7 +126,7 @@ def test_numbers_of_a_table_in_a_store(folder):
     np.testing.assert_array_equal(batch["x"], [1, 3])
 
 
-KEYS = ["a/1.txt", "a/sub//2 +%.txt", "/lead.txt", "b//3.txt", "b/4.txt", "zero"]
+KEYS = ["a/1.txt", "a/sub//2 +%.txt", "/lead.txt", "b//3.txt", "b/4.txt", "zero", "c/\x01\t"]
 
 
 @pytest.fixture
@@ -169,6 +169,7 @@ def test_keys_with_empty_parts_are_read_and_written(odd_bucket, key):
     assert list(ps.TFRecordDataset(url)) == [b"one"]
 
 
+@pytest.mark.slow
 def test_many_pages_of_keys_with_empty_parts_are_listed(bucket):
     url, made = bucket
     for i in range(1010):

@@ -139,6 +139,7 @@ class ObstoreFiles:
         self._may_move = False  # headers must not follow a redirect to another host
         self._moved: dict[str, str] = {}  # URLs of files on another host, by path
         self._plain: set[str] = set()  # paths of files that obstore cannot read
+        self._without_lengths = False  # the server sent a whole file without its length
         self._bucket = host if family == "s3" else ""
         self._config = config
         if family == "http":
@@ -237,16 +238,17 @@ class ObstoreFiles:
 
     async def open_whole(self, path: str) -> Reply:
         """Request all bytes of a file, from a server that sends no ranges."""
-        if path not in self._plain:
+        if path not in self._plain and not self._without_lengths:
             try:
                 got = await self._ask("get_async", path)
                 if not (self._base and is_encoded(_encoding(got), path)):
                     size = got.meta["size"]
                     return Reply(0, size, size, _tag(got.meta), partial(self._parts, got))
+                self._plain.add(path)
             except NoLength:
                 if not self._base:
                     raise
-            self._plain.add(path)
+                self._without_lengths = True
         from penstock.remote.plain_http import request_whole  # which imports http and ssl
 
         moved = self._moved.get(path)
@@ -399,7 +401,9 @@ def _failure(obstore: Any, error: Exception) -> Failure:
         return of_status(int(status[1]), text[:300])
     if isinstance(error, FileNotFoundError):
         return Failure(text, errno.ENOENT)
-    if isinstance(error, known.NotSupportedError):
+    # A Content-Range that is missing, or that does not contain the size.
+    without = "Content-Range header" in text or "CONTENT_RANGE header" in text
+    if without or isinstance(error, known.NotSupportedError):
         return NoRanges(text, again=True)
     if "Content-Length Header missing" in text:
         return NoLength(text, again=True)

@@ -1,4 +1,4 @@
-"""S3 keys that obstore does not accept: those with empty parts, and folder markers.
+"""S3 keys that obstore does not accept: empty parts, folder markers, control characters.
 
 obstore normalises keys: ``/a`` becomes ``a``, ``folder/`` becomes ``folder``, and ``a//b`` is an
 error, also in a list of many keys. Here the key, or the query of a list, becomes part of the
@@ -8,6 +8,7 @@ endpoint, so obstore signs the request and takes the URL as it is.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -18,12 +19,13 @@ from penstock.remote.failures import Failure
 # obstore appends "/" and the key that it was given; S3 ignores this parameter.
 _REST = "x-id="
 NAME = "penstock"
+_CHANGED = re.compile("//|^/|/$|[\\x00-\\x1f\\x7f]")
 _KEPT = "/-_.~"  # characters that S3 does not quote in a signature
 
 
 def is_exact(key: str) -> bool:
     """Return whether obstore would change or refuse a key."""
-    return key.startswith("/") or key.endswith("/") or "//" in key
+    return bool(_CHANGED.search(key))
 
 
 def _named(config: Mapping[str, Any], *names: str) -> Any:

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from penstock.remote import attempts as module
+from penstock.remote import line as module_of_line
 from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure, NoRanges, of_status, seconds_to_wait
 from penstock.remote.line import Line
@@ -302,6 +303,22 @@ def test_the_number_of_requests_adapts_to_the_line(monkeypatch, connection, line
     monkeypatch.setattr("penstock.remote.line.time.monotonic", now)
     limits = asyncio.run(work())
     assert low <= sum(limits[-500:]) / 500 <= high
+
+
+def test_replies_are_kept_in_parts_unless_a_fast_line_was_sound_for_long():
+    line, size = Line(64), 4 << 20
+    assert line.part_of(size, 30.0) == 1
+    while line._sound < module_of_line._SOUND:
+        line.ended(0.1, size)
+        assert line.part_of(None, 30.0) <= module_of_line._MAX_PART
+    assert line.part_of(size, 30.0) == size
+    assert line.part_of(size, 0.1) < size  # progress must show within the timeout
+    line.ended(10.0, size)
+    assert line.part_of(size, 30.0) < size
+    line.ended(0.1, size)
+    line.broke()
+    line.ended(0.1, size)
+    assert line.part_of(size, 30.0) < size
 
 
 def test_a_server_that_refuses_requests_gets_fewer():

@@ -2,7 +2,9 @@
 
 import base64
 import copy
+import logging
 import pickle
+import traceback
 
 import pytest
 from range_server import RangeServer
@@ -66,6 +68,35 @@ def test_errors_have_no_password(server, lines):
     assert not shows("".join(getattr(error.value, "__notes__", [])))
     with pytest.raises(OSError, match="gone"):
         ps.io.read_file(secret(f"{server.url}/gone"))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda urls: urls.flat_map(ps.TextLineDataset),
+        lambda urls: urls.interleave(ps.native(ps.TextLineDataset)),
+        lambda urls: ps.TextLineDataset(urls),
+        lambda urls: urls.map(ps.io.read_file),
+    ],
+)
+def test_passwords_in_elements_are_not_shown(server, lines, read, caplog):
+    """URLs as data stay as they are; errors, states and logs do not show their secrets."""
+    caplog.set_level(logging.DEBUG)
+    url = secret(f"{server.url}/folder/gone.txt?X-Amz-Signature=s3cret")
+    ds = read(ps.Dataset.from_tensor_slices([url]))
+    it = iter(ds)
+    with pytest.raises(OSError, match="gone") as error:
+        next(it)
+    assert list(ds.ignore_errors(log_warning=True)) == []
+    assert "gone" in caplog.text
+    state = it.get_state()
+    texts = [str(error.value), repr(error.value.filename), caplog.text, repr(ds)]
+    texts += getattr(error.value, "__notes__", [])
+    texts += ["".join(traceback.format_exception_only(error.value)), repr(it), repr(it.stats())]
+    for text in (*texts, state.decode("latin-1"), ps.describe_state(state)):
+        assert not shows(text)
+    lines = read(ps.Dataset.from_tensor_slices([secret(lines)]))
+    assert b"".join(lines).startswith(b"one")
 
 
 def test_a_password_applies_to_its_folder_only(server, lines):
@@ -171,7 +202,9 @@ def test_errors_have_no_signature(server, lines, read):
     with pytest.raises((OSError, ps.DataError, ValueError)) as caught:
         read(server.url)
     error = caught.value
-    for text in (str(error), repr(error), *getattr(error, "__notes__", [])):
+    trace = "".join(traceback.format_exception(error))  # also of the errors that caused it
+    trace = "\n".join(line for line in trace.splitlines() if not line.startswith("    "))
+    for text in (str(error), repr(error), trace, *getattr(error, "__notes__", [])):
         assert not shows(text)
     for name in ("file", "filename"):
         assert not shows(str(getattr(error, name, "")))
@@ -192,7 +225,7 @@ def test_a_handler_and_an_index_have_no_signature(server, lines, tmp_path):
     assert ps.TextLineDataset(f"{lines}?X-Amz-Signature=other", indexed=tmp_path)[1] == b"two"
 
 
-@pytest.mark.parametrize(
+SHOWN = pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("https://host/a?sig=1", "https://host/a?..."),
@@ -202,7 +235,27 @@ def test_a_handler_and_an_index_have_no_signature(server, lines, tmp_path):
         ("sftp://u:p@host/a?b", "sftp://host/a?b"),
         ("s3://bucket/a?b", "s3://bucket/a?b"),
         ("what? https://host/a", "what? https://host/a"),
+        ("HTTPS://u@host/a?b, HTTP://p/http://u:p@h/c", "HTTPS://host/a?..., HTTP://p/http://h/c"),
+        ("ftp://u:p@s@host/a@b and abfs://c@host/x", "ftp://host/a@b and abfs://c@host/x"),
+        ("github://org:repo@main/x git://o:r@m/x", "github://org:repo@main/x git://o:r@m/x"),
+        ("http://", "http://"),
+        ("://?x@y http://host?a@b", "://?x@y http://host?..."),
     ],
 )
+
+
+@SHOWN
 def test_what_is_shown_of_urls(text, expected):
     assert shown(text) == expected
+
+
+@SHOWN
+def test_the_engine_shows_the_same_of_urls(text, expected):
+    def fail(x):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no") as caught:
+        list(ps.Dataset.range(1).map(fail, name=text))
+    (note,) = [note for note in caught.value.__notes__ if "://" in note]
+    assert expected in note
+    assert text == expected or text not in note

@@ -16,6 +16,8 @@ _HARMLESS = 0.9  # fewer requests may lower it by this factor
 _PERIOD = 1.0  # seconds for which a limit is measured, at least
 _PART_SECONDS = 0.05  # a part of a reply holds the bytes of this time
 _FIRST_PART, _MAX_PART = 16 << 10, 1 << 20
+_SOUND = 256 << 20  # bytes of replies without a break: after them replies are not kept in parts
+_AT_ONCE = 2.0  # seconds that such a reply may take
 
 
 class Line:
@@ -38,6 +40,8 @@ class Line:
         self._running = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._part = 1
+        self._rate = 0.0  # bytes in a second, of the last reply
+        self._sound = 0  # bytes of replies since one broke
         self._bytes = 0  # since the period began
         self._began = time.monotonic()
         self._before: tuple[float, float] | None = None  # the limit and the rate that are compared
@@ -71,9 +75,16 @@ class Line:
                 self._running += 1
                 turn.set_result(None)
 
-    @property
-    def part(self) -> int:
-        """The bytes to read of a reply before they are kept: the loss if it breaks."""
+    def part_of(self, size: int | None, patience: float) -> int:
+        """Return the bytes to read of a reply before they are kept: the loss if it breaks.
+
+        `size` is the one of the reply, and `patience` the seconds that it may bring no bytes.
+        Parts take twice the CPU time of a reply that is read in one piece. So those of a fast line
+        are not kept in parts once many have arrived without a break.
+        """
+        if size is not None and self._sound >= _SOUND:
+            if size <= self._rate * min(_AT_ONCE, patience / 4):
+                return max(size, 1)
         return self._part
 
     def arrived(self, size: int) -> None:
@@ -82,7 +93,8 @@ class Line:
 
     def ended(self, seconds: float, size: int) -> None:
         """Learn from a reply that was complete, of `size` bytes."""
-        rate = size / max(seconds, 1e-6)
+        rate = self._rate = size / max(seconds, 1e-6)
+        self._sound += size
         most = min(max(2 * self._part, _FIRST_PART), _MAX_PART)
         self._part = max(1, min(most, int(rate * _PART_SECONDS)))
         if seconds < _QUICK:
@@ -95,6 +107,7 @@ class Line:
     def broke(self) -> None:
         """Learn from a reply that broke: keep every byte as soon as it arrives."""
         self._part = 1
+        self._sound = 0
 
     def refused(self) -> None:
         """Learn from a server that had too many requests."""

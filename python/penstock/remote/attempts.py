@@ -183,8 +183,8 @@ class Attempts:
                 transfer.accept(request, reply)
                 deadline.reschedule(loop.time() + patience)
                 counted = request.at
-                size = None if request.end is None else request.end - request.at
-                async for part in reply.parts(self._line.part_of(size, patience)):
+                left = None if request.end is None else request.end - request.at
+                async for part in reply.parts(self._line.part_of(left, patience)):
                     self._line.arrived(len(part))
                     if transfer.extend(request, part):
                         tries.progressed()

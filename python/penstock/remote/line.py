@@ -82,10 +82,10 @@ class Line:
         Parts take twice the CPU time of a reply that is read in one piece. So those of a fast line
         are not kept in parts once many have arrived without a break.
         """
-        if size is not None and self._sound >= _SOUND:
-            if size <= self._rate * min(_AT_ONCE, patience / 4):
-                return max(size, 1)
-        return self._part
+        if size is None or self._sound < _SOUND:
+            return self._part
+        at_once = self._rate * min(_AT_ONCE, patience / 4)
+        return max(size, 1) if size <= at_once else self._part
 
     def arrived(self, size: int) -> None:
         """Count bytes of a reply."""

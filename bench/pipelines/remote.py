@@ -49,10 +49,8 @@ FAULTS |= {"silence": "no request is answered"}
 FAULTY = 3.0  # seconds
 ENOUGH = 0.9  # of the rate before
 SMALL_FILES, SMALL_SIZE = 160, 120 << 10
-LINE_RATE, LINE_SIZE = (
-    4 << 20,
-    12 << 20,
-)  # bytes in a second, and of the file whose name says "line"
+LINE_RATE = 4 << 20  # bytes in a second, of all replies together
+LINE_SIZE = 12 << 20  # of the file whose name says "line"
 
 
 async def serve() -> None:

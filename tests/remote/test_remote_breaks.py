@@ -7,6 +7,7 @@ import pytest
 import penstock as ps
 from contract import steps
 from penstock.remote import line
+from penstock.remote.reading import ObjectReader
 
 pytest.importorskip("obstore")
 
@@ -97,6 +98,29 @@ def test_a_whole_file_of_another_version_is_an_error(server):
     (error,) = steps(iter(ps.FixedLengthRecordDataset(server.urls()[0], 1 << 16)))
     assert error.kind == "DataError"
     assert "was replaced" in error.text
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+def test_a_file_that_is_replaced_while_a_library_reads_it_is_an_error(server, tagged):
+    server.tagged = tagged
+    server.modified = ""
+    server.files = {"some": MANY[: 2 << 20]}
+    reader = ObjectReader(server.urls()[0])
+    server.files = {"some": MANY[1 << 20 : 4 << 20]}
+    with pytest.raises(OSError, match="was replaced"):
+        reader.read(1 << 20)
+
+
+@pytest.mark.parametrize("fault", ["chunked", "whole"])
+def test_a_library_reads_a_whole_file_once(server, fault):
+    server.files = {"some": MANY[: 1 << 20]}
+    server.faults = {fault: 1.0}
+    reader = ObjectReader(server.urls()[0])
+    asked = len(server.asked)
+    for at in (0, 5, (1 << 20) - 3, 1 << 20):
+        reader.seek(at)
+        assert reader.read(7) == MANY[at : 1 << 20][:7]
+    assert len(server.asked) == asked
 
 
 @pytest.mark.parametrize("fault", ["chunked", "unsized"])

@@ -43,6 +43,8 @@ class ObjectReader(io.RawIOBase):
         self._tag = ""
         first = self._read(0, _FIRST, True)
         self._size, self._tag = first.total, first.tag
+        # Small files, and those of servers that send whole files only.
+        self._whole = first if len(first.buffer) == first.total else None
 
     def _read(self, start: int, size: int, first: bool = False) -> Answer:
         try:
@@ -75,7 +77,13 @@ class ObjectReader(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         size = min(len(view), max(0, self._size - self._at))
         if size > 0:
-            answer = self._read(self._at, size)
+            answer = self._whole or self._read(self._at, size)
+            if answer.total not in (-1, self._size):  # the server may send no tag
+                text = (
+                    f"the file was replaced while it was read: its size was {self._size}, and is "
+                    f"{answer.total} now"
+                )
+                raise OSError(errno.EIO, text, shown(self.name))
             skipped = self._at - answer.offset  # of a server that knows no ranges
             view[:size] = memoryview(answer.buffer)[skipped : skipped + size]
             self._at += size

@@ -11,6 +11,9 @@ Then the server fails for 3 seconds (every request with 503, a connection that i
 at all): the figure is the time from the end of that until half a second has 90 % of the rate
 before. These files are answered after 100 ms, so that it is not the processor that limits the rate.
 
+Small files are read in sequence, and a file over a slow line that all requests share: both against
+plain threads with urllib, 32 for the small files, one for the slow line.
+
 At last the second epoch from `cache_dir`: against the same files on the same disk.
 """
 
@@ -27,6 +30,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import penstock as ps
@@ -44,6 +48,9 @@ FAULTS = {"503": "every request is answered by 503", "closed": "every connection
 FAULTS |= {"silence": "no request is answered"}
 FAULTY = 3.0  # seconds
 ENOUGH = 0.9  # of the rate before
+SMALL_FILES, SMALL_SIZE = 160, 120 << 10
+LINE_RATE = 4 << 20  # bytes in a second, of all replies together
+LINE_SIZE = 12 << 20  # of the file whose name says "line"
 
 
 async def serve() -> None:
@@ -51,6 +58,15 @@ async def serve() -> None:
     loop = asyncio.get_running_loop()
     content = memoryview(bytes(range(256)) * (2 * RANGE // 256))
     fault, faulty_until = "", 0.0
+    line_free = 0.0  # when the line has sent what was given to it
+
+    async def send_slowly(connection: socket.socket, body: memoryview) -> None:
+        nonlocal line_free
+        for at in range(0, len(body), 16 << 10):
+            part = body[at : at + (16 << 10)]
+            line_free = max(line_free, loop.time()) + len(part) / LINE_RATE
+            await asyncio.sleep(line_free - loop.time())
+            await loop.sock_sendall(connection, part)
 
     async def fails(connection: socket.socket) -> bool:
         if loop.time() > faulty_until:
@@ -74,9 +90,9 @@ async def serve() -> None:
                     return
                 if await fails(connection):
                     continue
-                slow, size = re.match(r"\w+ /(slow)?\d+-(\d+)", head).groups()
+                slow, size = re.match(r"\w+ /(slow|line)?\d+-(\d+)", head).groups()
                 size = int(size)
-                await asyncio.sleep(LONG_LATENCY if slow else LATENCY)
+                await asyncio.sleep(LONG_LATENCY if slow == "slow" else LATENCY)
                 found = re.search(r"(?i)range: bytes=(\d+)-(\d+)", head)
                 begin, last = map(int, found.groups()) if found else (0, size)
                 end = min(last + 1, size)
@@ -87,8 +103,13 @@ async def serve() -> None:
                     "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n"
                 )
                 await loop.sock_sendall(connection, said.encode())
-                if not head.startswith("HEAD"):
-                    await loop.sock_sendall(connection, content[begin % RANGE :][: end - begin])
+                body = content[begin % RANGE :][: end - begin]
+                if slow == "line" and not found:
+                    body = memoryview(bytes(end))
+                if slow == "line":
+                    await send_slowly(connection, body)
+                elif not head.startswith("HEAD"):
+                    await loop.sock_sendall(connection, body)
 
     with socket.create_server(("127.0.0.1", 0), backlog=512) as server:
         server.setblocking(False)
@@ -181,6 +202,59 @@ def of_faults(url: str) -> list[Figure]:
     ]
 
 
+def by_threads(urls: list[str], threads: int) -> Callable[[], None]:
+    """Return a function that reads files with plain threads."""
+
+    def one(url: str) -> int:
+        with urllib.request.urlopen(url) as reply:
+            return len(reply.read())
+
+    def everything() -> None:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(one, urls))
+
+    return everything
+
+
+def of_small_files(url: str) -> Figure:
+    urls = [f"{url}/{i}-{SMALL_SIZE}" for i in range(SMALL_FILES)]
+    total = SMALL_FILES * SMALL_SIZE
+    records = ps.FixedLengthRecordDataset(urls, SMALL_SIZE)
+    rounds = interleaved(
+        {
+            "threads": timed(by_threads(urls, 32), total),
+            "penstock": timed(lambda: drain(records), total),
+        }
+    )
+    speed = {case: 1e-6 / rounds.seconds(case).median for case in rounds.rounds[0]}
+    return Figure(
+        f"{SMALL_FILES} files of {SMALL_SIZE >> 10} KiB in sequence: speed / 32 plain threads",
+        rounds.ratio("threads", "penstock"),
+        "x",
+        at_least=0.9,
+        note=f"{speed['penstock']:.0f} against {speed['threads']:.0f} MB/s",
+    )
+
+
+def of_slow_line(url: str) -> Figure:
+    file = f"{url}/line0-{LINE_SIZE}"
+    rounds = interleaved(
+        {
+            "thread": timed(by_threads([file], 1), LINE_SIZE),
+            "penstock": timed(read([file], None, LINE_SIZE), LINE_SIZE),
+        },
+        repeats=3,
+    )
+    speed = {case: 1e-6 / rounds.seconds(case).median for case in rounds.rounds[0]}
+    return Figure(
+        f"a file over a line of {LINE_RATE >> 20} MiB/s: speed / a plain thread",
+        rounds.ratio("thread", "penstock"),
+        "x",
+        at_least=0.9,
+        note=f"{speed['penstock']:.1f} against {speed['thread']:.1f} MB/s",
+    )
+
+
 def of_copies(url: str, folder: Path, count: int) -> Figure:
     size = TOTAL // count
     copies, local = folder / "copies", folder / "local"
@@ -226,6 +300,7 @@ def run() -> list[Figure]:
     with serving() as url:
         figures = [of_streams(url, streams) for streams in STREAMS]
         figures += of_faults(url)
+        figures += [of_small_files(url), of_slow_line(url)]
         for count in (8, 1024):
             with tempfile.TemporaryDirectory() as folder:
                 figures.append(of_copies(url, Path(folder), count))

@@ -90,6 +90,8 @@ class Function {
   // Whether other processes make its calls, or may come to.
   virtual bool may_have_workers() const { return has_workers(); }
   virtual std::vector<WorkerReport> Workers() const { return {}; }
+  // Whether Open does nothing but open files, so that it may be called ahead of its turn.
+  virtual bool opens_files() const { return false; }
   // Whether a call needs the lock of the foreign runtime: decides which lane of threads runs it.
   virtual bool needs_lock() const = 0;
   // Where the memory of the batches should come from that results are written to.

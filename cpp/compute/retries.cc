@@ -31,6 +31,7 @@ class RetryingFunction final : public Function {
   DatasetPtr Open(const Element& element, const CallInfo& info) override {
     return Retried<DatasetPtr>(info, [&] { return function_->Open(element, info); });
   }
+  bool opens_files() const override { return function_->opens_files(); }
   MaybeSpec opened_spec() const override { return function_->opened_spec(); }
   bool has_workers() const override { return function_->has_workers(); }
   bool may_have_workers() const override { return function_->may_have_workers(); }

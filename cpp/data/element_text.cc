@@ -170,6 +170,8 @@ std::string Quoted(std::string_view text, bool bytes) {
     const std::string begin = Quoted(text.substr(0, kLongestBinary), bytes);
     return begin + "... of " + std::to_string(text.size()) + " bytes";
   }
+  std::string shown;  // before it is shortened, because then a URL may not be recognized
+  if (text.find("://") != std::string_view::npos) text = shown = WithoutSecrets(text);
   std::string out = bytes ? "b'" : "'";
   if (text.size() <= kLongestString) {
     AppendEscaped(out, text, bytes);

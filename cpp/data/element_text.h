@@ -16,7 +16,8 @@ namespace penstock {
 std::string ElementText(const Element& element);
 // The same of one row.
 std::string RowText(const Block& rows, int64_t row);
-// A string as Python's repr, shortened in the middle; bytes that are no text after the first ones.
+// A string as Python's repr, without the secrets of URLs and shortened in the middle; bytes that
+// are no text after the first ones.
 std::string Quoted(std::string_view text, bool bytes);
 
 }  // namespace penstock

@@ -1,6 +1,8 @@
 // The escaped characters, and their escapes.
 #include "data/printable.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <cstdio>
 
@@ -36,6 +38,58 @@ void AppendEscape(std::string& out, uint32_t code) {
                   static_cast<unsigned>(code));
     out += escape;
   }
+}
+
+constexpr std::string_view kUrlEnds = " \t\r\n\"'<>";
+
+// Passes `text` to `replace` after each "://", with the scheme before it in lower case. `replace`
+// appends what replaces the beginning of the rest to `out`, and removes it.
+template <class Replace>
+std::string AfterSchemes(std::string_view text, Replace replace) {
+  const auto is_scheme = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '+' || c == '.' ||
+           c == '-';
+  };
+  std::string out;
+  for (;;) {
+    const size_t end = text.find("://");
+    if (end == std::string_view::npos) return out.append(text);
+    size_t begin = end;
+    while (begin > 0 && is_scheme(text[begin - 1])) --begin;
+    std::string scheme(text.substr(begin, end - begin));
+    for (char& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    out.append(text.substr(0, end + 3));
+    text.remove_prefix(end + 3);
+    replace(scheme, text, out);
+  }
+}
+
+bool IsWeb(std::string_view scheme) { return scheme == "http" || scheme == "https"; }
+
+std::string WithoutUsers(std::string_view text) {
+  return AfterSchemes(text, [](std::string_view scheme, std::string_view& rest, std::string&) {
+    std::string_view host = rest.substr(0, rest.find_first_of(kUrlEnds));
+    host = host.substr(0, host.find_first_of("/?#"));
+    const size_t user = host.rfind('@');
+    if (user == std::string_view::npos) return;
+    // Other schemes have parts of a repository or a container there.
+    const bool password = host.substr(0, host.find('@')).find(':') != std::string_view::npos;
+    if (IsWeb(scheme) || (password && scheme != "git" && scheme != "github"))
+      rest.remove_prefix(user + 1);
+  });
+}
+
+std::string WithoutQueries(std::string_view text) {
+  return AfterSchemes(text, [](std::string_view scheme, std::string_view& rest, std::string& out) {
+    if (!IsWeb(scheme)) return;
+    const std::string ends = std::string(kUrlEnds) + "()";
+    std::string_view url = rest.substr(0, rest.find_first_of(ends));
+    const size_t query = url.find('?');
+    if (query == std::string_view::npos) return;
+    if (url.back() == ':' || url.back() == ',') url.remove_suffix(1);  // of the sentence
+    out.append(url.substr(0, query)).append("?...");
+    rest.remove_prefix(url.size());
+  });
 }
 
 }  // namespace
@@ -82,5 +136,7 @@ std::string Printable(std::string_view text) {
   while (!text.empty()) text.remove_prefix(AppendPrintable(out, text));
   return out;
 }
+
+std::string WithoutSecrets(std::string_view text) { return WithoutQueries(WithoutUsers(text)); }
 
 }  // namespace penstock

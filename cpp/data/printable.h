@@ -15,5 +15,8 @@ size_t SequenceLength(std::string_view text);
 size_t AppendPrintable(std::string& out, std::string_view text);
 // The same for all characters. Keep it consistent with penstock.printable.
 std::string Printable(std::string_view text);
+// A text whose URLs have no user and password, and "..." for the queries of web servers, which may
+// be signatures. Keep it consistent with penstock.printable.
+std::string WithoutSecrets(std::string_view text);
 
 }  // namespace penstock

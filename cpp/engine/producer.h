@@ -79,6 +79,8 @@ class Producer {
 
   // Starts the thread, ahead of the first take.
   void Start();
+  // As Iterator::RequestFirst, before the start.
+  int64_t RequestFirst() { return input_ ? input_->RequestFirst() : 0; }
   // At most `max_rows` rows that are ready, waiting for the first of them.
   Block Take(int64_t max_rows);
   // Whether Take would not wait.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/buffer.h"
+#include "data/printable.h"
 #include "engine/out_of_memory.h"
 #include "engine/plan_text.h"
 #include "engine/stack_need.h"
@@ -333,6 +334,7 @@ void Session::RefuseStates(std::string why) {
 }
 
 void Session::Warn(std::string text) {
+  text = WithoutSecrets(text);
   std::lock_guard lock(moves_mutex_);
   if (std::find(warnings_.begin(), warnings_.end(), text) != warnings_.end()) return;
   warnings_.push_back(std::move(text));

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "data/printable.h"
 #include "python/gil.h"
 
 namespace penstock {
@@ -34,12 +35,14 @@ PyRef TakeRaised() {
 }
 
 // Messages quote data, which may be no UTF-8.
-PyRef NoteText(const std::string& text) {
+PyRef NoteText(const std::string& original) {
+  const std::string text = WithoutSecrets(original);
   return PyRef::Steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
-PyRef NameOf(const std::string& file) {
+PyRef NameOf(const std::string& path) {
+  const std::string file = WithoutSecrets(path);
   return PyRef::Steal(
       PyUnicode_DecodeFSDefaultAndSize(file.data(), static_cast<Py_ssize_t>(file.size())));
 }

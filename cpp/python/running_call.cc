@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/element_text.h"
+#include "data/printable.h"
 #include "engine/session.h"
 #include "python/gil.h"
 #include "python/stall_watch.h"
@@ -107,7 +108,7 @@ void RunningCall::NoteSlow(int64_t ns) const {
   const int64_t row = row_.load(std::memory_order_relaxed);
   if (rows_ && row < rows_->rows) {
     const Origin origin = rows_->origin(row);
-    if (origin.file) what += " of " + *origin.file;
+    if (origin.file) what += " of " + WithoutSecrets(*origin.file);
   }
   session_->slow().Note(what, ns);
 }

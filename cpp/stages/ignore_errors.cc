@@ -1,5 +1,6 @@
 // ignore_errors: the input without the elements that fail, up to so many of them in a row.
 #include "data/foreign.h"
+#include "data/printable.h"
 #include "engine/input.h"
 #include "engine/registry.h"
 #include "storage/stop_check.h"
@@ -117,7 +118,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
     call.leaves = {TheForeignRuntime().ErrorObject(error),
                    text(step.stage.kind),
                    Tensor::Scalar<int64_t>(step.element),
-                   text(origin.file ? *origin.file : ""),
+                   text(origin.file ? WithoutSecrets(*origin.file) : ""),
                    Tensor::Scalar<int64_t>(origin.offset),
                    text(step.stage.name),
                    text(step.stage.function),

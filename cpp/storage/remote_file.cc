@@ -35,7 +35,8 @@ constexpr int64_t kMostHeld = int64_t{384} << 20;
 // One request, and its bytes once they are there.
 class RemoteRange final {
  public:
-  RemoteRange(RemoteRequestPtr request, Budget* budget) : request_(std::move(request)) {
+  RemoteRange(RemoteRequestPtr request, Budget* budget)
+      : request_(std::move(request)), budget_(budget) {
     if (budget) charge_.emplace(*budget, request_->size);
     TheRemoteRuntime().Send(request_);
   }
@@ -55,9 +56,17 @@ class RemoteRange final {
     return request_->done() ? std::max(asked, request_->bytes_end()) : asked;
   }
   const RemoteRequest& request() const { return *request_; }
+  // Once done: counts the bytes that came instead of those that were requested. Under the mutex of
+  // the file.
+  void Settle() {
+    if (!charge_ || !request_->done() || request_->failed()) return;
+    const int64_t came = std::max(int64_t{0}, request_->bytes_end() - begin());
+    if (came < charge_->bytes()) *charge_ = BudgetCharge(*budget_, came);
+  }
 
  private:
   RemoteRequestPtr request_;
+  Budget* const budget_;
   const MonoTime sent_ = NowNs();
   std::optional<BudgetCharge> charge_;
 };
@@ -68,6 +77,7 @@ class RemoteFile final : public InputFile {
       : url_(std::move(url)),
         budget_(reading.budget),
         throughout_(reading.throughout),
+        begin_(reading.begin),
         ahead_(reading.throughout ? kAheadAtFirst : 0) {
     if (reading.cancel) cancel_ = *reading.cancel;
     if (throughout_ && reading.begin == 0) {
@@ -113,6 +123,21 @@ class RemoteFile final : public InputFile {
     return bytes;
   }
 
+  int64_t RequestFirst() override {
+    const std::lock_guard lock(mutex_);
+    if (copy_ || known_ || OpenCopy(FindRemoteCopy(url_))) return 0;
+    if (ranges_.empty()) {
+      next_ = begin_;
+      ranges_.emplace(begin_, Request(begin_, begin_ + kRangeBytes));
+    }
+    RemoteRange& range = *ranges_.begin()->second;
+    range.Settle();
+    const RemoteRequest& request = range.request();
+    if (request.done()) return std::max(int64_t{0}, request.bytes_end() - range.begin());
+    if (request.announced()) return kRangeBytes;  // there is more than this
+    return content_.total < 0 ? -1 : std::clamp<int64_t>(content_.total - begin_, 0, kRangeBytes);
+  }
+
   int64_t size() override {
     Know(0, 1);
     return size_known();
@@ -155,11 +180,13 @@ class RemoteFile final : public InputFile {
   bool OpenCopy(const std::optional<RemoteCopy>& copy);
   void LeaveCopy(const std::shared_ptr<CheckedCopy>& copy);
   void Begin(int64_t total, const std::string& tag);
+  void CheckTotal(int64_t total);
 
   const std::string url_;
   std::optional<CancelToken> cancel_;
   Budget* const budget_;
   const bool throughout_;
+  const int64_t begin_;
   // Also owned by the requests, which may end after the file is closed.
   const std::shared_ptr<EventCount> event_ = std::make_shared<EventCount>();
 
@@ -236,6 +263,7 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
   if (here != ranges_.begin()) ahead_ = std::max(ahead_, std::min(2 * ahead_, kMuchAhead));
   ranges_.erase(ranges_.begin(), here);
   std::shared_ptr<RemoteRange> found = here->second;
+  found->Settle();
   ReadAhead(offset, ahead_);
   return found;
 }
@@ -310,6 +338,19 @@ void RemoteFile::Begin(int64_t total, const std::string& tag) {
   known_ = true;
 }
 
+// Servers that send no tags show by the size that a file was replaced.
+void RemoteFile::CheckTotal(int64_t total) {
+  const std::lock_guard lock(mutex_);
+  if (copy_ || total < 0 || total == content_.total) return;
+  ranges_.clear();
+  Error error(ErrorKind::kData,
+              "the file was replaced while it was read: it had {} bytes, and has {} now",
+              content_.total, total);
+  Origin origin;
+  origin.file = std::make_shared<const std::string>(url_);
+  throw error.At(std::move(origin));
+}
+
 // Whether there is one, and it is still there. Under the mutex.
 bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
   if (!copy || distrusts_copies_) return false;
@@ -345,6 +386,7 @@ bool RemoteFile::Learn(const RemoteRange& range) {
     const RemoteAnswer& answer = range.request().answer();
     if (answer.local.empty()) {
       Begin(answer.total, answer.tag);
+      CheckTotal(answer.total);
       return true;
     }
     const std::lock_guard lock(mutex_);

@@ -20,6 +20,7 @@ from penstock.digest import Hasher, Identity, contents_of, identity_of, name_of
 from penstock.encode import Indexable, Reader
 from penstock.labels import function_name, is_internal, stage_label
 from penstock.paths import names_in
+from penstock.printable import shown
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
 from penstock.traits import main_form, traits_of
@@ -386,17 +387,21 @@ def _clipped(text: str) -> str:
     return text if len(text) <= _LONGEST else "..." + text[3 - _LONGEST :]
 
 
+def _is_sayable(text: str) -> bool:
+    return len(text) <= _LONGEST and shown(text) == text  # no password or signature of a URL
+
+
 def _said(value: Any, known: dict[int, bytes], identity: Identity | None = None) -> Any:
     """Return a text that says all of a short value, or what a longer one is, and its digest."""
     if isinstance(value, type):  # of numbers, mostly: not what a stage calls
         return np.dtype(value).name if issubclass(value, np.generic) else name_of(value)
     if isinstance(value, (bool, int, float, str, np.dtype, TensorSpec, type(None))):
         text = repr(value)
-        if len(text) <= _LONGEST:
+        if _is_sayable(text):
             return text
     elif isinstance(value, (tuple, list)) and len(value) < _LONGEST:
         plain = all(isinstance(item, (bool, int, float, str, type(None))) for item in value)
-        if plain and len(repr(value)) <= _LONGEST:
+        if plain and _is_sayable(repr(value)):
             return repr(value)
     if identity is None:
         identity = identity_of(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from penstock.printable import printable
+from penstock.printable import printable, shown
 
 
 class DataError(Exception):
@@ -29,7 +29,7 @@ class DataError(Exception):
         self, message: str, file: str | None = None, offset: int = -1, element: int = -1
     ) -> None:
         super().__init__(message)
-        self.file = file
+        self.file = None if file is None else shown(file)
         self.offset = None if offset < 0 else offset
         self.element = None if element < 0 else element
 

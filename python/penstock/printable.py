@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 import re
 
+# In URLs like those of git the user is not a secret, but part of a repository.
+_USERS = re.compile(
+    r"(?i)(\bhttps?://|\b(?!git(?:hub)?:)[a-z][\w+.-]+://(?=[^\s/?#@]*:))[^\s/?#\"'<>]*@"
+)
+_QUERIES = re.compile(r"(?i)(\bhttps?://[^\s?\"'<>()]*\?)[^\s\"'<>()]*?([:,]?(?=[\s\"'<>()]|$))")
+
 # The same characters as in cpp/data/printable.cc.
 _ESCAPED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -19,7 +25,17 @@ def printable(text: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
     are not UTF-8 become escapes as in Python literals: ``\n``, ``\x1b``, ``\u2028``. Without this
     a file name could clear the terminal, or add a line to a log.
     """
-    return _ESCAPED.sub(_escape, os.fsdecode(text))
+    return _ESCAPED.sub(_escape, shown(os.fsdecode(text)))
+
+
+def shown(text: str) -> str:
+    """Return a URL, or a text with URLs, without secrets: users, passwords and queries.
+
+    A query may be a signature.
+    """
+    if "://" not in text:
+        return text
+    return _QUERIES.sub(r"\1...\2", _USERS.sub(r"\1", text))
 
 
 def _escape(found: re.Match[str]) -> str:

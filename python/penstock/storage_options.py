@@ -24,15 +24,15 @@ class Limits:
     Attributes
     ----------
     timeout : float
-        Seconds that one request may take.
+        Seconds that a request may take without new bytes.
     max_attempts : int
-        The most requests for one range, hedges included.
+        Maximum number of requests since the last new bytes of a range, hedges included.
     max_seconds : float
-        The seconds after which no other request is begun.
+        Seconds since then after which no other request is sent.
     max_requests : int
-        The most requests to one store at a time.
+        Maximum number of concurrent requests to one store.
     hedge : bool
-        Whether a request that takes much longer than others do is sent again meanwhile.
+        Whether a second request is sent for the rest of one that takes much longer than others.
     """
 
     timeout: float = 30.0

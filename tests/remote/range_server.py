@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import random
 import re
@@ -44,8 +45,12 @@ class RangeServer:
         Which requests these are.
     first : dict of str to str
         Faults of the next requests, by path, in this order: "reset reset" fails two.
+    changes : dict of str to bytes
+        New contents of files, from the first request on that does not begin at byte 0.
     elsewhere : str
         The URL of another server, for the fault "elsewhere".
+    rate : float
+        Bytes of files that all replies together may bring in a second; 0 for any number.
     expired : str
         The key that has expired, as a store of S3 finds it in what is signed.
     """
@@ -56,7 +61,9 @@ class RangeServer:
     seed: int = 0
     first: dict[str, str] = field(default_factory=dict)
     ignores_ranges: bool = False
+    changes: dict[str, bytes] = field(default_factory=dict)
     tagged: bool = True
+    rate: float = 0.0
     expired: str = ""
     elsewhere: str = ""
     modified: str = "Mon, 01 Jan 2024 00:00:00 GMT"
@@ -66,6 +73,8 @@ class RangeServer:
         self.targets: list[str] = []
         self.failed: Counter[str] = Counter()
         self.open = self.most_open = 0
+        self.sent = 0  # bytes of files
+        self._line_free = 0.0  # the time at which the line has sent what it was given
         self._random = random.Random(self.seed)
         self._tags: dict[int, tuple[bytes, str]] = {}
         ready = threading.Event()
@@ -154,6 +163,8 @@ class RangeServer:
     def _fault_of(self, asked: Asked) -> str:
         if self.expired and f"Credential={self.expired}/" in asked.headers.get("authorization", ""):
             return "expired_token"
+        if asked.range and asked.range[0] > 0 and asked.path in self.changes:
+            self.files = {**self.files, asked.path: self.changes.pop(asked.path)}
         names = self.first.get(asked.path, "").split()
         if names:
             self.first[asked.path] = " ".join(names[1:])
@@ -206,9 +217,20 @@ class RangeServer:
         if asked.method != "HEAD":
             if bytes_sent < 1.0:
                 body = body[: int(len(body) * bytes_sent)]
-            writer.write(body)
-            await writer.drain()
+            await self._send_body(writer, body)
         return bytes_sent == 1.0
+
+    async def _send_body(self, writer: asyncio.StreamWriter, body: bytes | memoryview) -> None:
+        step = (16 << 10) if self.rate else max(1, len(body))
+        for at in range(0, len(body), step):
+            part = body[at : at + step]
+            if self.rate:
+                now = self._loop.time()
+                self._line_free = max(self._line_free, now) + len(part) / self.rate
+                await asyncio.sleep(self._line_free - now)
+            self.sent += len(part)
+            writer.write(part)
+            await writer.drain()
 
     def _write_head(
         self, writer: asyncio.StreamWriter, status: int, headers: dict[str, str], length: int
@@ -256,6 +278,93 @@ class RangeServer:
     async def _fault_closed(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         """Close it in the middle: the body is shorter than was announced."""
         return await self._send(asked, writer, bytes_sent=0.5)
+
+    async def _fault_cut(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Close it before the body."""
+        return await self._send(asked, writer, bytes_sent=0.0)
+
+    async def _fault_mebibyte(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Close it after 1 MiB."""
+        size = len(self._head(asked)[2])
+        return await self._send(asked, writer, bytes_sent=min(1.0, (1 << 20) / max(1, size)))
+
+    async def _fault_slow(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send all, 64 KiB at a time."""
+        status, headers, body = self._head(asked)
+        self._write_head(writer, status, headers, len(body))
+        for at in range(0, len(body), 64 << 10):
+            writer.write(body[at : at + (64 << 10)])
+            await writer.drain()
+            await asyncio.sleep(0.1)
+        return True
+
+    async def _fault_chunked(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the whole file without a length."""
+        _, headers, body = self._head(Asked(asked.method, asked.path, None, asked.headers))
+        lines = ["HTTP/1.1 200 Said", "Transfer-Encoding: chunked"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        if asked.method != "HEAD":
+            for at in range(0, len(body), 40_000):
+                part = body[at : at + 40_000]
+                writer.write(b"%x\r\n%b\r\n" % (len(part), part))
+            writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        return True
+
+    async def _fault_unsized(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the whole file without a length; its end is the one of the connection."""
+        _, headers, body = self._head(Asked(asked.method, asked.path, None, asked.headers))
+        lines = ["HTTP/1.1 200 Said", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        if asked.method != "HEAD":
+            writer.write(body)
+        await writer.drain()
+        return False
+
+    async def _fault_unknown_size(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the range without the size of the file."""
+        status, headers, body = self._head(asked)
+        if status == 206:
+            headers["Content-Range"] = headers["Content-Range"].rpartition("/")[0] + "/*"
+        self._write_head(writer, status, headers, len(body))
+        if asked.method != "HEAD":
+            writer.write(body)
+        await writer.drain()
+        return True
+
+    async def _fault_chunked_stall(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the beginning of the file without a length, and then nothing."""
+        writer.write(b"HTTP/1.1 200 Said\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"4\r\none\n\r\n")
+        await writer.drain()
+        await asyncio.Event().wait()
+        return False
+
+    async def _fault_chunked_cut(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the beginning of the file without a length, and close the connection."""
+        writer.write(b"HTTP/1.1 200 Said\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"5\r\nwrong\r\n")
+        await writer.drain()
+        return False
+
+    async def _fault_gzip(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Send the whole file compressed."""
+        _, headers, body = self._head(Asked(asked.method, asked.path, None, asked.headers))
+        body = gzip.compress(bytes(body))
+        self._write_head(writer, 200, headers | {"Content-Encoding": "gzip"}, len(body))
+        if asked.method != "HEAD":
+            writer.write(body)
+        await writer.drain()
+        return True
+
+    async def _fault_no_head(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Refuse HEAD."""
+        if asked.method == "HEAD":
+            self._write_head(writer, 405, {}, 0)
+            return True
+        return await self._send(asked, writer)
 
     async def _fault_short(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         """Announce fewer bytes than were asked for, and send these."""

@@ -101,6 +101,28 @@ list(ds)
 """
 
 
+STALLED = """
+import threading
+import penstock as ps
+ps.remote.configure(storage_options={{"timeout": 600}})
+threading.Thread(target=ps.io.read_file, args=[{url!r}], daemon=True).start()
+input()
+"""
+
+
+def test_a_reply_without_a_length_that_stalls_does_not_hold_up_the_end_of_the_process(server):
+    server.files = {"a": b"one\n"}
+    server.faults = {"chunked_stall": 1.0}
+    code = STALLED.format(url=server.urls()[0])
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stderr=pipe) as child:
+        while len(server.asked) < 3:  # the last request is the one that obstore does not make
+            server.wait_for_a_request()
+            assert child.poll() is None
+        child.communicate(b"\n", timeout=60)
+        assert child.returncode == 0
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")
 def test_ctrl_c_ends_the_wait_for_a_row_group(server):
     pa = pytest.importorskip("pyarrow")

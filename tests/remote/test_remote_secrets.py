@@ -2,13 +2,16 @@
 
 import base64
 import copy
+import logging
 import pickle
+import traceback
 
 import pytest
 from range_server import RangeServer
 
 import penstock as ps
 from penstock import storage_options
+from penstock.printable import shown
 from penstock.storage_options import with_user, without_user
 
 pytest.importorskip("obstore")
@@ -65,6 +68,35 @@ def test_errors_have_no_password(server, lines):
     assert not shows("".join(getattr(error.value, "__notes__", [])))
     with pytest.raises(OSError, match="gone"):
         ps.io.read_file(secret(f"{server.url}/gone"))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda urls: urls.flat_map(ps.TextLineDataset),
+        lambda urls: urls.interleave(ps.native(ps.TextLineDataset)),
+        lambda urls: ps.TextLineDataset(urls),
+        lambda urls: urls.map(ps.io.read_file),
+    ],
+)
+def test_passwords_in_elements_are_not_shown(server, lines, read, caplog):
+    """URLs as data stay as they are; errors, states and logs do not show their secrets."""
+    caplog.set_level(logging.DEBUG)
+    url = secret(f"{server.url}/folder/gone.txt?X-Amz-Signature=s3cret")
+    ds = read(ps.Dataset.from_tensor_slices([url]))
+    it = iter(ds)
+    with pytest.raises(OSError, match="gone") as error:
+        next(it)
+    assert list(ds.ignore_errors(log_warning=True)) == []
+    assert "gone" in caplog.text
+    state = it.get_state()
+    texts = [str(error.value), repr(error.value.filename), caplog.text, repr(ds)]
+    texts += getattr(error.value, "__notes__", [])
+    texts += ["".join(traceback.format_exception_only(error.value)), repr(it), repr(it.stats())]
+    for text in (*texts, state.decode("latin-1"), ps.describe_state(state)):
+        assert not shows(text)
+    lines = read(ps.Dataset.from_tensor_slices([secret(lines)]))
+    assert b"".join(lines).startswith(b"one")
 
 
 def test_a_password_applies_to_its_folder_only(server, lines):
@@ -146,3 +178,84 @@ def test_a_file_without_redirects_has_its_headers(server):
     assert {asked.headers["x-api-key"] for asked in server.asked} == {"s3cret"}
     with pytest.raises(FileNotFoundError, match="gone"):
         ps.io.read_file(f"{server.url}/gone")
+
+
+SIGNED = "?X-Amz-Credential=s3cret&X-Amz-Signature=s3cret"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda url: list(ps.TextLineDataset(f"{url}/gone{SIGNED}")),
+        lambda url: ps.io.read_file(f"{url}/gone{SIGNED}"),
+        lambda url: list(ps.TFRecordDataset(f"{url}/folder/lines.txt{SIGNED}")),
+        lambda url: list(ps.FixedLengthRecordDataset(f"{url}/folder/lines.txt{SIGNED}", 3)),
+        lambda url: list(ps.experimental.CsvDataset(f"{url}/folder/lines.txt{SIGNED}", [1])),
+        lambda url: list(ps.TextLineDataset(f"{url}/folder/lines.txt{SIGNED}", "GZIP")),
+        lambda url: ps.Dataset.list_files(f"{url}/gone{SIGNED}"),
+        lambda url: list(ps.TextLineDataset(f"http://127.0.0.1:1/x{SIGNED}")),
+        lambda url: list(ps.HDF5Dataset(f"{url}/folder/lines.txt{SIGNED}", "x")),
+    ],
+)
+def test_errors_have_no_signature(server, lines, read):
+    ps.remote.configure(storage_options={"max_attempts": 1})
+    with pytest.raises((OSError, ps.DataError, ValueError)) as caught:
+        read(server.url)
+    error = caught.value
+    trace = "".join(traceback.format_exception(error))  # also of the errors that caused it
+    trace = "\n".join(line for line in trace.splitlines() if not line.startswith("    "))
+    for text in (str(error), repr(error), trace, *getattr(error, "__notes__", [])):
+        assert not shows(text)
+    for name in ("file", "filename"):
+        assert not shows(str(getattr(error, name, "")))
+
+
+def test_a_handler_and_an_index_have_no_signature(server, lines, tmp_path):
+    infos = []
+
+    def keep(error, info):
+        infos.append((error, info))
+
+    url = f"{server.url}/gone{SIGNED}"
+    assert list(ps.TextLineDataset(url, on_error=keep)) == []
+    assert infos
+    assert not shows(repr(infos))
+    ps.index(f"{lines}{SIGNED}", tmp_path, format="text")
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.txt.psindex"]
+    assert ps.TextLineDataset(f"{lines}?X-Amz-Signature=other", indexed=tmp_path)[1] == b"two"
+
+
+SHOWN = pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://host/a?sig=1", "https://host/a?..."),
+        ("https://host/a?sig=1: no file", "https://host/a?...: no file"),
+        ("(file https://host/a?sig=1, byte 7)", "(file https://host/a?..., byte 7)"),
+        ("'http://u:p@host/a?b' and http://c/d?e", "'http://host/a?...' and http://c/d?..."),
+        ("sftp://u:p@host/a?b", "sftp://host/a?b"),
+        ("s3://bucket/a?b", "s3://bucket/a?b"),
+        ("what? https://host/a", "what? https://host/a"),
+        ("HTTPS://u@host/a?b, HTTP://p/http://u:p@h/c", "HTTPS://host/a?..., HTTP://p/http://h/c"),
+        ("ftp://u:p@s@host/a@b and abfs://c@host/x", "ftp://host/a@b and abfs://c@host/x"),
+        ("github://org:repo@main/x git://o:r@m/x", "github://org:repo@main/x git://o:r@m/x"),
+        ("http://", "http://"),
+        ("://?x@y http://host?a@b", "://?x@y http://host?..."),
+    ],
+)
+
+
+@SHOWN
+def test_what_is_shown_of_urls(text, expected):
+    assert shown(text) == expected
+
+
+@SHOWN
+def test_the_engine_shows_the_same_of_urls(text, expected):
+    def fail(x):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no") as caught:
+        list(ps.Dataset.range(1).map(fail, name=text))
+    (note,) = [note for note in caught.value.__notes__ if "://" in note]
+    assert expected in note
+    assert text == expected or text not in note

@@ -124,3 +124,54 @@ def test_numbers_of_a_table_in_a_store(folder):
         iter(ps.experimental.make_csv_dataset(f"{url}/*.csv", 2, num_epochs=1, shuffle=False))
     )
     np.testing.assert_array_equal(batch["x"], [1, 3])
+
+
+KEYS = ["a/1.txt", "a/sub//2 +%.txt", "/lead.txt", "b//3.txt", "b/4.txt", "zero", "c/\x01\t"]
+
+
+@pytest.fixture
+def odd_bucket(bucket):
+    """A bucket with keys that have empty parts, an empty object, and folder markers."""
+    url, made = bucket
+    for key in KEYS:
+        made.put_object(Key=key, Body=b"" if key == "zero" else key.encode())
+    for key in ("a/", "a/sub/", "empty/"):
+        made.put_object(Key=key, Body=b"")
+    return url
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*", ["zero"]),
+        ("a/*", ["a/1.txt"]),
+        ("a/**/*.txt", ["a/1.txt", "a/sub//2 +%.txt"]),
+        ("*/*.txt", ["/lead.txt", "a/1.txt", "b/4.txt"]),
+        ("b//*.txt", ["b//3.txt"]),
+        ("/*.txt", ["/lead.txt"]),
+        ("empty/*", []),
+    ],
+)
+def test_keys_with_empty_parts_and_folder_markers_are_listed(odd_bucket, pattern, expected):
+    assert sorted(ps.io.matching_files(f"{odd_bucket}/{pattern}")) == sorted(
+        f"{odd_bucket}/{key}" for key in expected
+    )
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_keys_with_empty_parts_are_read_and_written(odd_bucket, key):
+    url = f"{odd_bucket}/{key}"
+    content = b"" if key == "zero" else key.encode()
+    assert ps.io.read_file(url) == content
+    assert list(ps.TextLineDataset(url)) == [content][: len(content)]
+    with ps.io.TFRecordWriter(url) as writer:
+        writer.write(b"one")
+    assert list(ps.TFRecordDataset(url)) == [b"one"]
+
+
+@pytest.mark.slow
+def test_many_pages_of_keys_with_empty_parts_are_listed(bucket):
+    url, made = bucket
+    for i in range(1010):
+        made.put_object(Key=f"many//{i}", Body=b"x")
+    assert len(ps.io.matching_files(f"{url}/many//*")) == 1010

@@ -70,6 +70,7 @@ class Program final : public Function {
     return plan_.reader->Open(One(element, info), info);
   }
 
+  bool opens_files() const override { return plan_.reader && plan_.reader->opens_files(); }
   MaybeSpec opened_spec() const override {
     return plan_.reader ? plan_.reader->opened_spec() : std::nullopt;
   }

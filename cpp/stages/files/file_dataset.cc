@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "data/block_size.h"
+#include "data/printable.h"
 #include "engine/copied_args.h"
 #include "engine/session.h"
 #include "stages/files/byte_source.h"
@@ -84,8 +85,7 @@ class FileDataset final : public RecordFile {
     return static_cast<int>(calls_ == kAutotune ? context.session->threads()
                                                 : std::min(calls_, kMostReaders));
   }
-  std::unique_ptr<ByteSource> Open(const Reading& reading) const {
-    auto file = OpenFile(*path_, reading);
+  std::unique_ptr<ByteSource> Open(std::unique_ptr<InputFile> file) const {
     return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
   }
   std::unique_ptr<RecordReader> Reader() const override { return format_.maker(args_); }
@@ -156,6 +156,12 @@ class FileIterator final : public BlockIterator {
     visitor.Bool(finished_);
   }
 
+  int64_t RequestFirst() override {
+    if (bytes_ || finished_ || !IsRemote(*data_->path())) return 0;
+    if (!requested_) requested_ = OpenFile(*data_->path(), ReadingFrom(offset_));
+    return requested_->RequestFirst();
+  }
+
   std::optional<Error> Pass(int64_t& steps) override {
     while (steps > 0) {
       try {
@@ -203,17 +209,23 @@ class FileIterator final : public BlockIterator {
   }
 
  private:
-  std::unique_ptr<ByteSource> Opened(int64_t begin) const {
-    auto bytes = data_->Open({.cancel = &cancel_, .budget = &session_.budget(), .begin = begin});
+  Reading ReadingFrom(int64_t begin) const {
+    return {.cancel = &cancel_, .budget = &session_.budget(), .begin = begin};
+  }
+
+  std::unique_ptr<ByteSource> Opened(int64_t begin, std::unique_ptr<InputFile> file = {}) const {
+    if (!file) file = OpenFile(*data_->path(), ReadingFrom(begin));
+    auto bytes = data_->Open(std::move(file));
     if (session_.slow().limit_ns() > 0) {
-      bytes->Time(session_.slow(), Format("{} of {}", label().text(), *data_->path()));
+      bytes->Time(session_.slow(),
+                  Format("{} of {}", label().text(), WithoutSecrets(*data_->path())));
     }
     if (begin > 0) bytes->Seek(begin);
     return bytes;
   }
 
   void Open() {
-    auto bytes = Opened(offset_);
+    auto bytes = Opened(offset_, std::move(requested_));
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);
     jumps_ = reader_->extent_bytes() && bytes_->left() >= 0;
@@ -488,6 +500,7 @@ class FileIterator final : public BlockIterator {
   std::shared_ptr<const FileDataset> data_;
   CancelToken cancel_;
   Session& session_;
+  std::unique_ptr<InputFile> requested_;  // before the first step; at offset_
   std::unique_ptr<ByteSource> bytes_;
   std::unique_ptr<RecordReader> reader_;
   int64_t offset_ = 0;
@@ -545,6 +558,7 @@ class ReaderFunction final : public Function {
     return MakeDataset(kind_, {}, args);
   }
   MaybeSpec opened_spec() const override { return RecordSpec(args_); }
+  bool opens_files() const override { return true; }
   bool needs_lock() const override { return false; }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "engine/session.h"
 #include "stages/files/file_dataset.h"
+#include "storage/remote.h"
 
 namespace penstock {
 namespace {
@@ -29,7 +30,10 @@ std::shared_ptr<const RecordFile> OpenRecords(const FunctionPtr& reader, const s
 
 std::string IndexPathOf(const std::string& file, const std::string& folder) {
   if (folder.empty()) return file + kSuffix;
-  return folder + "/" + file.substr(file.find_last_of("/\\") + 1) + kSuffix;
+  // The signature of a URL changes, and is secret.
+  const bool web = file.starts_with("http") && IsRemote(file);
+  const std::string path = web ? file.substr(0, file.find('?')) : file;
+  return folder + "/" + path.substr(path.find_last_of("/\\") + 1) + kSuffix;
 }
 
 IndexedFile WriteRecordIndex(const FunctionPtr& reader, const std::string& file,

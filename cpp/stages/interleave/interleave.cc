@@ -13,6 +13,11 @@
 namespace penstock {
 namespace {
 
+// Remote files of which the beginning is requested before their turn.
+constexpr size_t kMaxFilesAhead = 64;
+constexpr int64_t kMaxBytesAhead = int64_t{32} << 20;
+constexpr int64_t kUnknownBytes = int64_t{4} << 20;  // of a file, as long as none is known
+
 struct InterleaveOptions {
   std::string stage;
   int64_t cycle = 1;
@@ -64,6 +69,7 @@ class InterleaveIterator final : public BlockIterator {
         ordered_(context.replayed ||
                  options_.ordered.value_or(context.session->options().deterministic)),
         share_(*context.session, parallel_ && options_.calls == kAutotune),
+        requests_(context.threads && data.input().quiet() && function_->opens_files()),
         input_(data.StartInput(context.Replayed())),
         slots_(static_cast<size_t>(options_.cycle)),
         ready_(std::make_shared<EventCount>()),
@@ -174,7 +180,10 @@ class InterleaveIterator final : public BlockIterator {
       if (!slot) {
         if (!input_ended_ || !ahead_.empty()) {
           if (auto error = OpenInto(slot)) return Block::Of(*std::move(error));
-          if (slot) continue;
+          if (slot) {
+            if (auto error = RequestAhead()) return Block::Of(*std::move(error));
+            continue;
+          }
         }
         if (++closed >= options_.cycle) return Block::AtEnd();
         NextTurn();
@@ -212,13 +221,19 @@ class InterleaveIterator final : public BlockIterator {
   std::optional<Error> OpenAhead() {
     auto free = std::count(slots_.begin(), slots_.end(), nullptr);
     while (!input_ended_ && static_cast<int64_t>(ahead_.size()) - free < options_.ahead) {
-      int64_t position = input_.position();
-      OpenedPtr opened;
-      auto error = OpenNext(opened);
-      if (error && error->transient()) return error;
-      if (opened || error) ahead_.push_back({position, std::move(opened), std::move(error)});
+      if (auto error = OpenOneAhead()) return error;
     }
+    RunAhead(free);
     return std::nullopt;
+  }
+
+  // Lets the threads begin of those whose turn comes next.
+  void RunAhead(int64_t free) {
+    int64_t most = options_.ahead + free;
+    for (auto& next : ahead_) {
+      if (most-- <= 0) break;
+      if (next.opened) next.opened->RunAhead();
+    }
   }
 
   std::optional<Error> OpenInto(OpenedPtr& slot) {
@@ -231,7 +246,37 @@ class InterleaveIterator final : public BlockIterator {
     Ahead next = std::move(ahead_.front());
     ahead_.pop_front();
     slot = std::move(next.opened);
+    if (slot) slot->RunAhead();
     return std::move(next.error);
+  }
+
+  // Requests the beginnings of the remote files that follow: many small files would otherwise be
+  // read with one request at a time. Opens files ahead of their turn for it, as OpenAhead does.
+  std::optional<Error> RequestAhead() {
+    if (!remote_) return std::nullopt;
+    int64_t bytes = 0, known = 0;
+    const Budget& budget = context_.session->budget();
+    const auto fits = [&] { return bytes < kMaxBytesAhead && budget.used() < budget.limit() / 2; };
+    for (size_t i = 0; fits() && i < kMaxFilesAhead; ++i) {
+      if (i == ahead_.size()) {
+        if (auto error = OpenOneAhead()) return error;
+        if (i == ahead_.size()) break;  // the input has ended
+      }
+      const int64_t held = ahead_[i].opened ? ahead_[i].opened->RequestFirst() : 0;
+      known = std::max(known, held);
+      bytes += held < 0 ? file_bytes_ : held;
+    }
+    if (known > 0) file_bytes_ = known;
+    return std::nullopt;
+  }
+
+  std::optional<Error> OpenOneAhead() {
+    const int64_t position = input_.position() - (unopened_ ? 1 : 0);
+    OpenedPtr opened;
+    auto error = OpenNext(opened);
+    if (error && error->transient()) return error;
+    if (opened || error) ahead_.push_back({position, std::move(opened), std::move(error)});
+    return std::nullopt;
   }
 
   // Pulls the next element and opens its dataset; leaves `opened` empty at the end.
@@ -274,8 +319,8 @@ class InterleaveIterator final : public BlockIterator {
         options.bound = data->calls_inline();
         options.stages = data->depth_in_line();
         made->StartThread(std::move(data), context, inner_stats_, std::move(options));
-        if (!reopening_) made->RunAhead();
       }
+      if (requests_ && !reopening_) remote_ = made->RequestFirst() != 0;
       opened = std::move(made);
     } catch (const Error& error) {
       return error;
@@ -311,13 +356,13 @@ class InterleaveIterator final : public BlockIterator {
   void Reopen(int64_t pulled, const std::vector<int64_t>& positions, StateVisitor& visitor) {
     auto cycle = static_cast<size_t>(options_.cycle);
     visitor.Demand(positions.size() >= cycle, "every turn must have a position");
+    reopening_ = true;
     std::map<int64_t, size_t> needed;
     for (size_t i = 0; i < positions.size(); ++i) {
       bool good = i < cycle && positions[i] < 0;  // a turn without a dataset
       visitor.Demand(good || (positions[i] >= 0 && needed.emplace(positions[i], i).second),
                      "every open dataset must be of another element");
     }
-    reopening_ = true;
     std::vector<Ahead> opened(positions.size());
     for (auto [at, i] : needed) {
       PassTo(at);
@@ -341,10 +386,12 @@ class InterleaveIterator final : public BlockIterator {
       }
     }
     reopening_ = false;
+    const auto next = std::find_if(ahead_.begin(), ahead_.end(),
+                                   [](const Ahead& each) { return each.opened != nullptr; });
+    if (requests_ && next != ahead_.end()) remote_ = next->opened->RequestFirst() != 0;
     for (auto& slot : slots_)
       if (slot) slot->RunAhead();
-    for (auto& next : ahead_)
-      if (next.opened) next.opened->RunAhead();
+    RunAhead(std::count(slots_.begin(), slots_.end(), nullptr));
   }
 
   const InterleaveOptions options_;
@@ -355,13 +402,16 @@ class InterleaveIterator final : public BlockIterator {
   const bool parallel_;
   const bool ordered_;
   CallShare share_;
+  const bool requests_;  // files ahead of their turn
   Input input_;
   std::optional<Step> unopened_;  // the last one pulled: its opening was interrupted
   int64_t turn_ = 0;
   int64_t left_ = 1;
   bool input_ended_ = false;
   bool reopening_ = false;
-  int64_t taken_ = 0;  // of the calls that AUTOTUNE may have
+  bool remote_ = false;                 // the file that was opened last
+  int64_t file_bytes_ = kUnknownBytes;  // of a file whose size is not known yet
+  int64_t taken_ = 0;                   // of the calls that AUTOTUNE may have
   std::vector<OpenedPtr> slots_;
   std::deque<Ahead> ahead_;
   StageStats* inner_stats_;

@@ -28,8 +28,14 @@ class Opened {
     producer_.emplace(*context.session, *data_, data_->Start(context.OnThread(token)), token, stats,
                       std::move(options));
   }
+  // Lets the thread begin, once.
   void RunAhead() {
-    if (producer_) producer_->Start();
+    if (producer_ && !std::exchange(running_, true)) producer_->Start();
+  }
+  // As Iterator::RequestFirst; 0 once the thread has begun.
+  int64_t RequestFirst() {
+    if (running_) return 0;
+    return producer_ ? producer_->RequestFirst() : input_->iterator().RequestFirst();
   }
   bool Ready() { return !producer_ || producer_->Ready(); }
   Block Take(int64_t max_rows) {
@@ -61,6 +67,7 @@ class Opened {
   const int64_t position_;  // of its element in the outer dataset
   const uint64_t parent_;
   const bool checked_;
+  bool running_ = false;
   int64_t given_ = 0;
   DatasetPtr data_;
   std::optional<Input> input_;

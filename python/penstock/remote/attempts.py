@@ -1,40 +1,43 @@
-"""One range, however many requests it takes: retries, hedges, limits."""
+"""Requests with retries, hedges and limits. A range takes as many as are needed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
+import math
 import random
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from penstock.printable import shown
 from penstock.remote.failures import Failure, NoRanges
-from penstock.remote.obstore_files import Answer, Entry
-from penstock.storage_options import Limits, without_user
+from penstock.remote.line import Line
+from penstock.remote.obstore_files import Answer, Entry, Reply
+from penstock.storage_options import Limits
 
 T = TypeVar("T")
 Announce = Callable[[int, str], None]  # the size of a file, and the tag of its content
 
-# Seconds before a range is asked for again, the first time and at most. Reading goes on soon after
+# Seconds before a request is repeated, the first time and at most. Reading resumes soon after
 # a server has recovered; one that limits requests is not asked before its limit is over.
 _WAITS = {
     **{"": (0.1, 4.0), "expired": (0.1, 4.0)},
     **{"busy": (0.5, 4.0), "limited": (1.0, 16.0)},
 }
 _OUTAGE = 8  # requests in a row that have failed: the first one that succeeds after them ends it
-_SPREAD = 0.1  # seconds over which those that have waited for its end go on
-_SLOW = 3.0  # as long as most others took, times this: a hedge is sent
-_LEAST_HEDGE, _MOST_HEDGE = 0.4, 15.0  # seconds
+_SPREAD = 0.1  # seconds over which the requests that waited for its end are sent
+_SLOW = 3.0  # times what most others took: a hedge is sent
+_MIN_HEDGE, _MAX_HEDGE = 0.4, 15.0  # seconds
 _UNKNOWN_HEDGE = 2.0  # while few requests have ended
 _HEDGES_FOR_EACH = 0.1  # request that succeeds
 _HEDGES_IN_A_SECOND = 1.0  # also while none succeeds
-_MOST_HEDGES = 10.0
-_AT_A_TIME = 3  # requests for one range
+_MAX_HEDGES = 10.0
+_PROGRESS = 4 << 10  # bytes that must arrive within the timeout
 
 
 class Files(Protocol):
@@ -43,19 +46,14 @@ class Files(Protocol):
     def path_of(self, url: str) -> str:
         """Return the path of a URL in this store."""
 
-    async def read(
-        self, path: str, start: int, size: int, first: bool, announce: Announce
-    ) -> Answer:
-        """Return `size` bytes from `start`, fewer at the end; `first`: and how long the file is.
+    async def open(self, path: str, start: int, size: int, first: bool) -> Reply:
+        """Request `size` bytes from `start`; `first`: nothing is known of the file."""
 
-        What is known of the file before its bytes have come goes to `announce`.
-        """
-
-    async def read_whole(self, path: str) -> Answer:
-        """Return all bytes of a file."""
+    async def open_whole(self, path: str) -> Reply:
+        """Request all bytes of a file."""
 
     async def describe(self, path: str) -> tuple[int, str]:
-        """Return the size of a file, and the tag of its content."""
+        """Return the size of a file (-1 if it is unknown), and the tag of its content."""
 
     async def upload(self, path: str, content: bytes | Path) -> None:
         """Make an object of bytes or a file of this machine; it appears when it is complete."""
@@ -64,11 +62,11 @@ class Files(Protocol):
         """Remove an object."""
 
     def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
-        """Yield what is in a folder; with `deep` what is in its folders, too."""
+        """Yield the contents of a folder; with `deep` those of its folders, too."""
 
 
 class Attempts:
-    """Requests to one store, for which it is learned how long they take.
+    """Requests to one store, with retries. It learns how long requests take.
 
     Parameters
     ----------
@@ -81,9 +79,9 @@ class Attempts:
     def __init__(self, files: Files, limits: Limits) -> None:
         self.files = files
         self._limits = limits
-        self._slots = asyncio.Semaphore(limits.max_requests)
+        self._line = Line(limits.max_requests)
         self._took: deque[float] = deque(maxlen=128)
-        self._hedges = _MOST_HEDGES
+        self._hedges = _MAX_HEDGES
         self._hedges_at = time.monotonic()
         self._failed = 0  # since the last request that succeeded
         self._recovered = asyncio.Event()  # another one each time
@@ -97,136 +95,204 @@ class Attempts:
         tag: str,
         announce: Announce | None = None,
     ) -> Answer:
-        """Return a range of a file; `tag` is what was read of it before.
+        """Return a range of a file; `tag` is the one of the bytes that were read before.
 
-        How long a file is that has more bytes goes to `announce` as soon as it is known, once.
+        If a reply breaks, the next request continues at the first byte that is missing. The size of
+        a file that has more bytes goes to `announce` as soon as it is known, once.
         """
-        what = f"bytes {start} to {start + size - 1}"
-        path = self.files.path_of(url)
-        whole = False
-
-        def known(total: int, its_tag: str) -> None:
-            nonlocal tag, announce
-            if announce and not (tag and its_tag != tag) and total > start + size:
-                tag = its_tag  # ranges of this content are requested from now on
-                announce(total, its_tag)
-                announce = None
-
-        async def attempt() -> Answer:
-            nonlocal whole
-            try:
-                if whole:
-                    answer = await self.files.read_whole(path)
+        what = f"read bytes {start} to {start + size - 1}"
+        tries = _Tries(url, what, self._limits)
+        transfer = _Transfer(self.files.path_of(url), start, size, first, tag, announce)
+        running: list[asyncio.Task[None]] = []
+        try:
+            while True:
+                # Slow requests may hold all turns, so a hedge takes none. A reply that broke is
+                # continued before other ranges, which the reader needs later.
+                again = transfer.begun
+                turn = contextlib.nullcontext() if running else self._line.turn(urgent=again)
+                running.append(asyncio.create_task(self._request(transfer, tries, turn)))
+                while running:
+                    hedges = self._limits.hedge and len(running) == 1 and not transfer.whole
+                    done, _ = await asyncio.wait(
+                        running,
+                        timeout=self._until_slow(transfer) if hedges else None,
+                        return_when=asyncio.FIRST_COMPLETED,
+                    )
+                    if transfer.complete:
+                        self._succeeded()
+                        return transfer.answer()
+                    for task in done:
+                        running.remove(task)
+                        if not task.cancelled():
+                            self._look(task, tries)
+                    if hedges and not done and self._may_hedge(transfer, tries):
+                        break
                 else:
-                    answer = await self.files.read(path, start, size, first, known)
-            except NoRanges:
-                whole = True
-                raise
-            if tag and answer.tag and answer.tag != tag:
-                raise Failure(
-                    f"the file was replaced while it was read: its tag was {tag}, and is "
-                    f"{answer.tag} now",
-                    0,
-                )
-            return answer
+                    await self._before_another(tries)
+        finally:
+            for task in running:
+                task.cancel()
+                task.add_done_callback(_forget)  # it may have failed meanwhile
 
-        return await self._race(url, what, attempt, hedges=self._limits.hedge)
+    def _look(self, task: asyncio.Task[None], tries: _Tries) -> None:
+        error = task.exception()
+        if error is None:
+            return
+        if not isinstance(error, Failure):
+            raise error
+        tries.failed(error)
+        if not error.again:
+            raise tries.summary() from error
+
+    async def _request(
+        self, transfer: _Transfer, tries: _Tries, turn: contextlib.AbstractAsyncContextManager[None]
+    ) -> None:
+        """Send one request for the bytes that are missing, and keep its reply."""
+        async with turn:
+            tries.begin()
+            request = transfer.begin(asyncio.current_task())
+            try:
+                await self._receive(transfer, request, tries)
+            except NoRanges:
+                if not request.whole:
+                    tries.since -= 1  # the request for the whole file replaces this one
+                    transfer.expect_whole(request)
+                raise
+            except Failure:
+                self._line.broke()
+                transfer.broke(request)
+                raise
+            finally:
+                transfer.requests.remove(request)
+            seconds = time.monotonic() - request.began
+            self._took.append(seconds)
+            self._line.ended(seconds, request.at - request.start)
+
+    async def _receive(self, transfer: _Transfer, request: _Request, tries: _Tries) -> None:
+        loop = asyncio.get_running_loop()
+        patience = self._limits.timeout
+        counted = request.at
+        try:
+            async with asyncio.timeout(patience) as deadline:
+                if request.whole:
+                    reply = await self.files.open_whole(transfer.path)
+                else:
+                    first = transfer.first and not transfer.begun
+                    size = transfer.end - request.at
+                    reply = await self.files.open(transfer.path, request.at, size, first)
+                transfer.accept(request, reply)
+                deadline.reschedule(loop.time() + patience)
+                counted = request.at
+                left = None if request.end is None else request.end - request.at
+                async for part in reply.parts(self._line.part_of(left, patience)):
+                    self._line.arrived(len(part))
+                    if transfer.extend(request, part):
+                        tries.progressed()
+                    if request.at - counted >= _PROGRESS:
+                        counted = request.at
+                        deadline.reschedule(loop.time() + patience)
+        except TimeoutError:
+            text = (
+                f"no bytes within {patience:g} s"
+                if request.at == counted
+                else (f"only {request.at - counted} bytes within {patience:g} s")
+            )
+            raise Failure(text, again=True) from None
+        transfer.end_of(request)
 
     async def describe(self, url: str) -> tuple[int, str]:
-        """Return the size of a file, and the tag of its content."""
+        """Return the size of a file (-1 if the server does not send it), and its tag."""
         path = self.files.path_of(url)
-        return await self._race(url, "its size", lambda: self.files.describe(path))
+        return await self._retried(url, "read its size", lambda: self.files.describe(path))
 
     async def upload(self, url: str, content: bytes | Path) -> None:
         """Make an object of bytes or a file of this machine."""
         path = self.files.path_of(url)
-        write = partial(self.files.upload, path, content)
-        await self._race(url, "", write, verb="write", timed=False)
+        await self._retried(url, "write", partial(self.files.upload, path, content), timed=False)
 
     async def remove(self, url: str) -> None:
         """Remove an object, if it is there."""
         path = self.files.path_of(url)
         try:
-            await self._race(url, "", lambda: self.files.remove(path), verb="remove")
+            await self._retried(url, "remove", lambda: self.files.remove(path))
         except Failure as failure:
             if failure.number != errno.ENOENT:
                 raise
 
     async def entries(self, url: str, prefix: str, deep: bool) -> list[Entry]:
-        """Return what is in a folder."""
+        """Return the contents of a folder."""
 
         async def attempt() -> list[Entry]:
             return [entry async for entry in self.files.entries(prefix, deep)]
 
-        return await self._race(url, "", attempt, verb="list", timed=False)
+        return await self._retried(url, "list", attempt, timed=False)
 
-    async def _race(
-        self,
-        url: str,
-        what: str,
-        attempt: Callable[[], Awaitable[T]],
-        *,
-        verb: str = "read",
-        hedges: bool = False,
-        timed: bool = True,
+    async def _retried(
+        self, url: str, task: str, attempt: Callable[[], Awaitable[T]], *, timed: bool = True
     ) -> T:
-        race: _Race[T] = _Race(
-            url, f"{verb} {what}".strip(), self._limits.timeout if timed else None
-        )
-        try:
-            while True:
-                race.start(partial(self._in_slot, attempt))
-                while race.running:
-                    if await race.wait(self._patience() if hedges else None):
-                        # Others that wait are likely to need one, too: after a stall all do.
-                        self._hedges += 2 * race.hedge_won
-                        return race.answer[0]
-                    if hedges and race.slow and self._may_hedge(race):
-                        self._hedges -= 1
-                        # Those that are slow may have all slots.
-                        race.start(partial(self._counted, attempt))
-                await self._before_another(race)
-        finally:
-            race.end()
+        tries = _Tries(url, task, self._limits)
+        patience = self._limits.timeout if timed else None
+        while True:
+            try:
+                async with self._line.turn():
+                    tries.begin()
+                    async with asyncio.timeout(patience):
+                        result = await attempt()
+                self._succeeded()
+                return result
+            except TimeoutError:
+                tries.failed(Failure(f"no answer within {patience:g} s", again=True))
+            except Failure as failure:
+                tries.failed(failure)
+            await self._before_another(tries)
 
-    async def _in_slot(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        async with self._slots:
-            return await self._counted(attempt)
-
-    async def _counted(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        began = time.monotonic()
-        answer = await attempt()
-        self._took.append(time.monotonic() - began)
-        self._hedges = min(_MOST_HEDGES, self._hedges + _HEDGES_FOR_EACH)
+    def _succeeded(self) -> None:
+        self._hedges = min(_MAX_HEDGES, self._hedges + _HEDGES_FOR_EACH)
         if self._failed >= _OUTAGE:
             self._recovered.set()
             self._recovered = asyncio.Event()
         self._failed = 0
-        return answer
 
-    def _patience(self) -> float:
-        """Return after how many seconds a request is slow."""
-        if len(self._took) < 8:
-            return _UNKNOWN_HEDGE
-        usual = sorted(self._took)[len(self._took) * 9 // 10]
-        return min(max(_SLOW * usual, _LEAST_HEDGE), _MOST_HEDGE)
+    def _until_slow(self, transfer: _Transfer) -> float:
+        """Return the seconds after which a hedge may be sent."""
+        if not transfer.requests:
+            return _MIN_HEDGE  # it waits for its turn
+        request = transfer.requests[0]
+        stalled, slow = _UNKNOWN_HEDGE, math.inf
+        if len(self._took) >= 8:
+            slow = max(_SLOW * sorted(self._took)[len(self._took) * 9 // 10], _MIN_HEDGE)
+            stalled = min(slow, _MAX_HEDGE)
+        due = max(min(request.arrived + stalled, request.began + slow), request.not_before)
+        return max(0.0, due - time.monotonic())
 
-    def _may_hedge(self, race: _Race[Any]) -> bool:
+    def _may_hedge(self, transfer: _Transfer, tries: _Tries) -> bool:
+        if not transfer.requests or self._until_slow(transfer) > 0:
+            return False
         now = time.monotonic()
         more = (now - self._hedges_at) * _HEDGES_IN_A_SECOND
-        self._hedges, self._hedges_at = min(_MOST_HEDGES, self._hedges + more), now
-        return self._hedges >= 1 and race.count < self._limits.max_attempts
+        self._hedges, self._hedges_at = min(_MAX_HEDGES, self._hedges + more), now
+        if self._hedges < 1 or tries.since >= self._limits.max_attempts:
+            transfer.requests[0].not_before = now + 1 / _HEDGES_IN_A_SECOND
+            return False
+        self._hedges -= 1
+        self._line.broke()
+        return True
 
-    async def _before_another(self, race: _Race[Any]) -> None:
-        """Wait before a range is asked for again; raise what has failed when it is not."""
-        failure = race.failure
-        self._failed += 1
-        seconds = time.monotonic() - race.began
+    async def _before_another(self, tries: _Tries) -> None:
+        """Wait before the next request; raise the failure if there is none."""
+        failure = tries.failure
         limits = self._limits
-        if not failure.again or race.count >= limits.max_attempts or seconds >= limits.max_seconds:
-            raise race.summary(seconds) from failure
+        seconds = time.monotonic() - tries.began
+        exhausted = tries.since >= limits.max_attempts or seconds >= limits.max_seconds
+        if not failure.again or exhausted:
+            raise tries.summary() from failure
+        if failure.kind in ("busy", "limited"):
+            self._line.refused()
+        if tries.since == 0 or isinstance(failure, NoRanges):
+            return  # the reply brought bytes
+        self._failed += 1
         least, most = _WAITS[failure.kind]
-        wait = min(least * 2**race.failures, most) * random.uniform(0.5, 1.0)
+        wait = min(least * 2**tries.failures, most) * random.uniform(0.5, 1.0)
         wait = max(wait, failure.after * random.uniform(1.0, 1.1))
         wait = min(wait, max(0.0, limits.max_seconds - seconds))
         if failure.kind == "limited" or failure.after:
@@ -238,63 +304,168 @@ class Attempts:
                 await asyncio.sleep(random.uniform(0.0, _SPREAD))
 
 
-class _Race(Generic[T]):
-    """The requests for one range: the first one that succeeds counts."""
+def _forget(task: asyncio.Task[None]) -> None:
+    if not task.cancelled():
+        task.exception()  # otherwise asyncio logs that nobody has seen it
 
-    def __init__(self, url: str, task: str, timeout: float | None) -> None:
-        self.running: list[asyncio.Task[T]] = []  # the oldest first
-        self.count = 0
-        self.failures = 0
-        self.slow = False
-        self.hedge_won = False
-        self.answer: list[T] = []
+
+class _Tries:
+    """The requests for one result. Bytes that arrive make the limits begin again."""
+
+    def __init__(self, url: str, task: str, limits: Limits) -> None:
+        self.since = 0  # requests since the last bytes
+        self.failures = 0  # of them
         self.failure = Failure("no request was made")
-        self.began = time.monotonic()
+        self.began = self._first = time.monotonic()
         self._url = url
         self._task = task
-        self._timeout = timeout
+        self._count = 0
 
-    def start(self, attempt: Callable[[], Awaitable[T]]) -> None:
-        self.count += 1
-        if len(self.running) == _AT_A_TIME:
-            self.running.pop(0).cancel()
-        self.running.append(asyncio.create_task(self._timed(attempt)))
+    def begin(self) -> None:
+        self._count += 1
+        self.since += 1
 
-    async def _timed(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await attempt()
-        except TimeoutError:
-            raise Failure(f"no answer within {self._timeout:g} s", again=True) from None
+    def progressed(self) -> None:
+        self.since = self.failures = 0
+        self.began = time.monotonic()
 
-    async def wait(self, patience: float | None) -> bool:
-        """Wait until a request ends, or is slow; return whether there is an answer."""
-        oldest = self.running[0]
-        done, running = await asyncio.wait(
-            self.running, timeout=patience, return_when=asyncio.FIRST_COMPLETED
-        )
-        self.running = [task for task in self.running if task in running]
-        self.slow = not done
-        for task in done:
-            error = task.exception()
-            if error is None:
-                self.answer.append(task.result())
-                self.hedge_won = task is not oldest
-                return True
-            if not isinstance(error, Failure):
-                raise error
-            self.failures += 1
-            self.failure = error
-            if not error.again:
-                self.end()
-                self.running = []
-        return False
+    def failed(self, failure: Failure) -> None:
+        self.failures += 1
+        self.failure = failure
 
-    def end(self) -> None:
-        for task in self.running:
-            task.cancel()
-
-    def summary(self, seconds: float) -> Failure:
-        times = "1 request" if self.count == 1 else f"{self.count} requests in {seconds:.1f} s"
-        text = f"{without_user(self._url)}: cannot {self._task} after {times}: {self.failure.text}"
+    def summary(self) -> Failure:
+        seconds = time.monotonic() - self._first
+        times = "1 request" if self._count == 1 else f"{self._count} requests in {seconds:.1f} s"
+        text = f"{shown(self._url)}: cannot {self._task} after {times}: {self.failure.text}"
         return Failure(text, self.failure.number)
+
+
+class _Request:
+    """One request of a transfer, and the position in its reply."""
+
+    def __init__(self, at: int, whole: bool, task: asyncio.Task[None] | None) -> None:
+        self.start = self.at = at  # `at`: the next byte to arrive
+        self.whole = whole
+        self.task = task
+        self.end: int | None = None  # of the reply, if the server sends it
+        self.began = self.arrived = time.monotonic()
+        self.not_before = 0.0  # when a hedge may be sent again
+
+
+class _Transfer:
+    """A range of a file, as far as it has arrived.
+
+    Every running request begins at a byte that has arrived or is the next one, so its reply
+    extends the range as soon as it is ahead of the others.
+    """
+
+    def __init__(
+        self, path: str, start: int, size: int, first: bool, tag: str, announce: Announce | None
+    ) -> None:
+        self.path = path
+        self.end = start + size
+        self.first = first
+        self.whole = False  # the server sends whole files only
+        self.complete = False
+        self.requests: list[_Request] = []  # the oldest first
+        self._start = start
+        self._tag = tag
+        self._total = -1
+        self._announce = announce
+        self._parts: list[Any] = []
+        self._have = self._furthest = start
+
+    @property
+    def begun(self) -> bool:
+        """Whether bytes have arrived."""
+        return bool(self._parts)
+
+    def begin(self, task: asyncio.Task[None] | None) -> _Request:
+        request = _Request(self._have, self.whole, task)
+        self.requests.append(request)
+        return request
+
+    def accept(self, request: _Request, reply: Reply) -> None:
+        """Check the beginning of a reply."""
+        replaced = self._tag and reply.tag and reply.tag != self._tag
+        if replaced or (self._parts and reply.total >= 0 and reply.total != self._total):
+            was, now = (self._tag, reply.tag) if replaced else (self._total, reply.total)
+            raise Failure(
+                f"the file was replaced while it was read: its {'tag' if replaced else 'size'} was "
+                f"{was}, and is {now} now",
+                0,
+            )
+        if reply.offset != request.at:
+            raise Failure(f"byte {request.at} was expected, got {reply.offset}", again=True)
+        self._tag = self._tag or reply.tag
+        request.end = reply.end
+        if reply.total < 0:
+            return
+        self._total = reply.total
+        if request.whole:
+            self.end = reply.total
+            return
+        self.end = min(self.end, reply.total)
+        if self._announce and reply.total > self.end:
+            self._announce(reply.total, reply.tag)
+            self._announce = None
+
+    def extend(self, request: _Request, part: Any) -> bool:
+        """Keep the new bytes of a part; return whether there were any."""
+        request.arrived = time.monotonic()
+        at, request.at = request.at, request.at + len(part)
+        if request.end is not None and request.at > request.end:
+            self._reset(request)
+            size = request.end - request.start
+            raise Failure(f"{size} bytes were expected, got more", again=True)
+        if request.at <= self._have:
+            return False
+        new = memoryview(part)[self._have - at :] if at < self._have else part
+        self._parts.append(new)
+        self._have = request.at
+        for older in self.requests[: self.requests.index(request)]:
+            if older.task:
+                older.task.cancel()  # it was overtaken
+        progress = self._have > self._furthest
+        self._furthest = max(self._furthest, self._have)
+        return progress
+
+    def end_of(self, request: _Request) -> None:
+        """Check that a reply was complete."""
+        if request.whole and request.end is None:
+            self.end = self._total = self._have
+        self.complete = self._have >= self.end
+        if self.complete:
+            self._end_others(request)
+        else:
+            size, got = self.end - request.start, request.at - request.start
+            raise Failure(f"{size} bytes were expected, got {got}", again=True)
+
+    def broke(self, request: _Request) -> None:
+        """Let the next request continue, or begin again where that is not possible."""
+        if request.whole and request.end is None:
+            self._reset(request)
+        elif request.whole and self._parts:
+            self.whole = False  # ranges may work now; if not, the file is requested again
+
+    def expect_whole(self, request: _Request) -> None:
+        """Begin again, with the whole file."""
+        self.whole = True
+        self._start = 0
+        self._reset(request)
+
+    def _reset(self, request: _Request) -> None:
+        """Discard the bytes. The other requests would continue them, so they end."""
+        self._parts.clear()
+        self._have = self._start
+        self._end_others(request)
+
+    def _end_others(self, request: _Request) -> None:
+        for other in self.requests:
+            if other is not request and other.task:
+                other.task.cancel()
+
+    def answer(self) -> Answer:
+        parts = self._parts
+        buffer = parts[0] if len(parts) == 1 else b"".join(parts)
+        return Answer(buffer, self._start, self._total, self._tag)

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING
 
 from penstock import _core, log
 from penstock.locks import lock, remove_abandoned
-from penstock.printable import printable
+from penstock.printable import printable, shown
 from penstock.remote.attempts import Attempts
 from penstock.remote.obstore_files import Answer
-from penstock.storage_options import without_user
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -78,7 +77,7 @@ class Copies:
         name, _ = self._names.pop(url, ("", ""))
         if name:
             log.warn(
-                f"cache_dir: the copy of {without_user(url)} in {self._folder} was damaged; the "
+                f"cache_dir: the copy of {shown(url)} in {self._folder} was damaged; the "
                 "file is read again"
             )
             await asyncio.to_thread(_remove, self._folder / name)
@@ -102,8 +101,7 @@ class Copies:
             self._warn(url, error)
 
     def _warn(self, url: str, error: OSError) -> None:
-        shown = without_user(url)
-        text = printable(f"cache_dir: {shown} cannot be kept in {self._folder}: {error}")
+        text = printable(f"cache_dir: {url} cannot be kept in {self._folder}: {error}")
         warnings.warn(text, RuntimeWarning, stacklevel=3)
 
     def begin(self, url: str, total: int, tag: str) -> None:

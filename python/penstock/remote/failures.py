@@ -55,6 +55,10 @@ class NoRanges(Failure):
     """The server has sent the whole file for a range of it."""
 
 
+class NoLength(Failure):
+    """The server does not send the length of the file."""
+
+
 def of_status(status: int, text: str, after: float = 0.0) -> Failure:
     """Return the failure that a status of HTTP stands for."""
     expired = "Expired" in text

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.remote.failures import Failure, of_status, seconds_to_wait
-from penstock.remote.obstore_files import Answer, Entry
+from penstock.remote.obstore_files import Entry, Reply
 
+_MIN_PART, _MAX_PART = 64 << 10, 4 << 20  # bytes
 _THREADS = 8  # for file systems that only have functions that wait
 
 
@@ -33,6 +34,7 @@ class FsspecFiles:
         kind = fsspec.get_filesystem_class(protocol)
         host = kind._get_kwargs_from_urls(url)
         options = {**host, **options}
+        self._part = _MAX_PART
         if kind.async_impl:
             self._fs: Any = kind(asynchronous=True, loop=asyncio.get_running_loop(), **options)
             self._threads = None
@@ -52,7 +54,7 @@ class FsspecFiles:
             call: Callable[[], Any] = lambda: getattr(self._fs, name)(*args, **kwargs)  # noqa: E731
             return await loop.run_in_executor(self._threads, call)
         except Exception as error:
-            raise _failure(error) from error
+            raise _failure(error) from None  # its message may have a URL with a password
 
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file, and the tag of its content."""
@@ -65,26 +67,37 @@ class FsspecFiles:
         tag = next((str(info[name]) for name in names if info.get(name) is not None), "")
         return int(info["size"]), tag
 
-    async def read(
-        self, path: str, start: int, size: int, first: bool, announce: Callable[[int, str], None]
-    ) -> Answer:
-        """Return `size` bytes from `start`, fewer at the end of the file."""
+    async def open(self, path: str, start: int, size: int, first: bool) -> Reply:
+        """Request `size` bytes from `start`; `first`: nothing is known of the file."""
         total, tag = -1, ""
         if first:
             total, tag = await self.describe(path)
-            announce(total, tag)
             size = max(0, min(size, total - start))
-        buffer = b""
-        if size > 0:
-            buffer = await self._call("cat_file", path, start=start, end=start + size)
-        if len(buffer) != size:
-            raise Failure(f"{size} bytes were expected, got {len(buffer)}", again=True)
-        return Answer(buffer, start, total, tag)
+        return Reply(start, start + size, total, tag, lambda _: self._parts(path, start, size))
 
-    async def read_whole(self, path: str) -> Answer:
-        """Return all bytes of a file."""
-        buffer = await self._call("cat_file", path)
-        return Answer(buffer, 0, len(buffer), "")
+    async def _parts(self, path: str, start: int, size: int) -> AsyncIterator[Any]:
+        # The libraries lose the beginning of a reply that breaks, so smaller parts follow.
+        at, end = start, start + size
+        while at < end:
+            asked = min(self._part, end - at)
+            try:
+                part = await self._call("cat_file", path, start=at, end=at + asked)
+            except (Failure, asyncio.CancelledError):
+                self._part = max(asked // 4, _MIN_PART)
+                raise
+            if len(part) != asked:
+                raise Failure(f"{asked} bytes were expected, got {len(part)}", again=True)
+            self._part = min(2 * self._part, _MAX_PART)
+            at += asked
+            yield part
+
+    async def open_whole(self, path: str) -> Reply:
+        """Request all bytes of a file."""
+
+        async def parts(_: int) -> AsyncIterator[Any]:
+            yield await self._call("cat_file", path)
+
+        return Reply(0, None, -1, "", parts)
 
     async def upload(self, path: str, content: bytes | Path) -> None:
         """Make an object of bytes or a file of this machine."""

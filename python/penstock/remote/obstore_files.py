@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -17,8 +18,10 @@ from urllib.parse import quote, unquote, urlsplit
 from weakref import WeakSet
 
 from penstock.printable import printable
-from penstock.remote.failures import Failure, NoRanges, PastEnd, of_status
-from penstock.storage_options import without_user
+from penstock.remote import s3_keys
+from penstock.remote.blocking_calls import in_daemon_thread
+from penstock.remote.content_encoding import is_encoded
+from penstock.remote.failures import Failure, NoLength, NoRanges, PastEnd, of_status
 
 SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "https"))
 
@@ -48,6 +51,9 @@ _FAMILY = {"s3a": "s3", "azure": "az", "abfs": "az", "abfss": "az", "adl": "az",
 _KEPT_BACK = frozenset(("authorization", "cookie"))
 
 
+_SIGNED = timedelta(minutes=15)  # that a signature is valid
+
+
 _process: int | None = None  # in which obstore has its threads
 
 
@@ -57,7 +63,7 @@ def _check_process(url: str) -> None:
     _process = _process or os.getpid()
     if _process != os.getpid():
         raise RuntimeError(
-            f"{printable(without_user(url))} cannot be read in a process that was forked after its "
+            f"{printable(url)} cannot be read in a process that was forked after its "
             "parent had read URLs: a fork has no obstore threads; start the process with "
             '"spawn" or "forkserver"'
         )
@@ -89,6 +95,16 @@ class Answer(NamedTuple):
     tag: str
 
 
+class Reply(NamedTuple):
+    """The beginning of a reply to a request for bytes of a file."""
+
+    offset: int
+    end: int | None  # None if the server does not send the length
+    total: int  # of the file; -1 if the server does not send it
+    tag: str
+    parts: Callable[[int], AsyncIterator[Any]]  # its bytes, in parts of at least so many
+
+
 class Entry(NamedTuple):
     """An object in a store."""
 
@@ -105,9 +121,11 @@ class ObstoreFiles:
         Any URL of it.
     options : dict
         fsspec's storage options, or names of obstore's configuration.
+    timeout : float
+        Seconds to wait for bytes, of requests that obstore does not make.
     """
 
-    def __init__(self, url: str, options: dict[str, Any]) -> None:
+    def __init__(self, url: str, options: dict[str, Any], timeout: float) -> None:
         _check_process(url)
         self._obstore: Any = import_module("obstore")
         stores: Any = import_module("obstore.store")
@@ -116,58 +134,72 @@ class ObstoreFiles:
         config, client = _configuration(family, options)
         # Retries are made by whoever calls: one loop, with one limit.
         common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
-        self._base = ""  # of URLs, where headers must not follow a redirect to another host
-        self._moved: dict[str, Any] = {}  # stores of files on another host, by path
+        self._timeout = timeout
+        self._base = ""  # of the URLs of a web server
+        self._may_move = False  # headers must not follow a redirect to another host
+        self._moved: dict[str, str] = {}  # URLs of files on another host, by path
+        self._plain: set[str] = set()  # paths of files that obstore cannot read
+        self._without_lengths = False  # the server sent a whole file without its length
+        self._bucket = host if family == "s3" else ""
+        self._config = config
         if family == "http":
             user, _, host = host.rpartition("@")
+            headers = dict(client.get("default_headers", {}))
             if user:
                 basic = base64.b64encode(unquote(user).encode()).decode()
-                headers = {"Authorization": f"Basic {basic}", **client.get("default_headers", {})}
-                common["client_options"] = {**client, "default_headers": headers}
-            exact = f"{path}?{query}" if self.is_exact(url) else ""
-            where = f"{scheme}://{host}{exact}"
-            self._client = common["client_options"]
-            names = {str(name).lower() for name in self._client.get("default_headers", ())}
-            if names - _KEPT_BACK:
-                self._base = where if exact else f"{where}/"
+                headers = {"Authorization": f"Basic {basic}", **headers}
+            names = {str(name).lower() for name in client.get("default_headers", ())}
+            self._may_move = bool(names - _KEPT_BACK)
+            self._client = {**client, "default_headers": headers}
+            if "accept-encoding" not in names:  # bytes of a range are those of the file
+                headers["Accept-Encoding"] = "identity"
+            common["client_options"] = self._client
+            exact = f"{path}?{query}" if query else path
+            where = f"{scheme}://{host}{exact if self.is_exact(url) else ''}"
+            self._base = where if self.is_exact(url) else f"{where}/"
             self._elsewhere = partial(
                 stores.HTTPStore.from_url,
-                client_options={**client, "default_headers": {}},
+                client_options={**client, "default_headers": {"Accept-Encoding": "identity"}},
                 retry_config=common["retry_config"],
             )
-            self._open: Callable[[], Any] = partial(stores.HTTPStore.from_url, where, **common)
+            self._open: Callable[..., Any] = partial(stores.HTTPStore.from_url, where, **common)
         else:
+            self._client = client
             if "credential_provider" in config:
                 common["credential_provider"] = config.pop("credential_provider")
-            where = f"{scheme}://{host}"
-            self._open = partial(stores.from_url, where, config=config, **common)
+            self._open = partial(stores.from_url, f"{scheme}://{host}", config=config, **common)
         self._store = self._open()
 
     async def _find(self, path: str) -> None:
         """Check whether a file is on another host, before it is read."""
-        if not self._base:
+        if not self._may_move:
             return
         from penstock.remote.redirects import moved_to  # which imports http and ssl
 
         url = self._base + quote(path)
-        moved = await asyncio.to_thread(moved_to, url, self._client)
+        moved = await in_daemon_thread(moved_to, url, self._client, self._timeout)
         if moved is None:
             self._moved.pop(path, None)
         else:
-            self._moved[path] = self._elsewhere(moved)
+            self._moved[path] = moved
 
     async def _ask(self, name: str, path: str, *args: Any, **kwargs: Any) -> Any:
-        moved = self._moved.get(path) if name in ("get_async", "head_async") else None
-        store = moved or self._store
-        args = ("" if moved else path, *args)
+        store = self._store
+        if name in ("get_async", "head_async") and path in self._moved:
+            store, path = self._elsewhere(self._moved[path]), ""
+        elif self._bucket and s3_keys.is_exact(path):
+            store = self._open(config=s3_keys.of_key(self._bucket, self._config, path))
+            path = s3_keys.NAME
+            if name == "put_async":
+                kwargs["use_multipart"] = False
         try:
-            return await _sent(getattr(self._obstore, name)(store, *args, **kwargs))
+            return await _sent(getattr(self._obstore, name)(store, path, *args, **kwargs))
         except Exception as error:
             failure = _failure(self._obstore, error)
             # A store keeps its credentials as long as they say; another one asks for new ones.
             if failure.kind == "expired" and store is self._store:
                 self._store = self._open()
-            raise failure from error
+            raise failure from None  # the message of obstore has the URL with its query
 
     @staticmethod
     def is_exact(url: str) -> bool:
@@ -183,48 +215,78 @@ class ObstoreFiles:
         path = rest.partition("/")[2] if scheme else url
         return unquote(path) if url.startswith("http") else path
 
-    async def read(
-        self, path: str, start: int, size: int, first: bool, announce: Callable[[int, str], None]
-    ) -> Answer:
-        """Return `size` bytes from `start`, fewer at the end of the file."""
+    async def open(self, path: str, start: int, size: int, first: bool) -> Reply:
+        """Request `size` bytes from `start`; `first`: nothing is known of the file."""
         if first:
             await self._find(path)
         try:
             got = await self._ask("get_async", path, options={"range": (start, start + size)})
-        except PastEnd:
+        except NoLength as failure:
+            raise NoRanges(failure.text, again=True) from failure
+        except PastEnd as failure:
             if not first:
                 raise
-            return Answer(b"", start, (await self.read_whole(path)).total, "")
-        meta, (begin, end) = got.meta, got.range
-        total, tag = meta["size"], _tag(meta)
-        expected = max(0, min(size, total - start))
-        right = begin == start and end - begin == expected
-        if first and right:
-            announce(total, tag)
-        buffer = await self._bytes(got)
-        if not right or len(buffer) != expected:
-            raise Failure(f"{expected} bytes were expected, got {len(buffer)}", again=True)
-        return Answer(buffer, start, total, tag)
+            total, tag = await self.describe(path) if start > 0 else (-1, "")
+            if total < 0:  # it may be empty
+                raise NoRanges(failure.text, again=True) from failure
+            return Reply(start, start, total, tag, lambda _: _no_parts())
+        if self._base and is_encoded(_encoding(got), path):
+            self._plain.add(path)
+            raise NoRanges("ranges of the compressed file", again=True)
+        begin, end = got.range
+        return Reply(begin, end, got.meta["size"], _tag(got.meta), partial(self._parts, got))
 
-    async def _bytes(self, got: Any) -> Any:
+    async def open_whole(self, path: str) -> Reply:
+        """Request all bytes of a file, from a server that sends no ranges."""
+        if path not in self._plain and not self._without_lengths:
+            try:
+                got = await self._ask("get_async", path)
+                if not (self._base and is_encoded(_encoding(got), path)):
+                    size = got.meta["size"]
+                    return Reply(0, size, size, _tag(got.meta), partial(self._parts, got))
+                self._plain.add(path)
+            except NoLength:
+                if not self._base:
+                    raise
+                self._without_lengths = True
+        from penstock.remote.plain_http import request_whole  # which imports http and ssl
+
+        moved = self._moved.get(path)
+        client = {**self._client, "default_headers": {}} if moved else self._client
+        url = moved or self._base + quote(path)
+        reply = await request_whole(url, client, path or self._base, self._timeout)
+        end = reply.size if reply.size >= 0 else None
+        return Reply(0, end, reply.size, reply.tag, lambda _: reply.parts())
+
+    async def _parts(self, got: Any, size: int) -> AsyncIterator[Any]:
+        begin, end = got.range
         try:
-            return await _sent(got.bytes_async())
+            if size >= end - begin:
+                yield await _sent(got.bytes_async())
+                return
+            stream = aiter(got.stream(min_chunk_size=size))
+            while True:
+                yield await _sent(stream.__anext__())
+        except StopAsyncIteration:
+            return
         except Exception as error:
-            raise _failure(self._obstore, error) from error
-
-    async def read_whole(self, path: str) -> Answer:
-        """Return all bytes of a file, from a server that does not know ranges."""
-        got = await self._ask("get_async", path)
-        meta = got.meta
-        buffer = await self._bytes(got)
-        if len(buffer) != meta["size"]:
-            raise Failure(f"{meta['size']} bytes were expected, got {len(buffer)}", again=True)
-        return Answer(buffer, 0, meta["size"], _tag(meta))
+            raise _failure(self._obstore, error) from None
 
     async def describe(self, path: str) -> tuple[int, str]:
-        """Return the size of a file, and the tag of its content."""
+        """Return the size of a file (-1 if the server does not send it), and its tag."""
         await self._find(path)
-        meta = await self._ask("head_async", path)
+        try:
+            meta = await self._ask("head_async", path)
+        except Failure as failure:
+            if not self._base or failure.number == errno.ENOENT:
+                raise
+            # Not every server answers HEAD, and the signature of a URL is for GET.
+            try:
+                meta = (await self._ask("get_async", path, options={"range": (0, 1)})).meta
+            except PastEnd:
+                return 0, ""
+            except (NoRanges, NoLength):
+                return -1, ""
         return meta["size"], _tag(meta)
 
     async def upload(self, path: str, content: bytes | Path) -> None:
@@ -236,20 +298,64 @@ class ObstoreFiles:
         await self._ask("delete_async", path)
 
     async def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
-        """Yield what is in a folder; with `deep` what is in its folders, too."""
+        """Yield the contents of a folder; with `deep` those of its folders, too."""
+        found = None if s3_keys.is_exact(prefix) else await self._listed(prefix, deep)
+        # An empty object may be a folder marker, whose name ends with a slash.
+        if self._bucket and (found is None or any(self._may_be_marker(each) for each in found)):
+            found = await self._listed_exactly(prefix, deep)
+        folders = {prefix}
+        for each in found or ():
+            folders.update(each.path[: at.start()] for at in re.finditer("/", each.path))
+        for each in found or ():
+            if each.size > 0 or each.path not in folders:
+                yield each
+
+    @staticmethod
+    def _may_be_marker(entry: Entry) -> bool:
+        return entry.size == 0 and not entry.path.endswith("/")
+
+    async def _listed(self, prefix: str, deep: bool) -> list[Entry] | None:
+        """Return what obstore finds; None if there are keys that it does not accept."""
         try:
             if not deep:
                 found = await _sent(self._obstore.list_with_delimiter_async(self._store, prefix))
-                for folder in found["common_prefixes"]:
-                    yield Entry(f"{folder}/", 0)
-                for meta in found["objects"]:
-                    yield Entry(meta["path"], meta["size"])
-                return
-            async for batch in self._obstore.list(self._store, prefix, chunk_size=1000):
-                for meta in batch:
-                    yield Entry(meta["path"], meta["size"])
+                entries = [Entry(f"{folder}/", 0) for folder in found["common_prefixes"]]
+                return entries + [Entry(meta["path"], meta["size"]) for meta in found["objects"]]
+            stream = self._obstore.list(self._store, prefix, chunk_size=1000)
+            return [Entry(meta["path"], meta["size"]) async for batch in stream for meta in batch]
         except Exception as error:
-            raise _failure(self._obstore, error) from error
+            if self._bucket and isinstance(error, self._obstore.exceptions.InvalidPathError):
+                return None
+            raise _failure(self._obstore, error) from None
+
+    async def _listed_exactly(self, prefix: str, deep: bool) -> list[Entry]:
+        from penstock.remote.plain_http import request_whole
+
+        found: list[Entry] = []
+        token = ""
+        while True:
+            begin = f"{prefix}/" if prefix else ""
+            config = s3_keys.of_list(self._bucket, self._config, begin, deep, token)
+            try:
+                url = config["endpoint"] + "/" + s3_keys.NAME
+                if not config.get("skip_signature"):
+                    store = self._open(config=config)
+                    arguments = (store, "GET", s3_keys.NAME)
+                    url = await _sent(self._obstore.sign_async(*arguments, expires_in=_SIGNED))
+            except Exception as error:
+                raise _failure(self._obstore, error) from None
+            reply = await request_whole(url, self._client, "", self._timeout)
+            page = b"".join([part async for part in reply.parts()])
+            entries, token = s3_keys.read_page(page)
+            found += [Entry(*entry) for entry in entries]
+            if not token:
+                return found
+
+
+async def _no_parts() -> AsyncIterator[Any]:
+    """Yield nothing."""
+    return
+    yield
 
 
 def _configuration(family: str, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -267,6 +373,10 @@ def _configuration(family: str, options: dict[str, Any]) -> tuple[dict[str, Any]
     if family == "http":
         return {}, client | config
     return config, client
+
+
+def _encoding(got: Any) -> str:
+    return str(got.attributes.get("Content-Encoding", ""))
 
 
 def _tag(meta: Any) -> str:
@@ -291,8 +401,12 @@ def _failure(obstore: Any, error: Exception) -> Failure:
         return of_status(int(status[1]), text[:300])
     if isinstance(error, FileNotFoundError):
         return Failure(text, errno.ENOENT)
-    if isinstance(error, known.NotSupportedError):
+    # A Content-Range that is missing, or that does not contain the size.
+    without = "Content-Range header" in text or "CONTENT_RANGE header" in text
+    if without or isinstance(error, known.NotSupportedError):
         return NoRanges(text, again=True)
+    if "Content-Length Header missing" in text:
+        return NoLength(text, again=True)
     if isinstance(error, known.PermissionDeniedError):
         return Failure(text, errno.EACCES)
     if isinstance(error, known.UnauthenticatedError):

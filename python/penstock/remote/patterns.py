@@ -6,6 +6,7 @@ import errno
 import re
 from urllib.parse import urlsplit
 
+from penstock.printable import shown
 from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import ObstoreFiles
@@ -23,7 +24,7 @@ def urls_matching(pattern: str) -> list[str]:
     except Failure as failure:
         if failure.number == errno.ENOENT:
             return []
-        raise OSError(failure.number or errno.EIO, failure.text, pattern) from failure
+        raise OSError(failure.number or errno.EIO, failure.text, shown(pattern)) from failure
 
 
 def names_below(folder: str) -> list[str]:
@@ -36,8 +37,10 @@ def names_below(folder: str) -> list[str]:
     except Failure as failure:
         if failure.number == errno.ENOENT:
             return []
-        raise OSError(failure.number or errno.EIO, failure.text, folder) from failure
-    paths = (entry.path.lstrip("/") for entry in entries if not entry.path.endswith("/"))
+        raise OSError(failure.number or errno.EIO, failure.text, shown(folder)) from failure
+    exact = isinstance(store.files, ObstoreFiles)
+    paths = (entry.path for entry in entries if not entry.path.endswith("/"))
+    paths = (path if exact else path.lstrip("/") for path in paths)
     return [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
 
 
@@ -49,11 +52,14 @@ async def _matching(store: Attempts, pattern: str) -> list[str]:
     path = store.files.path_of(pattern)
     folder = path[: _MAGIC.search(path).start()].rpartition("/")[0]  # type: ignore[union-attr]
     rest = path[len(folder) :].lstrip("/")
-    deep = "/" in rest or "**" in rest
+    exact = isinstance(store.files, ObstoreFiles)  # keys may begin with a slash
+    deep = "/" in rest or "**" in rest or (exact and path.startswith("/"))
     expression = re.compile(_expression(path))
     entries = await store.entries(pattern, folder, deep)
     found = [entry.path for entry in entries if expression.fullmatch(entry.path)]
-    # What comes before the path in the pattern comes before it in the URLs.
+    # The part of the pattern before its path is also the beginning of the URLs.
+    if exact:
+        return [pattern.removesuffix(path) + name for name in found]
     head = pattern.removesuffix(path.lstrip("/"))
     return [head + name.lstrip("/") for name in found]
 
@@ -69,7 +75,7 @@ def _expression(pattern: str) -> str:
         if token.start() == 0 or pattern[token.start() - 1] == "/":
             out.append("" if text == "**/" or text.startswith(".") else r"(?!\.)")
         if text == "**/":
-            out.append(r"(?:(?!\.)[^/]+/)*")
+            out.append(r"(?:(?!\.)[^/]*/)*")
         elif text == "**":
             out.append(r"(?:[^/]|/(?!\.))*")
         elif text == "*":

@@ -7,10 +7,10 @@ import io
 from typing import Any
 
 from penstock import _core
+from penstock.printable import shown
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import Answer
 from penstock.remote.service import start
-from penstock.storage_options import without_user
 
 _FIRST = 1 << 16  # bytes that come with the size of the file
 
@@ -43,13 +43,15 @@ class ObjectReader(io.RawIOBase):
         self._tag = ""
         first = self._read(0, _FIRST, True)
         self._size, self._tag = first.total, first.tag
+        # Small files, and those of servers that send whole files only.
+        self._whole = first if len(first.buffer) == first.total else None
 
     def _read(self, start: int, size: int, first: bool = False) -> Answer:
         try:
             read = self._store.read(self.name, start, size, first, self._tag)
             return self._service.call(read, self.cancel)
         except Failure as failure:
-            name = without_user(self.name)
+            name = shown(self.name)
             raise OSError(failure.number or errno.EIO, failure.text, name) from failure
 
     def readable(self) -> bool:
@@ -75,7 +77,13 @@ class ObjectReader(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         size = min(len(view), max(0, self._size - self._at))
         if size > 0:
-            answer = self._read(self._at, size)
+            answer = self._whole or self._read(self._at, size)
+            if answer.total not in (-1, self._size):  # the server may send no tag
+                text = (
+                    f"the file was replaced while it was read: its size was {self._size}, and is "
+                    f"{answer.total} now"
+                )
+                raise OSError(errno.EIO, text, shown(self.name))
             skipped = self._at - answer.offset  # of a server that knows no ranges
             view[:size] = memoryview(answer.buffer)[skipped : skipped + size]
             self._at += size

@@ -18,7 +18,6 @@ from penstock.remote.failures import Failure
 
 _MOST = 10  # redirects
 _PORTS = {"http": 80, "https": 443}
-_TIMEOUT = 10.0  # seconds
 _NOT_QUOTED = "!#$%&'()*+,/:;=?@[]~"  # characters allowed in a URL, and already quoted ones
 
 
@@ -29,7 +28,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         """Return None: send no further request."""
 
 
-def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
+def moved_to(url: str, client: Mapping[str, Any], timeout: float) -> str | None:
     """Return the URL on another host that a URL redirects to; None if it stays on its host.
 
     Parameters
@@ -38,12 +37,14 @@ def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
         The URL to read.
     client : mapping
         Options of obstore's client: the headers and connection settings.
+    timeout : float
+        Seconds to wait for each reply.
     """
-    opener = urllib.request.build_opener(_Stay, *_handlers(client))
+    opener = urllib.request.build_opener(_Stay, *handlers(client))
     for _ in range(_MOST):
-        request = urllib.request.Request(url, headers=_headers(client))
+        request = urllib.request.Request(url, headers={**headers_of(client), "Range": "bytes=0-0"})
         try:
-            with opener.open(request, timeout=_TIMEOUT):
+            with opener.open(request, timeout=timeout):
                 return None
         except urllib.error.HTTPError as error:
             where = error.headers.get("Location") if 300 <= error.code < 400 else None
@@ -57,7 +58,8 @@ def moved_to(url: str, client: Mapping[str, Any]) -> str | None:
     raise Failure("too many redirects")
 
 
-def _headers(client: Mapping[str, Any]) -> dict[str, str]:
+def headers_of(client: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers that the user's options of obstore's client add to requests."""
     given = client.get("default_headers", {})
     headers = {
         str(name): value.decode("latin-1") if isinstance(value, bytes) else str(value)
@@ -65,10 +67,11 @@ def _headers(client: Mapping[str, Any]) -> dict[str, str]:
     }
     if "user_agent" in client:
         headers["User-Agent"] = str(client["user_agent"])
-    return headers | {"Range": "bytes=0-0"}
+    return headers
 
 
-def _handlers(client: Mapping[str, Any]) -> list[urllib.request.BaseHandler]:
+def handlers(client: Mapping[str, Any]) -> list[urllib.request.BaseHandler]:
+    """Return what the options of obstore's client mean for urllib: certificates and a proxy."""
     certificate = client.get("root_certificate")
     if isinstance(certificate, bytes):
         certificate = certificate.decode()

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from penstock import _core
+from penstock.printable import shown
 from penstock.remote.attempts import Attempts
 from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import threads_are_through
 from penstock.remote.stores import Stores
-from penstock.storage_options import without_user
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class Service:
         except Failure as failure:
             request.fail(failure.number, failure.text)
         except asyncio.CancelledError:
-            request.fail(errno.ECANCELED, f"{without_user(request.url)}: the request was cancelled")
+            request.fail(errno.ECANCELED, f"{shown(request.url)}: the request was cancelled")
         except BaseException as error:
             request.fail_with(error)
 

@@ -51,9 +51,10 @@ def configure(
         ``client_kwargs`` of S3, ``token`` of Google, ``account_name`` and ``account_key`` of Azure,
         ``headers`` of web servers; for s3, gs, az and http(s) also every name that obstore has, and
         its ``credential_provider``, which is called again when credentials have expired. And
-        limits for all: ``timeout`` (seconds of one request, 30), ``max_attempts`` (requests for one
-        range, 8), ``max_seconds`` (of all of them, 180), ``max_requests`` (to one store at a time,
-        64), ``hedge`` (whether a slow request is sent a second time, True). None leaves credentials
+        limits for all: ``timeout`` (seconds without new bytes, 30), ``max_attempts`` (requests
+        since the last new bytes, 8), ``max_seconds`` (since then, 180), ``max_requests``
+        (concurrently to one store, 64), ``hedge`` (whether a second request is sent for the rest of
+        a slow one, True). None leaves credentials
         to where the libraries look for them: the environment, the machine's role.
     cache_dir : str or path, optional
         A folder of this machine where files that are read from their beginning to their end are

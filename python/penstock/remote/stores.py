@@ -12,7 +12,7 @@ from penstock.remote.copies import Copies
 from penstock.remote.fsspec_files import FsspecFiles
 from penstock.remote.obstore_files import SCHEMES, ObstoreFiles
 from penstock.remote.settings import Settings, settings_of
-from penstock.storage_options import with_user, without_user
+from penstock.storage_options import with_user
 
 _MOST_STORES = 64  # URLs with a signature have one each
 
@@ -39,7 +39,7 @@ class Stores:
         key = (*_key_of(url), _Same(settings))
         found = self._open.get(key)
         if found is None:
-            found = self._open[key] = Attempts(_files_of(url, settings.options), settings.limits)
+            found = self._open[key] = Attempts(_files_of(url, settings), settings.limits)
             if len(self._open) > _MOST_STORES:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
@@ -80,15 +80,16 @@ def _key_of(url: str) -> Key:
     return parts.scheme, parts.netloc, exact
 
 
-def _files_of(url: str, options: dict[str, Any]) -> Files:
+def _files_of(url: str, settings: Settings) -> Files:
     known = url.partition("://")[0].lower() in SCHEMES
     try:
-        return ObstoreFiles(url, options) if known else FsspecFiles(url, options)
+        if known:
+            return ObstoreFiles(url, settings.options, settings.limits.timeout)
+        return FsspecFiles(url, settings.options)
     except ImportError as error:
         library, extra = ("obstore", "remote") if known else ("fsspec", "fsspec")
         # The libraries of fsspec's file systems are named by what it says itself.
         what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
         raise ImportError(
-            f"{printable(without_user(url))} cannot be reached ({error}); "
-            f"pip install {what}".rstrip()
+            f"{printable(url)} cannot be reached ({error}); pip install {what}".rstrip()
         ) from error

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from penstock.printable import shown
 from penstock.remote.failures import Failure
 from penstock.remote.service import start
-from penstock.storage_options import without_user
 
 
 def write_object(url: str, content: bytes | Path) -> None:
@@ -42,7 +42,7 @@ def _as_errors(url: str) -> Iterator[None]:
     try:
         yield
     except Failure as failure:
-        raise OSError(failure.number or errno.EIO, failure.text, without_user(url)) from failure
+        raise OSError(failure.number or errno.EIO, failure.text, shown(url)) from failure
 
 
 class ObjectWriter:

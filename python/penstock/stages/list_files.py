@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.arguments.checked import checked_methods
 from penstock.paths import Names, patterns_of
+from penstock.printable import shown
 from penstock.remote.listing import files_matching
 from penstock.stages.shuffle import Shuffle
 from penstock.stages.tensors import Tensors
@@ -83,7 +84,7 @@ class ListFiles(Tensors, Shuffle):
             if not include_directories:
                 matches = [each for each in matches if not os.path.isdir(each)]  # noqa: PTH112
             if not matches:
-                raise FileNotFoundError(f"list_files: no file matches {pattern!r}")
+                raise FileNotFoundError(f"list_files: no file matches {shown(repr(pattern))}")
             names.extend(matches)
         dataset = cls.from_tensor_slices(np.array(names, dtype=object), name)
         if shuffle is None or shuffle:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from penstock.data_loader import batch_memory, torch_rules, worker_info
 from penstock.data_loader.collate import default_collate
-from penstock.data_loader.fetching import Reading, fetch_of, restore, state_of
+from penstock.data_loader.fetching import Reading, fetch_of
 from penstock.data_loader.orders import END, Failed, Inputs
 from penstock.data_loader.position import Kept, kept
 from penstock.data_loader.settings import Settings
+from penstock.stream_states import restore, state_of
 from penstock.workers.objects import pickled_error
 
 

@@ -17,15 +17,7 @@ from penstock.adapters.batches import Held
 from penstock.closing import Closing
 from penstock.counters import totals
 from penstock.data_loader import torch_rules
-from penstock.data_loader.fetching import (
-    Fetch,
-    Reading,
-    fetch_of,
-    keeps_state,
-    of_processes,
-    restore,
-    state_of,
-)
+from penstock.data_loader.fetching import Fetch, Reading, fetch_of, of_processes
 from penstock.data_loader.orders import (
     END,
     Failed,
@@ -42,6 +34,7 @@ from penstock.data_loader.workers import PREPARE, Progress, Threads, Worker
 from penstock.dataset import Dataset
 from penstock.exclusions import ignored
 from penstock.options import Options
+from penstock.stream_states import keeps_state, restore, state_of
 
 
 class Pass(Closing):

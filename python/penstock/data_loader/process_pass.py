@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from penstock.closing import Finalizing, finalizing
 from penstock.data_loader import torch_rules
-from penstock.data_loader.fetching import keeps_state, shown
+from penstock.data_loader.fetching import shown
 from penstock.data_loader.in_worker import Made, Opening
 from penstock.data_loader.orders import (
     END,
@@ -28,6 +28,7 @@ from penstock.data_loader.settings import Settings
 from penstock.data_loader.team import Team
 from penstock.data_loader.workers import too_late
 from penstock.errors import StateError, WorkerError
+from penstock.stream_states import keeps_state
 from penstock.workers.answering import Failure
 from penstock.workers.objects import unpickled_error
 

@@ -169,6 +169,7 @@ ELSEWHERE = [
     "DataError",
     "ErrorInfo",
     "Iterator",
+    "LoopProfile",
     "Profile",
     "profile",
     "OutOfRangeError",

@@ -18,7 +18,7 @@ TWO = 2.0  # CPUs
 
 
 class Photos:
-    def __init__(self, count=30):
+    def __init__(self, count=12):
         self.count = count
 
     def __len__(self):
@@ -27,18 +27,18 @@ class Photos:
     def __getitem__(self, i):
         if i >= self.count:
             raise IndexError(i)
-        time.sleep(0.002)
+        time.sleep(0.02)
         return i
 
 
 def slow(x):
-    time.sleep(0.002)
+    time.sleep(0.02)
     return x
 
 
 def generated():
-    for i in range(30):
-        time.sleep(0.002)
+    for i in range(12):
+        time.sleep(0.02)
         yield i
 
 
@@ -74,16 +74,16 @@ NUMPY = {"wait": 9.0, "wait_cpu": 8.9, "loop_cpu": 9.0, "process_cpu": 9.0, "gil
 @pytest.mark.parametrize(
     ("iterable", "kind", "items"),
     [
-        (lambda: ps.Dataset.range(30).map(slow), Profile, 30),
-        (lambda: iter(ps.Dataset.range(30).map(slow)), Profile, 30),
-        (lambda: ps.prefetch(generated), Profile, 30),
-        (lambda: ps.DataLoader(ps.Dataset.range(30).map(slow), batch_size=3), Profile, 10),
-        (lambda: ps.DataLoader(Photos(), batch_size=3), ps.LoopProfile, 10),
-        (lambda: iter(ps.DataLoader(Photos(), batch_size=3)), ps.LoopProfile, 10),
-        (lambda: ps.DataLoader(Photos(), batch_size=3, num_workers=2), ps.LoopProfile, 10),
-        (generated, ps.LoopProfile, 30),
-        (Photos, ps.LoopProfile, 30),
-        (lambda: map(slow, range(30)), ps.LoopProfile, 30),
+        (lambda: ps.Dataset.range(12).map(slow), Profile, 12),
+        (lambda: iter(ps.Dataset.range(12).map(slow)), Profile, 12),
+        (lambda: ps.prefetch(generated), Profile, 12),
+        (lambda: ps.DataLoader(ps.Dataset.range(12).map(slow), batch_size=3), Profile, 4),
+        (lambda: ps.DataLoader(Photos(), batch_size=3), ps.LoopProfile, 4),
+        (lambda: iter(ps.DataLoader(Photos(), batch_size=3)), ps.LoopProfile, 4),
+        (lambda: ps.DataLoader(Photos(), batch_size=3, num_workers=2), ps.LoopProfile, 4),
+        (generated, ps.LoopProfile, 12),
+        (Photos, ps.LoopProfile, 12),
+        (lambda: map(slow, range(12)), ps.LoopProfile, 12),
     ],
 )
 def test_a_loop_that_waits_for_files(iterable, kind, items):
@@ -151,10 +151,10 @@ def test_a_profile_is_data():
     profile = profiled(ps.DataLoader(Photos(), batch_size=3))
     found = json.loads(json.dumps(profile.to_dict()))
     assert found["bottleneck"]["kind"] == "io"
-    assert found["elements"] == 10
+    assert found["elements"] == 4
     assert pickle.loads(pickle.dumps(profile)).verdict == profile.verdict
     assert "<pre>" in profile._repr_html_()
-    assert repr(profile).startswith("<LoopProfile of 10 batches")
+    assert repr(profile).startswith("<LoopProfile of 4 batches")
 
 
 def test_sleeping_samples_need_threads_or_as_many_processes_as_cpus():
@@ -267,3 +267,12 @@ def test_worker_threads_that_take_turns_at_the_gil_and_those_that_sleep():
     assert invented(view, workers_blocked=0.2, **held).bottleneck.kind == "gil"
     busy = {"wait": 9.0, "workers_cpu": 1.0, "workers_gil": 1.0, "gil": 0.9}
     assert invented(view, workers_blocked=18.0, **busy).bottleneck.kind == "io"
+
+
+def test_workers_that_start_are_named_as_the_reason():
+    started = {"passes": 2, "first": 8.0, "wait": 9.0, "workers_cpu": 1.0}
+    assert (
+        "the loop waited 8 s for the first batch of 2 passes"
+        in invented(loader(2), **started).verdict
+    )
+    assert "first batch" not in invented(loader(2), **{**started, "first": 1.0}).verdict

@@ -446,11 +446,11 @@ class DataLoader(Settings):
                 "errors": counts.errors,
                 "busy_seconds": counts.busy_seconds,
                 "wait_seconds": counts.wait_seconds,
-                "buffer_size": running.buffered if running is not None else 0,
+                "buffer_size": running._buffered if running is not None else 0,
                 "buffer_limit": (self.prefetch_factor or 0) * self.num_workers,
                 "parallelism": self.num_workers,
                 "retries": 0,
-                "workers": [{"pid": pid} for pid in (running.pids if running is not None else ())],
+                "workers": [{"pid": pid} for pid in (running._pids if running is not None else ())],
             }
         ]
 

@@ -62,12 +62,12 @@ class Pass(Closing):
         raise NotImplementedError
 
     @property
-    def buffered(self) -> int:
+    def _buffered(self) -> int:
         """Batches that are ready now."""
         return 0
 
     @property
-    def pids(self) -> list[int]:
+    def _pids(self) -> list[int]:
         """The worker processes."""
         return []
 
@@ -200,7 +200,7 @@ class ThreadedPass(Pass):
             position.settle = None  # the dataset is opened in next()
 
     @property
-    def buffered(self) -> int:
+    def _buffered(self) -> int:
         """Batches that are ready now."""
         return int(sum(stage["buffer_size"] for stage in self._iterator._stage_stats()))
 

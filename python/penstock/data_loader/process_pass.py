@@ -92,12 +92,12 @@ class ProcessPass(Pass):
         self._ask_ahead(self._ahead)
 
     @property
-    def buffered(self) -> int:
+    def _buffered(self) -> int:
         """Batches that are ready now."""
         return len(self._answers)
 
     @property
-    def pids(self) -> list[int]:
+    def _pids(self) -> list[int]:
         """The worker processes."""
         pids = (getattr(member.process, "pid", None) for member in self._members)
         return [pid for pid in pids if pid is not None]

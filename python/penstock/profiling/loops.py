@@ -362,6 +362,12 @@ class LoopProfile:
                 f"each {what} in the thread of the loop, when the loop asks for it, and meanwhile "
                 f"nothing else happens; it {does}"
             )
+        if self._seen.first > self._seen.wait / 2 and not pipeline:
+            passes = self._seen.passes
+            return (
+                f"its workers start: the loop waited {self._seen.first:.2g} s for the first batch "
+                f"of {passes} pass{'es' * (passes != 1)}"
+            )
         if kind == "cpu":
             busy = f"all CPUs are busy, {share:.0%} of them with this program"
             other = f"other programs keep the CPUs busy; this program has {share:.0%} of them"

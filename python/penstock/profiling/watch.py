@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import weakref
 from collections import Counter
@@ -267,13 +268,15 @@ def profile_loop(
     if (dataset := pipeline_of(iterable)) is not None:
         return profile_dataset(dataset, seconds, step)
     take = _step_of(step)
-    end = time.perf_counter() + seconds
+    end = math.inf
     with Watch(iterable) as watch:
         before = -1
         count = 0
         while count > before and time.perf_counter() < end:
             before = count
             for element in watch:
+                if count == 0:  # workers may take long to start
+                    end = time.perf_counter() + seconds
                 take(element)
                 count += 1
                 if time.perf_counter() >= end:

@@ -11,8 +11,8 @@ Then the server fails for 3 seconds (every request with 503, a connection that i
 at all): the figure is the time from the end of that until half a second has 90 % of the rate
 before. These files are answered after 100 ms, so that it is not the processor that limits the rate.
 
-Small files are read in sequence, and a file over a slow line that all requests share: both against
-plain threads with urllib, 32 for the small files, one for the slow line.
+Small files in sequence, and one file over a slow connection that all requests share: both against
+plain threads with urllib, 32 for the small files and one for the slow connection.
 
 At last the second epoch from `cache_dir`: against the same files on the same disk.
 """
@@ -49,8 +49,8 @@ FAULTS |= {"silence": "no request is answered"}
 FAULTY = 3.0  # seconds
 ENOUGH = 0.9  # of the rate before
 SMALL_FILES, SMALL_SIZE = 160, 120 << 10
-LINE_RATE = 4 << 20  # bytes in a second, of all replies together
-LINE_SIZE = 12 << 20  # of the file whose name says "line"
+LINE_RATE = 4 << 20  # bytes per second, of all replies together
+LINE_SIZE = 12 << 20  # bytes of the file whose name contains "line"
 
 
 async def serve() -> None:
@@ -58,7 +58,7 @@ async def serve() -> None:
     loop = asyncio.get_running_loop()
     content = memoryview(bytes(range(256)) * (2 * RANGE // 256))
     fault, faulty_until = "", 0.0
-    line_free = 0.0  # when the line has sent what was given to it
+    line_free = 0.0  # when the line has sent everything passed to it
 
     async def send_slowly(connection: socket.socket, body: memoryview) -> None:
         nonlocal line_free

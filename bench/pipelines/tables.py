@@ -2,8 +2,8 @@
 
 - 8 numeric columns of a Parquet file in batches of 1,024, against pyarrow's own ``iter_batches``
   with ``to_numpy`` of each column;
-- rows of a Parquet file by ``global_shuffle``, against reading them in order: where the decoded
-  columns fit into half of ``memory_limit``, and where a quarter of them does;
+- rows of a Parquet file by ``global_shuffle``, against reading them in order: with half of
+  ``memory_limit`` large enough for all decoded columns, and for a quarter of them;
 - lines of JSON with a signature in batches of 1,024, against a loop over ``orjson.loads`` that
   makes the same arrays;
 - rows of a Hugging Face dataset, shuffled and in batches of 256, against PyTorch's loader over

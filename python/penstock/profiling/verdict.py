@@ -63,7 +63,7 @@ def consumer_verdict(input_bound: float, rate: float) -> str:
     """Return the verdict on a loop that does not wait."""
     return (
         f"The loop waits for data {input_bound:.1%} of its time: the data is ready before the "
-        f"loop needs it, which takes {rate:,.4g} elements/s. No change of how data is loaded "
+        f"loop needs it. The loop takes {rate:,.4g} elements/s. No change of how data is loaded "
         "would make it faster."
     )
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
 
-# Whether the interpreter ends: the globals of modules are then None, and files and processes end
-# with it. A `__del__` takes it as the default of a parameter, because it is a global, too.
+# Returns whether the interpreter is shutting down: the globals of modules may then be None, and
+# files and processes end with it. A `__del__` binds it as the default of a parameter, because a
+# global could be None.
 Finalizing = Callable[[], bool]
 finalizing: Finalizing = sys.is_finalizing
 

@@ -57,7 +57,7 @@ def passed_on(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(_MAX_CACHED)
 def used_whole(code: types.CodeType) -> frozenset[str]:
-    """Return the variables that code uses in another way than by reading an attribute of them."""
+    """Return the variables that code uses for more than reading one of their attributes."""
     steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
     found = {
         step.argval

@@ -11,14 +11,14 @@ from typing import Any, Protocol
 
 # The counters of a stage: the kind of each, and its description.
 METRICS = {
-    "elements_total": ("counter", "Elements that the stage has given."),
+    "elements_total": ("counter", "Elements that the stage has yielded."),
     "errors_total": ("counter", "Elements that were errors."),
-    "retries_total": ("counter", "Calls that were made again."),
+    "retries_total": ("counter", "Calls that were retried."),
     "busy_seconds_total": ("counter", "Seconds inside the stage and its inputs."),
     "wait_seconds_total": ("counter", "Seconds that its consumer has waited for it."),
     "buffer_elements": ("gauge", "Elements in its buffer now."),
-    "buffer_limit_elements": ("gauge", "Elements that its buffer may have."),
-    "parallel_calls": ("gauge", "Calls that it may have at the same time."),
+    "buffer_limit_elements": ("gauge", "Maximum number of elements in its buffer."),
+    "parallel_calls": ("gauge", "Maximum number of concurrent calls."),
 }
 LABELS = ("dataset", "path", "kind", "name", "function")
 _OF_STATS = {
@@ -51,13 +51,14 @@ class _Run:
 class Totals:
     """The counters of all runs of this process, live and ended.
 
-    Runs of one dataset, such as its epochs, are added up. Datasets of one `Options.dataset_name`
-    count as one; others have a number, and their totals end with them.
+    Runs of one dataset, such as its epochs, are added up. Datasets with the same
+    `Options.dataset_name` count as one. Other datasets have a number, and their totals are dropped
+    with them.
     """
 
     def __init__(self) -> None:
-        self.in_use = False  # the counters of runs that end are kept only if someone reads them
-        # A collection of garbage may end a run while the lock is held.
+        self.in_use = False  # whether the counters of ended runs are kept: someone reads them
+        # Reentrant: garbage collection may end a run while the lock is held.
         self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._live: dict[int, _Run] = {}
@@ -68,14 +69,14 @@ class Totals:
         )
 
     def add(self, source: Source, owner: Any) -> None:
-        """Add a run, which is not kept alive.
+        """Add a run, without keeping it alive.
 
         Parameters
         ----------
         source : Source
             The run.
         owner : object
-            What the runs to add up have in common.
+            The dataset or loader over whose runs the counters are added up.
         """
         number = id(source)
         self._live[number] = _Run(
@@ -95,7 +96,7 @@ class Totals:
         self._end(id(source))
 
     def drop(self, source: Source) -> None:
-        """Ignore a run: another source counts what it does."""
+        """Remove a run whose elements another source counts."""
         self._live.pop(id(source), None)
 
     def _end(self, number: int) -> None:

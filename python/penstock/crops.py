@@ -21,7 +21,8 @@ from penstock.paths import is_url
 from penstock.printable import printable
 from penstock.structure import TensorSpec
 
-# Data types of Zarr that TensorStore lacks: kinds of NumPy in format 2, beginnings in format 3.
+# Zarr data types that TensorStore does not support: NumPy kinds in format 2, prefixes of names in
+# format 3.
 _OTHER_KINDS = "MmUSO"
 _OTHER_TYPES = ("string", "numpy.", "fixed_length", "null_terminated", "variable_length")
 
@@ -361,7 +362,7 @@ def open_zarr(path: str, single: bool) -> Any:
 
 
 def _zarr_array(folder: Path) -> Any:
-    """Open an array: with TensorStore, which has no strings and times, or else with zarr."""
+    """Open an array with TensorStore, or with zarr if it has strings or times."""
     with library_errors("from_zarr", str(folder), "the array cannot be opened: "):
         meta = folder / "zarr.json"
         if meta.exists():

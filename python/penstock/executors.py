@@ -44,7 +44,7 @@ class ExecutedFunction:
 
 
 def processors() -> float:
-    """Return how many CPUs this process may use; a quota may leave a fraction."""
+    """Return the number of CPUs that this process may use; with a quota, it may be a fraction."""
     cpu = _core.cpu_info()
     quota = cpu["quota"]
     return min(quota, float(cpu["effective"])) if quota > 0 else float(cpu["effective"])

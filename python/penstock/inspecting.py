@@ -39,7 +39,8 @@ _BEGIN = 512  # bytes that say what a file is
 _TAR_MAGIC = (257, b"ustar")
 _PACKED_TAR = (".tar.gz", ".tgz", ".tar.zst")
 _RECORDS = {".tfrecord", ".tfrecords", ".tfrec"}
-# The first bytes of files of rows: the specifications of Arrow, Parquet, HDF5 and numpy.lib.format.
+# The first bytes of each format, from the specifications of Arrow, Parquet, HDF5 and
+# numpy.lib.format.
 _TABLES: tuple[tuple[bytes, str, Callable[[str], Dataset]], ...] = (
     (b"ARROW1\0\0", "Arrow file", ArrowDataset),
     (b"\xff\xff\xff\xff", "Arrow stream", ArrowDataset),
@@ -68,9 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock inspect",
-        description="Show what is in TFRecord files, tar shards, Parquet, Arrow, HDF5, .npy and "
-        ".npz files, saved datasets, snapshots, states of iterators and indexes: counts, sizes, "
-        "first elements, and what is damaged.",
+        description="Show the contents of TFRecord files, tar shards, Parquet, Arrow, HDF5, .npy "
+        "and .npz files, saved datasets, snapshots, states of iterators and indexes: counts, "
+        "sizes, first elements, and damage.",
         epilog="exit codes: 0 well, 1 damaged, 2 missing or unknown",
     )
     parser.add_argument("files", nargs="+", metavar="FILE")
@@ -150,7 +151,7 @@ def _form_of(name: str, begin: bytes) -> tuple[str, Callable[[str], dict[str, An
     if begin.startswith(b"PSROWS\r\n"):
         return "file of rows", _rows
     for magic, form, source in _TABLES:
-        # Documents of many programs are zip files, too.
+        # Many other file formats are zip files, too.
         if begin.startswith(magic) and (form != ".npz file" or name.endswith(".npz")):
             return form, functools.partial(_table, source)
     packed = _compression(begin)
@@ -235,12 +236,12 @@ def _steps(dataset: Any, name: str) -> Iterator[tuple[Any, Exception | None]]:
 
 
 def _table(source: Callable[[str], Dataset], name: str) -> dict[str, Any]:
-    """Go through the rows of a file that says what they are."""
+    """Read the rows of a file that contains its own schema."""
     try:
         dataset = source(name)
     except DataError as error:
         return {"damage": [_damage(None, error)]}
-    except ValueError as error:  # it has no rows that belong together
+    except ValueError as error:  # its arrays have no common rows
         return {"rows": str(error), "damage": []}
     return {"rows": str(dataset.element_spec), **_elements(dataset, name)}
 

@@ -1,6 +1,6 @@
-"""What iterates data in a program: datasets, trainers' forms of them, and data loaders.
+"""Recognise datasets, their forms for trainers, and data loaders in a program.
 
-Loaders of PyTorch are recognised through the modules that the program has imported.
+PyTorch loaders are found through the modules that the program has imported: none is imported here.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class LoaderView(NamedTuple):
     Attributes
     ----------
     ours : bool
-        Whether it is penstock's.
+        Whether it is a `penstock.DataLoader`.
     dataset : object
-        What it loads.
+        The dataset that it loads.
     num_workers : int
         Its workers; 0 means that the thread that asks for a batch loads it.
     processes : bool
         Whether its workers are processes.
     pin_memory, persistent_workers : bool
-        As given.
+        The arguments of the loader.
     """
 
     ours: bool
@@ -49,7 +49,7 @@ class LoaderView(NamedTuple):
 
     @property
     def pipeline(self) -> Dataset | None:
-        """The dataset of penstock that it iterates, if it does."""
+        """The penstock dataset that it iterates, or None."""
         return pipeline_of(self.dataset)
 
     @property
@@ -64,7 +64,7 @@ class LoaderView(NamedTuple):
 
 
 def loader_of(value: Any) -> LoaderView | None:
-    """Return the settings of a DataLoader, or of the one that an iterator belongs to."""
+    """Return the settings of a DataLoader or of an iterator's DataLoader; else None."""
     passes, ours = sys.modules.get(f"{_OURS}.passes"), sys.modules.get(f"{_OURS}.loader")
     loader = value._loader if passes is not None and isinstance(value, passes.Pass) else value
     if ours is not None and isinstance(loader, ours.DataLoader):
@@ -89,10 +89,10 @@ def loader_of(value: Any) -> LoaderView | None:
 
 
 def pipeline_of(value: Any) -> Dataset | None:
-    """Return the dataset that a value is, or iterates: in a trainer's form, or prefetched."""
+    """Return the dataset that a value is, or that a trainer's form or `prefetch` iterates."""
     if isinstance(value, Dataset):
         return value
-    compat = sys.modules.get("penstock.compat.dataset")  # which is made of this package
+    compat = sys.modules.get("penstock.compat.dataset")  # which wraps datasets of this package
     if compat is not None and isinstance(value, compat.Dataset):
         inner: Dataset = value._inner
         return inner
@@ -115,19 +115,19 @@ def pipeline_of(value: Any) -> Dataset | None:
 
 
 def is_loader(value: Any) -> bool:
-    """Return whether a value is a dataset or loader that a loop can begin, not an iterator."""
+    """Return whether a value is a dataset or loader, and not an iterator of one."""
     known = pipeline_of(value) is not None or loader_of(value) is not None
     return known and not hasattr(type(value), "__next__")
 
 
 def outermost(values: dict[str, Any]) -> dict[str, Any]:
-    """Return those of a program's datasets and loaders that none of the others is made of."""
+    """Return the datasets and loaders that are not part of another one."""
     inside = {id(part) for value in values.values() for part in _parts_of(value)}
     return {name: value for name, value in values.items() if id(value) not in inside}
 
 
 def _parts_of(value: Any) -> Iterator[Any]:
-    """Yield what a loader, or a trainer's form of a dataset, is made of."""
+    """Yield the nested parts of a loader, or of a trainer's form of a dataset."""
     for _ in range(_MOST_WRAPPERS):
         if isinstance(value, Dataset):
             return
@@ -141,7 +141,7 @@ def _parts_of(value: Any) -> Iterator[Any]:
 
 
 def has_accelerator() -> bool:
-    """Return whether PyTorch, as far as it is imported, would pin memory for a device."""
+    """Return whether PyTorch is imported and has a CUDA device, for which it can pin memory."""
     torch = sys.modules.get("torch")
     try:
         return bool(torch is not None and torch.cuda.is_available())
@@ -150,7 +150,7 @@ def has_accelerator() -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return what a progress bar or similar wrapper iterates."""
+    """Return the iterable inside a progress bar or a similar wrapper."""
     for _ in range(_MOST_WRAPPERS):
         inner = getattr(value, "iterable", getattr(value, "_iterable", None))  # tqdm, ps.progress
         if inner is None or inner is value or isinstance(inner, bool):

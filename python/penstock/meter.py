@@ -124,7 +124,7 @@ class Meter:
     shown : bool, optional
         Whether there is a line; None means yes.
     ends : bool
-        Whether a log file has a last line even if it has no other one.
+        Whether a log file gets a line at the end even if it has no other one.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ def _counted(iterator: Any) -> Reading | None:
 
 
 def _end(watched: Callable[[], Any], meter: Meter, done: int, waited: float) -> None:
-    """Note the end of an iterator, whose last counters `metrics` has from here."""
+    """Finish the line of an iterator, and keep its last counters for `penstock.metrics`."""
     totals.see(watched())
     meter.finish(last=Reading(done, waited))
 
@@ -364,7 +364,7 @@ class _PlainLine:
 
 
 class _LogLines:
-    """Plain lines for a file, at intervals that grow."""
+    """Plain lines for a log file, at growing intervals."""
 
     def __init__(self, description: str, total: int | None, ends: bool) -> None:
         self._description = f"{description} " if description else ""

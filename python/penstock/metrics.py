@@ -48,10 +48,10 @@ def prometheus() -> str:
     Notes
     -----
     The iterators of one dataset, such as its epochs, share one set of labels: their counters are
-    added up, and those of iterators that have ended stay. Datasets with the same
-    `Options.dataset_name` count as one. The counters of a dataset without a name end with it.
-    Iterators that ended before the first use of `penstock.metrics` are not counted. Of an iterator
-    that is dropped before its end, the counters are those of the last call of this function.
+    added up, also after iterators have ended. Datasets with the same `Options.dataset_name` count
+    as one. The counters of a dataset without a name are dropped with it. Iterators that ended
+    before the first use of `penstock.metrics` are not counted. If an iterator is dropped before its
+    end, its counters stay as of the last call of this function.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Server:
     port : int
         The port on which it listens.
     url : str
-        The address of the text: on this machine if it listens on all addresses.
+        The address of the text, with the loopback address if it listens on all addresses.
 
     Notes
     -----
@@ -207,7 +207,7 @@ def log(
     Parameters
     ----------
     iterable : iterable
-        What the loop iterates: a dataset, a DataLoader, or any other iterable.
+        The object that the loop iterates: a dataset, a DataLoader, or any other iterable.
     callback : callable
         Called with a dict of numbers, in the thread of the loop.
     every : int
@@ -227,13 +227,13 @@ def log(
 
     Notes
     -----
-    The numbers are ``input/elements``, those of all loops so far, and since the previous call
+    The numbers are ``input/elements`` (of all loops so far) and, since the previous call,
     ``input/elements_per_second``, ``input/wait_seconds`` (time in ``next``) and
     ``input/wait_share`` (its share of the time: 0 to 1). For each stage of a dataset or DataLoader,
     which has a kind and a path as in `Iterator.stats`, there are also
     ``input/KIND_PATH/elements_total``, ``.../errors_total``, ``.../wait_seconds_total``,
-    ``.../busy_seconds_total`` and ``.../buffer_elements`` of this loop. An exception of the
-    callback is raised in the loop.
+    ``.../busy_seconds_total`` and ``.../buffer_elements``. They count this loop of a dataset, but
+    all passes of a DataLoader. An exception of the callback is raised in the loop.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def serve(port: int = 0, *, host: str = "127.0.0.1") -> Server:
     >>> with ps.metrics.serve() as server:
     ...     text = urllib.request.urlopen(server.url).read()
     >>> text.splitlines()[0]
-    b'# HELP penstock_elements_total Elements that the stage has given.'
+    b'# HELP penstock_elements_total Elements that the stage has yielded.'
     """
     whole()("serve: port", port)
     if not 0 <= port <= 65535:

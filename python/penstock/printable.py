@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-# In URLs like those of git the user is not a secret, but part of a repository.
+# In URLs like those of git, the user is not a secret, but part of the repository's name.
 _USERS = re.compile(
     r"(?i)(\bhttps?://|\b(?!git(?:hub)?:)[a-z][\w+.-]+://(?=[^\s/?#@]*:))[^\s/?#\"'<>]*@"
 )
@@ -29,7 +29,7 @@ def printable(text: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a URL, or a text with URLs, without secrets: users, passwords and queries.
+    """Return a text with its URLs stripped of secrets: users, passwords and queries.
 
     A query may be a signature.
     """

@@ -45,12 +45,12 @@ def first_spec(dataset: Any) -> Any:
 
 
 def first_of(dataset: Any) -> Any:
-    """Return the first element, or one like it: of a stage that only reorders, of its input."""
+    """Return the first element, or one like it: a stage that only reorders is skipped."""
     return next(first_ones(dataset))
 
 
 def first_ones(dataset: Any) -> Elements[Any]:
-    """Yield elements like those of a dataset: of a stage that only reorders, of its input."""
+    """Yield elements like those of a dataset: stages that only reorder are skipped."""
     while traits_of(dataset._kind).keeps_sizes and main_form(dataset._kind) != "enumerate":
         dataset = dataset._inputs[0]
     with Iterator(dataset, dataset._options._for_engine(counted=False)) as it:

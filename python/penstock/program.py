@@ -1,4 +1,4 @@
-"""The datasets and loaders of a program, for commands that are given one."""
+"""Find the datasets and loaders of a program, for commands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from penstock.loaders import is_loader, outermost
 
 ARGUMENT = "FILE_OR_MODULE[:NAME]"
 HELP = (
-    "NAME is a dataset or a loader (the result of to_torch() or the like, a DataLoader of penstock "
-    "or PyTorch), or a function without arguments that returns one; else all of them that are "
-    "global variables"
+    "NAME is a dataset or a loader (the result of to_torch() or the like, a penstock or PyTorch "
+    "DataLoader), or a function without arguments that returns one; without NAME, all global "
+    "variables that are one"
 )
 IMPORTED = (
     "The program is imported: what starts its work has to stand under `if __name__ == '__main__':`."
@@ -35,7 +35,7 @@ class NotFoundError(Exception):
 
 
 class Program(NamedTuple):
-    """What was found: datasets and loaders by their names, and the text of the program."""
+    """The datasets and loaders of a program by their names, and its source text."""
 
     loaders: dict[str, Any]
     source: str

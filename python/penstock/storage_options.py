@@ -24,11 +24,11 @@ class Limits:
     Attributes
     ----------
     timeout : float
-        Seconds that a request may take without new bytes.
+        Seconds that a request may take without progress: 4 KiB of new bytes.
     max_attempts : int
         Maximum number of requests since the last new bytes of a range, hedges included.
     max_seconds : float
-        Seconds since then after which no other request is sent.
+        Seconds after the last new bytes; no other request is sent later.
     max_requests : int
         Maximum number of concurrent requests to one store.
     hedge : bool

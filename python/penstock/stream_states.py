@@ -1,6 +1,6 @@
-"""States of iterables that save and restore their own position: state_dict, load_state_dict.
+"""States of iterables with ``state_dict`` and ``load_state_dict``.
 
-The engine imports this module with the first such iterable.
+The engine imports this module when it meets the first such iterable.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Stream:
     Parameters
     ----------
     iterable : iterable
-        The iterable, its iterator, or both have a state.
+        An iterable that has a state, or whose iterator has one, or both.
     saved : bytes
         A result of `state`, to continue from; empty to begin.
     iterator : iterator, optional
@@ -109,11 +109,11 @@ class Stream:
 
 
 class _CannotStore(TypeError):
-    """A value of a type that states do not hold."""
+    """A value of a type that states cannot store."""
 
 
 def encoded(value: Any) -> bytes:
-    """Write numbers, strings, bytes, arrays and containers of them.
+    """Encode numbers, strings, bytes, arrays and containers of them.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _bytes_of(value: Any) -> bytes:
 
 
 def decoded(data: bytes) -> Any:
-    """Read a result of `encoded`. No code of the data runs.
+    """Decode a result of `encoded`. No code in the data runs.
 
     Raises
     ------

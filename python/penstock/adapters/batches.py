@@ -121,7 +121,7 @@ class BatchIterator(Closing):
         self._kept = []
 
     def position(self) -> bytes:
-        """Return a state for `rewind`: without the summary that others are compared by."""
+        """Return a state for `rewind`, without the summary that identifies a pipeline."""
         self._check_none_kept()
         return _core.Iterator._save_state(self._iterator, b"")
 
@@ -163,7 +163,7 @@ class BatchIterator(Closing):
 
 
 def position_of(state: Any) -> Any:
-    """Return what a dict of ``state_dict()`` holds; a ValueError if it is none."""
+    """Return the state in a result of ``state_dict()``; raise ValueError for another object."""
     if not isinstance(state, dict) or KEY not in state:
         raise ValueError(
             f"load_state_dict: state must be a dict of state_dict(), got {state!r:.200}"

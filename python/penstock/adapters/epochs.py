@@ -12,20 +12,20 @@ from penstock.adapters.batches import Batches, BatchIterator
 from penstock.closing import Finalizing, finalizing
 from penstock.iterator import bytes_of, state_as
 
-# Begins a state within an epoch of some steps: the count of its batches follows in 4 bytes, and
-# then the state of the run. Its text begins like that of other states.
+# The first bytes of a state within an epoch of `steps` batches. The number of its batches (4 bytes)
+# and the state of the run follow. As text, it begins like any other state.
 _IN_EPOCH = b"PSTJ"
 _COUNTED = len(_IN_EPOCH) + 4
 _RECENT = 3  # positions that are kept for a trainer that takes batches in advance
 
 
 class Place:
-    """The position of a trainer, in whichever form it takes the batches."""
+    """The position of a trainer, shared by all forms of a dataset."""
 
     def __init__(self) -> None:
         self.saved: bytes | None = None  # where the next epoch begins
-        self.strict = True  # about that
-        self.latest: Progress | None = None  # of the epoch with the latest batch
+        self.strict = True  # the `strict` of `set_state`
+        self.latest: Progress | None = None  # the epoch of the latest batch
         self.tracked = False  # whether the positions before the latest batches are kept
 
     def get_state(self, text: bool, ahead: int = 0) -> bytes | str:
@@ -35,7 +35,7 @@ class Place:
         return state_as(self.latest.state(ahead), text)
 
     def set_state(self, state: Any, strict: bool) -> None:
-        """Let the next epoch begin where the state was saved; an empty one is the beginning."""
+        """Begin the next epoch at a saved position; an empty state is the beginning."""
         empty = isinstance(state, (bytes, str)) and not state
         self.saved = None if empty else bytes_of(state)
         self.strict = strict
@@ -49,16 +49,16 @@ class Progress:
         self._batches = batches
         self._steps = steps
         self.run: weakref.ref[BatchIterator] | None = None  # None before the first batch
-        self.start: bytes | None = None  # the position where the epoch began, where it is needed
+        self.start: bytes | None = None  # the position where the epoch began, if needed
         self.end: bytes | None = None  # the position of a run that has ended or was dropped
-        self.first = 0  # batches of the epoch before a state
-        self.given = 0  # batches of the epoch
+        self.first = 0  # batches of the epoch before the restored state
+        self.given = 0  # batches of the epoch so far, including `first`
         self.restored = False  # whether it began at a state
         self.finished = False
         self.recent: collections.deque[bytes] = collections.deque(maxlen=_RECENT)
 
     def state(self, ahead: int) -> bytes:
-        """Return the position `ahead` batches before the latest, for any process."""
+        """Return the position `ahead` batches before the latest, valid in any process."""
         position = self.end
         if ahead:
             position = self.recent[-ahead]
@@ -69,7 +69,7 @@ class Progress:
         given = self.given - ahead
         seeds = _core.seeds_now()
         with iter(self._batches) as run:
-            _core.continue_seeds(seeds)  # the run has taken one, and is not used
+            _core.continue_seeds(seeds)  # `run` took one, and is not used
             run.rewind(position)
             state = run.get_state()
         if self._steps is None or given % self._steps == 0:
@@ -83,7 +83,7 @@ class Epochs:
     Parameters
     ----------
     stage : str
-        The public method, for messages.
+        The public method, for error messages.
     batches : Batches
         Iterated in each epoch; infinite if there are `steps`.
     steps : int or None
@@ -104,15 +104,15 @@ class Epochs:
         self._length = length
         self._place = place
         self._open: weakref.WeakSet[BatchIterator] = weakref.WeakSet()
-        self._run: BatchIterator | None = None  # that continues, with `steps`
-        self._begun: Progress | None = None  # of the latest epoch
+        self._run: BatchIterator | None = None  # the run that later epochs continue, with `steps`
+        self._begun: Progress | None = None  # the latest epoch
         self.wait_seconds = 0.0
 
     def __iter__(self) -> Epoch:
         return Epoch(self, Progress(self._batches, self._steps))
 
     def _begin(self, epoch: Progress) -> BatchIterator:
-        """Open the run of an epoch, at its first batch: trainers drop epochs before that."""
+        """Open the run of an epoch. Called at its first batch: trainers drop epochs before it."""
         saved, self._place.saved = self._place.saved, None
         last, run = self._begun, self._run
         if saved is not None:
@@ -128,10 +128,10 @@ class Epochs:
         return run
 
     def _is_dropped(self, last: Progress) -> bool:
-        """Whether no one used the latest epoch, as when a model is built from its first batch."""
+        """Return whether the latest epoch was dropped; Keras does so after building a model."""
         if last.finished or last.given == last.first:
             return False
-        # Without steps only an epoch that began at a state has anything to lose.
+        # Without steps, dropping matters only for an epoch that began at a restored state.
         return self._steps is not None or (last.restored and last.given == last.first + 1)
 
     def _begun_again(self, epoch: Progress, last: Progress) -> BatchIterator:
@@ -165,7 +165,7 @@ class Epochs:
         return run
 
     def taken(self, epoch: Epoch) -> Any:
-        """Take the next batch of a run, which ends with the error or the end that it meets."""
+        """Return the next batch of a run. An error or the end of the data closes the run."""
         began = time.perf_counter()
         progress = self._place.latest = epoch.progress
         epoch.run = epoch.run or self._begin(progress)
@@ -221,7 +221,7 @@ class Epoch:
 
     @property
     def given(self) -> int:
-        """The number of batches that it has yielded."""
+        """The number of batches of the epoch so far."""
         return self.progress.given
 
     def __iter__(self) -> Epoch:
@@ -238,7 +238,7 @@ class Epoch:
 
 
 def _position(run: BatchIterator) -> bytes | None:
-    """Return the position of a run; None if it was closed, or interrupted in a batch."""
+    """Return the position of a run; None if it was closed, or interrupted within a batch."""
     try:
         return run.position()
     except (RuntimeError, ValueError):

@@ -1,4 +1,4 @@
-"""A callback for Keras that saves and restores the position of the data with the model."""
+"""A Keras callback that saves and restores the position of the data with the model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class _Backup:
         super().__init__(backup_dir, **options)  # type: ignore[call-arg]
         self._place = place
         self._counted: Progress | None = None  # the epoch whose batches are counted
-        self._trained = 0  # how many of them the model was trained on
-        self._last = -1  # the number of the last one in Keras
+        self._trained = 0  # the number of them that the model was trained on
+        self._last = -1  # Keras's index of the last one
         self._in_batch = False  # whether Keras saves after a batch, and not after an epoch
         place.tracked = self.save_freq != "epoch"
 
@@ -64,8 +64,8 @@ class _Backup:
             self._place.set_state(saved[_KEY], strict=True)
         elif saved:
             warnings.warn(
-                f"{_STAGE}: the backup has no position of the data, which begins at its first "
-                "epoch; was it written by keras.callbacks.BackupAndRestore?",
+                f"{_STAGE}: the backup has no position of the data, so the data begins at its "
+                "first epoch; was it written by keras.callbacks.BackupAndRestore?",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -89,12 +89,12 @@ def _read(path: str) -> dict[str, Any]:
 
 @functools.cache
 def backup_class() -> Any:
-    """Make the class of the callback, for the Keras that is installed."""
+    """Return the class of the callback for the installed version of Keras."""
     from keras.callbacks import BackupAndRestore
 
     if not all(hasattr(BackupAndRestore, name) for name in _USED):
         raise ImportError(
-            f"{_STAGE}: this version of Keras has another BackupAndRestore; save get_state() in a "
-            "callback, and give it to set_state() before fit"
+            f"{_STAGE}: this version of Keras has a different BackupAndRestore; save get_state() "
+            "in a callback, and pass it to set_state() before fit"
         )
     return type("BackupAndRestore", (_Backup, BackupAndRestore), {"__module__": __name__})

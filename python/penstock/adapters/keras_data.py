@@ -139,9 +139,9 @@ class _Data(Closing):
     def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
         """Begin the next epoch at a result of `get_state`.
 
-        An epoch that was interrupted continues with its remaining batches. After the last batch of
-        an epoch the next one follows, in the order that it would have had. States are compared when
-        Keras asks for the first batch, as in `Iterator.set_state`.
+        An interrupted epoch continues with its remaining batches. A state after the last batch of
+        an epoch begins the next one, in the order of the uninterrupted program. The state is
+        checked when Keras requests the first batch, as in `Iterator.set_state`.
         """
         self._feed.place.set_state(state, strict)
 

@@ -9,16 +9,16 @@ from typing import Any
 
 
 class Counts:
-    """What the passes of a loader have done.
+    """Totals of all passes of a loader.
 
     Attributes
     ----------
     elements, errors : int
-        Batches returned, and errors raised in place of one.
+        Batches returned, and errors raised instead of a batch.
     wait_seconds : float
-        In ``next``.
+        Time in ``next``.
     busy_seconds : float
-        Making batches, added up over the workers.
+        Time spent making batches, added up over the workers.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Counts:
         self._lock = threading.Lock()
 
     def came(self, asked: float, failed: bool) -> None:
-        """Count a batch or an error, which the loop asked for at a time of `perf_counter`."""
+        """Count a batch or an error; `asked` is the `perf_counter` time of the request."""
         self.wait_seconds += time.perf_counter() - asked
         if failed:
             self.errors += 1
@@ -42,7 +42,7 @@ class Counts:
             self.busy_seconds += seconds
 
     def timed(self, fetch: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a function that makes batches, timed."""
+        """Return the same function with its time added to `busy_seconds`."""
 
         def call(what: Any) -> Any:
             began = time.perf_counter()
@@ -54,4 +54,4 @@ class Counts:
         return call
 
     def __reduce__(self) -> Any:
-        return Counts, ()  # those of another process begin at 0
+        return Counts, ()  # a copy in another process begins at 0

@@ -242,8 +242,8 @@ class Reading:
                 # Never call next() on an exhausted iterator again: some restart from the beginning.
                 what = [] if self._ended else list(itertools.islice(samples, size or 1))
                 if not what and number == 0 and self._restored and not self._goes_on:
-                    # The restored state is that of an exhausted iterator, so this was its end.
-                    # The uninterrupted program would begin the next pass, as here.
+                    # The restored state was saved at the end of an iterator, so nothing is left.
+                    # The uninterrupted program would begin the next pass; so does this one.
                     self._restored = False
                     self._iterator = iter(self._dataset)
                     samples = items_of(self._iterator)

@@ -464,8 +464,8 @@ class DataLoader(Settings):
 
         Notes
         -----
-        `penstock.metrics.prometheus` includes them. Its label `dataset` is a number of the loader,
-        the same in all epochs.
+        `penstock.metrics.prometheus` includes them. The label `dataset` is a number, which a loader
+        keeps in all epochs.
 
         Examples
         --------

@@ -68,7 +68,7 @@ class Pass(Closing):
 
     @property
     def _pids(self) -> list[int]:
-        """The worker processes."""
+        """The process IDs of the workers."""
         return []
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ class ThreadedPass(Pass):
         options = Options()
         options.warm_start = True  # as PyTorch's workers, which do not wait for the first next()
         self._iterator = iter(dataset.with_options(options))
-        totals.drop(self._iterator)  # the loader counts
+        totals.drop(self._iterator)  # the loader counts its elements
         if debugging.enabled() or self._iterator._short_of_threads():
             position.settle = None  # the dataset is opened in next()
 
@@ -288,14 +288,16 @@ def _begun(loader: Settings, position: Position) -> tuple[Inputs, Callable[[], A
     Returns
     -------
     tuple
-        The result of `inputs_of`, and the reader of the dataset's state, None if it keeps none.
+        The result of `inputs_of`, and a function that returns the dataset's state (None if the
+        dataset has no state).
     """
     dataset, saved = loader.dataset, position.reached.dataset_state or {}
     if "workers" in saved:
         raise of_processes(len(saved["workers"]))
     own = saved.get("dataset_state")
-    # The state may include a global generator, which orders are drawn from. A saved state after the
-    # end of a pass was read before the draws of the next pass; one within a pass, after them.
+    # The state may include the global generator that orders are drawn from. A state after the end
+    # of a pass was saved before the draws of the next pass. A state within a pass was saved after
+    # the draws of that pass.
     if own is not None and not position.goes_on:
         restore(dataset, own)
     inputs = inputs_of(loader, position)

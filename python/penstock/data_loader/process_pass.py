@@ -98,7 +98,7 @@ class ProcessPass(Pass):
 
     @property
     def _pids(self) -> list[int]:
-        """The worker processes."""
+        """The process IDs of the workers."""
         pids = (getattr(member.process, "pid", None) for member in self._members)
         return [pid for pid in pids if pid is not None]
 
@@ -125,8 +125,8 @@ class ProcessPass(Pass):
             self._warn_of_length()
         self._counts.worked(self._answers[due].seconds)
         self._counts.came(began, failed=error is not None)
-        # The loader keeps the position, which keeps the pass for the state before the first batch.
-        # Later, it must not keep an abandoned pass and its workers.
+        # The loader refers to the position, which refers to the pass: the state before the first
+        # batch needs it. After that, an abandoned pass and its workers must not be kept alive.
         if position.settle is not None:
             position.settle = self._settle_if_used
         # No look for signals until the caller has it.
@@ -260,7 +260,7 @@ class ProcessPass(Pass):
         return reading[0] if self._in_order else self._least_busy(reading, self._turn)
 
     def _least_busy(self, among: Collection[int], first: int) -> int:
-        """Return the worker with the fewest open requests, from `first` on if several have."""
+        """Return the worker with the fewest open requests; ties go to the next one from `first`."""
         count = len(self._members)
         waiting = [0] * count
         for number, asked in self._asked.items():

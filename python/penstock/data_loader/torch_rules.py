@@ -78,10 +78,10 @@ def divide_pipe(dataset: Any, number: int, workers: int, seed: int | None) -> No
     Parameters
     ----------
     number, workers : int
-        The worker, and how many there are in this process.
+        The index of the worker, and the number of workers of this process.
     seed : int or None
-        The seed of the pipe's shufflers. All workers have the same seed, because the shares are
-        shares of one order.
+        The seed of the pipe's shufflers. All workers use the same seed, because they divide one
+        order.
     """
     if not (is_a("IterDataPipe", dataset) or is_a("MapDataPipe", dataset)):
         return

@@ -21,7 +21,7 @@ from penstock.code_names import globals_of, names_of, used_whole
 from penstock.labels import innermost
 
 _MOST_FUNCTIONS = 50  # that are looked into for one
-_MOST_VALUES = 500  # the same for values around them
+_MOST_VALUES = 500  # the same for the values that they use
 _MOST_ITEMS = 20  # of a container
 _CODE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, type)
 _OPERATORS = ("__call__", "__getitem__")
@@ -141,9 +141,9 @@ class FunctionView:
     def _holds_generator(self) -> bool:
         """Whether a generator is among the objects that it uses: variables, attributes, items."""
         names: set[str] = set()
-        # Each value with whether it may be called itself, and not only a method of it.
+        # Each value, and whether it may be called itself (otherwise only its methods are).
         waiting = [(self._function, True), (innermost(self._function), True)]
-        seen: dict[int, Any] = {}  # the values live as long as their ids are compared
+        seen: dict[int, Any] = {}  # keeps values alive while their ids are compared
         objects: list[Any] = []
         while waiting and len(seen) < _MOST_VALUES:
             value, whole = waiting.pop()
@@ -160,7 +160,7 @@ class FunctionView:
             names |= names_of(code) if code is not None else frozenset()
             if not _is_of_library(value):
                 objects.append(value)
-            # A method that was found uses attributes that were not asked for before.
+            # A method that was just found may use attributes that were not looked up yet.
             for each in objects if len(names) > known else objects[-1:]:
                 waiting += [(found, True) for found in _attributes(each, names)]
         return False
@@ -213,9 +213,9 @@ def _around(function: types.FunctionType) -> Iterator[Any]:
 
 
 def _held(function: types.FunctionType) -> Iterator[tuple[Any, bool]]:
-    """Yield the variables around a function that it uses, and its defaults.
+    """Yield the outer variables that a function uses, and its default arguments.
 
-    With each comes whether more than an attribute of it is used.
+    The second item of each pair is whether more than an attribute of the value is used.
     """
     whole = used_whole(function.__code__)
     for name in globals_of(function.__code__):
@@ -240,7 +240,7 @@ def _is_generator(value: Any) -> bool:
 
 
 def _parts_of(value: Any) -> tuple[list[tuple[Any, bool]], types.CodeType | None]:
-    """Return the values that a value consists of, as `_held`, and the code of a function."""
+    """Return the parts of a value, as pairs like those of `_held`, and the code of a function."""
     parts: list[Any] = []
     if isinstance(value, types.FunctionType):
         wrapped = getattr(value, "__wrapped__", None)
@@ -261,7 +261,7 @@ def _parts_of(value: Any) -> tuple[list[tuple[Any, bool]], types.CodeType | None
 
 
 def _is_of_library(value: Any) -> bool:
-    """Return whether the attributes of a value are of no interest."""
+    """Return whether a value belongs to a library, whose attributes are not searched."""
     if isinstance(value, types.ModuleType):
         library = value.__name__.partition(".")[0]
         return library in _LIBRARIES or (

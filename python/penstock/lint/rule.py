@@ -27,7 +27,7 @@ class Rule(NamedTuple):
     name : str
         ``"repeat-before-shuffle"``.
     check : callable
-        Takes a `StageView` or `LoaderView`, yields what is wrong with it and what to write instead.
+        Takes a `StageView` or `LoaderView`; yields pairs of a message and a fix.
     of_loaders : bool
         Whether it takes a `LoaderView`.
     """

@@ -19,7 +19,7 @@ from penstock.probing import find_spec, first_of, first_ones
 from penstock.traits import main_form, traits_of
 
 _SAMPLE = 16  # elements whose sizes are compared
-_SAMPLE_SECONDS = 1.0  # after which no more of them are computed
+_SAMPLE_SECONDS = 1.0  # after this time no more of them are computed
 _FUNCTIONS = ("map_func", "predicate", "scan_func", "reduce_func", "key_func")
 # Sources over which a shuffle holds positions.
 _OF_POSITIONS = frozenset(
@@ -92,7 +92,7 @@ class StageView:
 
     @property
     def may_end_with_a_smaller_batch(self) -> bool:
-        """Whether its last batch has fewer elements than the others, as far as that is known."""
+        """Whether its last batch may have fewer elements than the others."""
         if self.args.get("drop_remainder"):
             return False
         size, count = self.args.get("batch_size"), self.inputs[0].count
@@ -180,7 +180,7 @@ class StageView:
 
     @functools.cached_property
     def different_shapes(self) -> tuple[Any, Any] | None:
-        """Two shapes that the same leaf has in its first elements; None where they are equal."""
+        """Two different shapes of one leaf among the first elements; None if there are none."""
         if not self._probes:
             return None
         first: list[Any] = []
@@ -194,7 +194,7 @@ class StageView:
                 first = first or shapes
                 if time.monotonic() > end:
                     break
-        except Exception:  # of a function of the user's: the run will raise it
+        except Exception:  # of a user's function: the run will raise it
             return None
         return None
 
@@ -218,7 +218,7 @@ class StageView:
     def _is_found(self) -> bool:
         try:
             return find_spec(self._stage)
-        except Exception:  # of a function of the user's: the run will raise it
+        except Exception:  # of a user's function: the run will raise it
             return False
 
     @property

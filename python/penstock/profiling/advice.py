@@ -34,9 +34,9 @@ class Advice(NamedTuple):
     change : str
         The new call.
     rate : float
-        Elements per second that the training loop would get; NaN: not predicted.
+        Elements per second that the training loop would get; NaN if not predicted.
     gain : float
-        How many times as many that is; NaN: not predicted.
+        That rate divided by the present one; NaN if not predicted.
     why : str
         The reason.
     """
@@ -110,7 +110,7 @@ def _changes(
         why = "the elements that it may hold now are too few for its threads"
         yield stage.path, "Options.memory_limit = twice as much", jitter_free, why
         return
-    # More workers get more of the CPUs that other programs also use.
+    # With more workers, the program gets a larger share of CPUs that others also use.
     shared = bottleneck.kind == "cpu" and bottleneck.share < MOST_OF_THEM
     if bottleneck.kind in ("io", "serial", "gil") or (shared and stage.parallelism < 2):
         yield from _parallel(stage, stages, model, arguments)
@@ -189,7 +189,7 @@ def _parallel(
     path = stage.path.removesuffix(_INPUTS)
     given = arguments.get(path, {})
     takes_turns = stage.gil_seconds >= stage.cpu_seconds / 2
-    ways: list[bool] = []  # of making calls: whether worker processes make them
+    ways: list[bool] = []  # to make calls: whether in worker processes
     if stage.in_processes:
         ways.append(True)
     else:
@@ -257,7 +257,7 @@ def _enough_calls(
 ) -> tuple[int, float]:
     """Return how many calls at a time suffice, and the rate with them."""
     most = _MOST_COROUTINES if stage.ongoing_seconds else _MOST_CALLS
-    if processes:  # they take memory, and more of them than processors only wait for one
+    if processes:  # each takes memory, and more than there are CPUs only wait for one
         most = max(math.floor(model.processors), 1)
     options = sorted({min(2**i, most) for i in range(1, most.bit_length() + 1)})
     moved = processes and not stage.in_processes

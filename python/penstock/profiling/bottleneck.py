@@ -13,7 +13,7 @@ _NOTHING_ELSE = 0.9  # of its time: a consumer that waits more would empty any b
 MOST_OF_THEM = 0.85  # of the processors: more are hardly to be had
 # Of what threads would compute: so much waits for a processor only if there are too few.
 _SHORT = 0.3
-HELD = 0.65  # of the looks at it: where threads wait for the GIL too, it is what they lack
+HELD = 0.65  # of the samples of the GIL: threads that wait for it, too, are limited by it
 
 
 class Bottleneck(NamedTuple):
@@ -74,7 +74,7 @@ class Evidence(NamedTuple):
 
 
 def is_short(ready: float, computes: float, seconds: float) -> bool:
-    """Return whether what threads wait for, after `ready` seconds without a CPU, is a CPU."""
+    """Return whether threads lack CPUs, after they waited for one for `ready` seconds."""
     return ready > max(_SHORT * (computes + ready), _OFTEN * seconds)
 
 

@@ -1,4 +1,4 @@
-"""``python -m penstock profile``: what slows a dataset or loader of a program down."""
+"""``python -m penstock profile``: find the bottleneck of a dataset or loader of a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, failure, l
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Iterate over a dataset or loader of a program for a while, and print what slows it down.
+    """Iterate over a dataset or loader of a program for a while, and print its bottleneck.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock profile",
-        description=f"Iterate over a dataset or loader for a while, and report what slows it "
-        f"down. {IMPORTED}",
+        description="Iterate over a dataset or loader for a while, and report its bottleneck. "
+        f"{IMPORTED}",
     )
     parser.add_argument("program", metavar=ARGUMENT, help=f"{HELP}, of which there may be one")
     parser.add_argument(
@@ -59,8 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         (loader,) = loaders.values()
         if given.report and not shows_stages(loader):
             raise NotFoundError(
-                "profile: a report shows the stages of a dataset, and the workers of this loader "
-                "have none; use --json"
+                "profile: a report shows the stages of a dataset, which cannot be seen through "
+                "this loader; use --json"
             )
         profile = profile_loop(loader, given.seconds, given.step)
     except Exception as error:

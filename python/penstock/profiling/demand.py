@@ -109,9 +109,9 @@ def is_scarce(gil_share: float) -> bool:
 
 
 def locked_share(raw: dict[str, Any], off_cpu: float) -> float:
-    """Return for which share of the time asleep a thread waited for another one.
+    """Return the share of the time asleep in which a thread waited for another one.
 
-    Looks that found it neither on a CPU nor waiting for a thread may have found it ready to run.
+    Samples that found it neither on a CPU nor waiting for a thread may have found it ready to run.
     """
     ready = (raw["locked"] + raw["asleep"]) * raw["ready"] / off_cpu if off_cpu > 0 else 0.0
     looks = raw["locked"] + max(raw["asleep"] - ready, 0.0)
@@ -135,7 +135,7 @@ def stages_of(seen: dict[str, Any], gil_share: float) -> list[StageProfile]:
 
 
 def step_of(seen: dict[str, Any], gil_share: float) -> StageProfile:
-    """Return what the consumer did outside of the pipeline."""
+    """Return the time of the consumer outside of the pipeline."""
     raw = seen["step"]
     wall, cpu = sum(raw["wall"].values()), sum(raw["cpu"].values())
     lock = raw["wall"]["lock"]

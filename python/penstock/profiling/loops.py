@@ -1,4 +1,4 @@
-"""A loop over any loader: how long it waits for data, and which settings would help."""
+"""Profile a loop over any loader: how long it waits, and which settings would help."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORTH = 1.05  # less is not worth a change
 _DROP_IN = "penstock.DataLoader"
 _LONG_START = 0.05  # of the time, for the start of workers
 _MOST_PLACES = 5
-_BUFFERED = 0.15  # of the time: who waits less may have found batches that were made before
+_BUFFERED = 0.15  # of the time: a loop that waits less may use batches from a buffer
 
 
 @dataclass
@@ -37,11 +37,11 @@ class Seen:
     seconds : float
         The whole block.
     wait, wait_cpu : float
-        Inside ``next``; of these on a CPU.
+        Time inside ``next``, and the part of it on a CPU.
     gil_wait : float
-        Outside of ``next``, waiting for the GIL that worker threads held.
+        Time outside of ``next``, waiting for the GIL that worker threads held.
     first : float
-        Waiting for the first batch of each pass, with the start of the pass.
+        Time until the first batch of each pass, including the start of the pass.
     loop_cpu : float
         CPU time of the loop's thread.
     ready : float
@@ -49,12 +49,13 @@ class Seen:
     process_cpu : float
         CPU time of this process.
     workers_cpu, workers_gil, workers_blocked, workers_ready : float
-        Of workers: on a CPU; of these with the GIL of this process held; asleep or waiting for
-        files, NaN where only the other three are known; ready to run without a CPU.
+        Time of the workers: on a CPU; the part of it in which they held the GIL of this process;
+        asleep or waiting for files (NaN if only the other three are known); ready to run without a
+        CPU.
     gil : float
         Share of the time in which the GIL was held.
     places : dict
-        Where the loop's thread was in ``next``: how many samples found it at each place.
+        The places in ``next`` at which samples found the loop's thread, with their numbers.
     """
 
     passes: int = 0
@@ -76,7 +77,7 @@ class Seen:
 
 
 class LoopProfile:
-    """Whether a loop waits for data, and why: made by `penstock.profile` for any loader.
+    """The result of `penstock.profile` for any loader: whether the loop waits, and why.
 
     Attributes
     ----------
@@ -85,33 +86,33 @@ class LoopProfile:
     elements : int
         Batches, or other items, that it took.
     rate : float
-        Of these, per second.
+        Items per second.
     input_bound : float
         Share of the time in which the loop waited for the next one, or for the GIL that worker
         threads held: 0 to 1.
     headspace : float
         How many times as fast the loop would be with an infinitely fast loader.
     first_seconds : float
-        Of the time that it waited, until the first batch of each pass.
+        Seconds of waiting until the first batch of each pass.
     processors : float
         CPUs that this process may use.
     cpu_share, gil_share : float
         Share of all CPUs that this process and its workers used, and share of the time in which
         the GIL was held.
     places : list of (str, float)
-        Where the time went that the loop waited, if its own thread loads the data: functions, each
-        with its share.
+        Functions in which the loop waited, each with its share of the waiting; empty if workers
+        load the data.
     bottleneck : Bottleneck
-        The kind of reason.
+        The reason why the loop waits.
     advice : list of Advice
         Changes that would help, the best one first. Without a predicted speed, `rate` and `gain`
         are NaN.
     verdict : str
-        The same in one paragraph.
+        A summary in one paragraph.
 
     Notes
     -----
-    Predictions come from the CPU time, the GIL and the waiting that a batch takes, as in `Profile`.
+    Predictions are based on the CPU time, GIL time and waiting time of a batch, as in `Profile`.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class LoopProfile:
         self.verdict = self._verdict(found)
 
     def _work_of_a_batch(self) -> Section:
-        """Return what loading a batch takes; `servers` are those that load now."""
+        """Return the work of loading a batch; `servers` is the present number of workers."""
         seen, count = self._seen, self._seen.batches
         ready = seen.ready * self._share_of_ready()
         if self._inline:
@@ -187,7 +188,7 @@ class LoopProfile:
         return min(1.0, self.gil_share * self._seen.seconds / max(self._seen.process_cpu, 1e-9))
 
     def _share_of_ready(self) -> float:
-        """Return the share of the loop's time without a CPU that it was inside ``next``."""
+        """Return the share of the loop's time off the CPU that it spent inside ``next``."""
         seen = self._seen
         inside = max(seen.wait - seen.wait_cpu, 0.0)
         outside = max(seen.seconds - seen.wait - (seen.loop_cpu - seen.wait_cpu), 0.0)
@@ -219,7 +220,7 @@ class LoopProfile:
         return replace(self._model, sections=(self._loop, work)).rate()
 
     def _best(self, processes: bool) -> tuple[int, float]:
-        """Return how many workers suffice, and the rate with them."""
+        """Return the number of workers that suffices, and the rate with them."""
         most = max(math.floor(self.processors), 1)
         if not processes and self._work.blocked > self._work.cpu:
             most = _MOST_THREADS
@@ -327,7 +328,7 @@ class LoopProfile:
             yield (
                 _DROP_IN,
                 "a drop-in replacement: the same arguments, and worker threads that need no "
-                'pickling and no start (worker_method="process" has processes)',
+                'pickling and no start (worker_method="process" starts processes)',
             )
 
     def _verdict(self, predicted: list[Advice]) -> str:
@@ -346,7 +347,7 @@ class LoopProfile:
                 f"of {self.rate:,.4g} ({best.why})."
             )
         if self.bottleneck.kind == "cpu":
-            return f"{text} More workers would not help: give it less work for each sample."
+            return f"{text} More workers would not help: reduce the work for each sample."
         return f"{text} No setting of the loader would help by more than a few percent."
 
     def _reason(self) -> str:
@@ -413,13 +414,13 @@ class LoopProfile:
         )
 
     def _repr_html_(self) -> str:
-        import html  # not with the package: a tenth of its time
+        import html  # not on import of the package: a tenth of that time
 
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _finite(value: Any) -> Any:
-    """Return the same with None for numbers that JSON has not."""
+    """Return the same with None for numbers that JSON cannot represent."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

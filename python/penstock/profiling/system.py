@@ -1,4 +1,4 @@
-"""Time of threads and processes, as the operating system counts it; 0 where it does not say."""
+"""Times of threads and processes from the operating system; 0 where it has none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def ready_seconds(process: int, thread: int | None = None) -> float:
-    """Return how long a thread was ready to run without a CPU: the main thread by default."""
+    """Return the seconds in which a thread (by default the main one) was ready without a CPU."""
     try:
         text = Path(f"/proc/{process}/task/{thread or process}/schedstat").read_text()
         return int(text.split()[1]) * 1e-9
@@ -18,7 +18,7 @@ def ready_seconds(process: int, thread: int | None = None) -> float:
 
 
 def ready_seconds_here() -> float:
-    """Return how long the calling thread was ready to run without a CPU."""
+    """Return the seconds in which the calling thread was ready without a CPU."""
     return ready_seconds(os.getpid(), threading.get_native_id())
 
 

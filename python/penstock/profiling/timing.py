@@ -1,4 +1,4 @@
-"""The ``next`` of any iterable, timed, and where its time goes."""
+"""Time the ``next`` of any iterable, and sample the functions in which its time goes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from penstock.profiling.system import (
 
 _INTERVAL = 0.005  # seconds between two looks at the stack of the loop
 _SELDOM = 0.05  # the same for workers
-# Where functions are that users did not write: the standard library and penstock.
+# The folders of code that users did not write: the standard library and penstock.
 _LIBRARIES = (f"{Path(os.__file__).parent}{os.sep}", f"{Path(__file__).parents[1]}{os.sep}")
 
 
 class LoopRecorder:
-    """Times the ``next`` of an iterable, whatever it is.
+    """Times the ``next`` of any iterable.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class LoopRecorder:
         self._runs: list[Any] = []  # observations of runs of the engine, whose threads are workers
 
     def begin(self) -> None:
-        """Begin to watch."""
+        """Start watching."""
         if hasattr(type(self._iterable), "__next__"):
             self._note(self._iterable)
-        # It asks for the GIL, and a run that does nothing is enough for that.
+        # An observation samples the GIL; a run that does nothing is enough for that.
         self._gil = self._observed(iter(Dataset.range(1)))
         self._ready, self._loop_cpu = ready_seconds_here(), time.thread_time()
         self._process_cpu, self._workers_cpu = time.process_time(), self._workers.cpu()
@@ -85,12 +85,12 @@ class LoopRecorder:
 
     def _observed(self, run: Run) -> Any:
         observation = run._observe()
-        # Its threads end before those of the interpreter are gone.
+        # Its threads must end before the interpreter does.
         weakref.finalize(self, observation.stop)
         return observation
 
     def end(self) -> LoopProfile:
-        """Return the profile; ValueError if nothing was taken."""
+        """Return the profile; raise ValueError if nothing was taken."""
         seen = self._seen
         if self._sampler is not None:
             self._sampler.stop()
@@ -161,7 +161,7 @@ class _Workers:
     """The worker processes of a loader."""
 
     def __init__(self) -> None:
-        self._ready: dict[int, tuple[float, float]] = {}  # when it was added, and later
+        self._ready: dict[int, tuple[float, float]] = {}  # at first, and latest
 
     def add(self, pids: Iterable[Any]) -> None:
         """Add processes that are not known yet."""
@@ -171,7 +171,7 @@ class _Workers:
                 self._ready[pid] = (now, now)
 
     def look(self) -> None:
-        """Note how long they were ready to run without a CPU: those that end are not asked."""
+        """Update their times without a CPU, because processes that have ended have none."""
         for pid, (first, last) in list(self._ready.items()):
             self._ready[pid] = (first, max(ready_seconds(pid), last))
 
@@ -190,13 +190,13 @@ class _Sampler:
     Parameters
     ----------
     seen : Seen or None
-        Where places in the stack are counted, if they are.
+        Counts the places in the stack; None if they are not counted.
     workers : _Workers
         The workers.
     """
 
     def __init__(self, seen: Seen | None, workers: _Workers) -> None:
-        self.asked = 0  # the thread that is inside
+        self.asked = 0  # the thread that is inside ``next``; 0 for none
         self._places = None if seen is None else seen.places
         self._workers = workers
         self._end = threading.Event()
@@ -212,15 +212,15 @@ class _Sampler:
                 self._places[place] += 1
 
     def stop(self) -> None:
-        """End the samples."""
+        """Stop sampling."""
         self._end.set()
         self._thread.join()
 
 
 def _place_of(frame: FrameType) -> str | None:
-    """Return the innermost function of the user's own code, or the innermost of all.
+    """Return the innermost function of the user's own code, or else the innermost of all.
 
-    None means that it is here.
+    Return None if the thread is in this module.
     """
     if frame.f_code.co_filename == __file__:
         return None
@@ -228,7 +228,7 @@ def _place_of(frame: FrameType) -> str | None:
     shown = frame
     while at is not None:
         if at.f_code.co_filename == __file__:
-            break  # what is outside is the loop
+            break  # the outer frames belong to the loop
         if _is_users(at.f_code.co_filename):
             shown = at
             break

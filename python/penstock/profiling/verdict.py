@@ -69,7 +69,7 @@ def consumer_verdict(input_bound: float, rate: float) -> str:
 
 
 def waiting(input_bound: float, what: str = "data") -> str:
-    """Return how much of its time a loop waits, and for what."""
+    """Return a sentence about the share of its time that a loop waits."""
     more = headspace_of(input_bound)
     if math.isinf(more):
         return "The loop does nothing but wait for data."

@@ -34,8 +34,9 @@ def profile(iterable: Iterable[Any]) -> Watch:
     Parameters
     ----------
     iterable : iterable
-        What the loop iterates: a dataset, what `Dataset.to_torch` or `Dataset.to_jax` returned, a
-        `DataLoader`, a PyTorch ``DataLoader``, any other iterable, or an iterator of one of them.
+        The object that the loop iterates: a dataset, a result of `Dataset.to_torch` or
+        `Dataset.to_jax`, a `DataLoader`, a PyTorch ``DataLoader``, any other iterable, or an
+        iterator of one of them.
 
     Returns
     -------
@@ -53,15 +54,15 @@ def profile(iterable: Iterable[Any]) -> Watch:
 
     Notes
     -----
-    For datasets, and what `Dataset.to_torch` and `Dataset.to_jax` return, the profile shows each
-    stage. An iterator of one of them is watched also if the loop uses it directly. Threads are
-    sampled from the side; the samples take at most a hundredth of one CPU.
+    For datasets and results of `Dataset.to_torch` and `Dataset.to_jax`, the profile shows each
+    stage. An iterator of one of them is also watched if the loop uses it directly. Sampling the
+    threads takes at most one percent of a CPU.
 
     For loaders and other iterables, ``next`` is timed. The profile shows whether the loop waits,
     where the time goes, and which settings of the loader would help: ``num_workers``,
     ``pin_memory``, ``persistent_workers``.
 
-    Watch for some seconds. To leave the start out, take the first batches before: ``it =
+    Watch for some seconds. To exclude the start, take the first batches before the block: ``it =
     iter(loader)``, ``next(it)``, ``with ps.profile(it) as p:``.
 
     Examples
@@ -95,13 +96,13 @@ def profile(iterable: Iterable[Any]) -> Watch:
 
 
 class _Recorder(Protocol):
-    """What watches one block."""
+    """Watches one block."""
 
     def begin(self) -> None:
-        """Begin to watch."""
+        """Start watching."""
 
     def end(self) -> Profile | LoopProfile:
-        """Return what was seen; ValueError if nothing was taken."""
+        """Return the profile; raise ValueError if nothing was taken."""
 
     def __iter__(self) -> Any: ...
 
@@ -180,11 +181,11 @@ class Watch:
 
 
 def _recorder_of(iterable: Any) -> _Recorder:
-    """Return what watches an iterable, and begin a pass of a dataset."""
+    """Return a recorder for an iterable; begin a pass if it is a dataset."""
     wrapped = unwrapped(iterable)
     if shows_stages(wrapped) and not hasattr(type(wrapped), "__next__"):
         iterable = wrapped = iter(iterable)
-    # What a loader without workers reads: PyTorch's, penstock's.
+    # The iterator that a loader without workers reads: PyTorch's, then penstock's.
     fetcher = getattr(wrapped, "_dataset_fetcher", None)
     reading = getattr(wrapped, "_reading", None)
     run = getattr(fetcher, "dataset_iter", getattr(reading, "iterator", wrapped))
@@ -194,7 +195,7 @@ def _recorder_of(iterable: Any) -> _Recorder:
 
 
 def shows_stages(iterable: Any) -> bool:
-    """Return whether a loop over an iterable runs a dataset in this process, as it can be seen."""
+    """Return whether a loop over an iterable runs the stages of a dataset in this process."""
     loader = loader_of(iterable)
     if loader is None:
         return pipeline_of(iterable) is not None
@@ -207,7 +208,7 @@ class _EngineRecorder:
     Parameters
     ----------
     iterator : iterator
-        What the loop iterates.
+        The iterator that the loop uses.
     run : Iterator
         The run inside of it.
     """
@@ -220,7 +221,7 @@ class _EngineRecorder:
         self._observation = self._run._observe()
         self._before = self._run._position()[0]  # elements that were delivered, if known
         self._workers = _WorkersReady(self._run)
-        # Its threads end before those of the interpreter are gone.
+        # Its threads must end before the interpreter does.
         self._end = weakref.finalize(self, self._observation.stop)
 
     def __iter__(self) -> Any:
@@ -237,7 +238,7 @@ class _EngineRecorder:
 
 
 class _WorkersReady:
-    """How long the worker processes of a run were ready to run without a CPU."""
+    """The seconds in which the worker processes of a run were ready without a CPU."""
 
     def __init__(self, run: Iterator) -> None:
         self._run = run
@@ -249,7 +250,7 @@ class _WorkersReady:
                 yield (stage["path"], worker["pid"]), ready_seconds(worker["pid"])
 
     def added(self, seen: dict[str, Any]) -> dict[str, Any]:
-        """Return an observation with the seconds of each stage."""
+        """Return an observation with these seconds added to each stage."""
         seconds: Counter[str] = Counter()
         for key, ready in self._now():
             seconds[key[0]] += max(ready - self._before.get(key, 0.0), 0.0)  # type: ignore[assignment]
@@ -264,7 +265,7 @@ def _itself(profile: Profile) -> Profile:
 def profile_loop(
     iterable: Any, seconds: float, step: Callable[[Any], Any] | float | None
 ) -> Profile | LoopProfile:
-    """Return the profile of a loop over any iterable, again and again until the time is over."""
+    """Profile repeated loops over any iterable, until the time is over."""
     if (dataset := pipeline_of(iterable)) is not None:
         return profile_dataset(dataset, seconds, step)
     take = _step_of(step)

@@ -1,4 +1,4 @@
-"""Requests with retries, hedges and limits. A range takes as many as are needed."""
+"""Requests with retries, hedges and limits. A range takes as many requests as needed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WAITS = {
 }
 _OUTAGE = 8  # requests in a row that have failed: the first one that succeeds after them ends it
 _SPREAD = 0.1  # seconds over which the requests that waited for its end are sent
-_SLOW = 3.0  # times what most others took: a hedge is sent
+_SLOW = 3.0  # times the duration of most others: a hedge is sent
 _MIN_HEDGE, _MAX_HEDGE = 0.4, 15.0  # seconds
 _UNKNOWN_HEDGE = 2.0  # while few requests have ended
 _HEDGES_FOR_EACH = 0.1  # request that succeeds
@@ -62,7 +62,7 @@ class Files(Protocol):
         """Remove an object."""
 
     def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
-        """Yield the contents of a folder; with `deep` those of its folders, too."""
+        """Yield the entries of a folder; with `deep`, those of its subfolders, too."""
 
 
 class Attempts:
@@ -95,10 +95,10 @@ class Attempts:
         tag: str,
         announce: Announce | None = None,
     ) -> Answer:
-        """Return a range of a file; `tag` is the one of the bytes that were read before.
+        """Return a range of a file; `tag` is that of the bytes that were read before.
 
-        If a reply breaks, the next request continues at the first byte that is missing. The size of
-        a file that has more bytes goes to `announce` as soon as it is known, once.
+        If a reply breaks, the next request continues at the first byte that is missing. If the file
+        has more bytes, `announce` is called once, as soon as its size is known.
         """
         what = f"read bytes {start} to {start + size - 1}"
         tries = _Tries(url, what, self._limits)
@@ -306,15 +306,15 @@ class Attempts:
 
 def _forget(task: asyncio.Task[None]) -> None:
     if not task.cancelled():
-        task.exception()  # otherwise asyncio logs that nobody has seen it
+        task.exception()  # otherwise asyncio logs that it was never retrieved
 
 
 class _Tries:
-    """The requests for one result. Bytes that arrive make the limits begin again."""
+    """The requests for one result. New bytes reset the limits."""
 
     def __init__(self, url: str, task: str, limits: Limits) -> None:
         self.since = 0  # requests since the last bytes
-        self.failures = 0  # of them
+        self.failures = 0  # among them
         self.failure = Failure("no request was made")
         self.began = self._first = time.monotonic()
         self._url = url
@@ -353,7 +353,7 @@ class _Request:
 
 
 class _Transfer:
-    """A range of a file, as far as it has arrived.
+    """The bytes of a range of a file that have arrived.
 
     Every running request begins at a byte that has arrived or is the next one, so its reply
     extends the range as soon as it is ahead of the others.
@@ -442,7 +442,7 @@ class _Transfer:
             raise Failure(f"{size} bytes were expected, got {got}", again=True)
 
     def broke(self, request: _Request) -> None:
-        """Let the next request continue, or begin again where that is not possible."""
+        """Prepare the next request: it continues, or begins again where it cannot."""
         if request.whole and request.end is None:
             self._reset(request)
         elif request.whole and self._parts:

@@ -1,4 +1,4 @@
-"""Calls that wait for a server, in threads that neither an event loop nor the process waits for."""
+"""Run blocking calls in daemon threads, which delay neither the event loop nor the exit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ T = TypeVar("T")
 async def in_daemon_thread(call: Callable[..., T], *args: Any) -> T:
     """Return the result of a call that may block for a long time.
 
-    `asyncio.to_thread` has few threads, which calls to servers that stall would occupy, and the end
-    of the process waits for them.
+    `asyncio.to_thread` is not suitable: calls to stalled servers would occupy its few threads, and
+    the process waits for them when it ends.
     """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()

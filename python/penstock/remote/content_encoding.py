@@ -1,4 +1,4 @@
-"""Replies whose bytes are not those of the file: Content-Encoding."""
+"""Content-Encoding: whether the bytes of a reply are the bytes of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The number of requests to a store that run concurrently: it adapts to the line."""
+"""Adapt the number of concurrent requests to the line: the network connection of a store."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Line:
         self._running = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._part = 1
-        self._rate = 0.0  # bytes in a second, of the last reply
+        self._rate = 0.0  # bytes per second, of the last reply
         self._sound = 0  # bytes of replies since one broke
         self._bytes = 0  # since the period began
         self._began = time.monotonic()
@@ -76,11 +76,12 @@ class Line:
                 turn.set_result(None)
 
     def part_of(self, size: int | None, patience: float) -> int:
-        """Return the bytes to read of a reply before they are kept: the loss if it breaks.
+        """Return the number of bytes of a reply to read before they are kept.
 
-        `size` is the one of the reply, and `patience` the seconds that it may bring no bytes.
-        Parts take twice the CPU time of a reply that is read in one piece. So those of a fast line
-        are not kept in parts once many have arrived without a break.
+        If a reply breaks, at most that many are lost. `size` is the size of the reply in bytes, and
+        `patience` the timeout in seconds. Reading in parts takes twice the CPU time of reading in
+        one piece. So replies of a fast line are read in one piece once many have arrived without a
+        break.
         """
         if size is None or self._sound < _SOUND:
             return self._part

@@ -51,7 +51,7 @@ _FAMILY = {"s3a": "s3", "azure": "az", "abfs": "az", "abfss": "az", "adl": "az",
 _KEPT_BACK = frozenset(("authorization", "cookie"))
 
 
-_SIGNED = timedelta(minutes=15)  # that a signature is valid
+_SIGNED = timedelta(minutes=15)  # for which a signature is valid
 
 
 _process: int | None = None  # in which obstore has its threads
@@ -102,7 +102,7 @@ class Reply(NamedTuple):
     end: int | None  # None if the server does not send the length
     total: int  # of the file; -1 if the server does not send it
     tag: str
-    parts: Callable[[int], AsyncIterator[Any]]  # its bytes, in parts of at least so many
+    parts: Callable[[int], AsyncIterator[Any]]  # its bytes, in parts of at least this size
 
 
 class Entry(NamedTuple):
@@ -122,7 +122,7 @@ class ObstoreFiles:
     options : dict
         fsspec's storage options, or names of obstore's configuration.
     timeout : float
-        Seconds to wait for bytes, of requests that obstore does not make.
+        Seconds to wait for bytes, for requests that obstore does not send.
     """
 
     def __init__(self, url: str, options: dict[str, Any], timeout: float) -> None:
@@ -151,7 +151,7 @@ class ObstoreFiles:
             names = {str(name).lower() for name in client.get("default_headers", ())}
             self._may_move = bool(names - _KEPT_BACK)
             self._client = {**client, "default_headers": headers}
-            if "accept-encoding" not in names:  # bytes of a range are those of the file
+            if "accept-encoding" not in names:  # ranges must be bytes of the file itself
                 headers["Accept-Encoding"] = "identity"
             common["client_options"] = self._client
             exact = f"{path}?{query}" if query else path
@@ -298,9 +298,9 @@ class ObstoreFiles:
         await self._ask("delete_async", path)
 
     async def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
-        """Yield the contents of a folder; with `deep` those of its folders, too."""
+        """Yield the entries of a folder; with `deep`, those of its subfolders, too."""
         found = None if s3_keys.is_exact(prefix) else await self._listed(prefix, deep)
-        # An empty object may be a folder marker, whose name ends with a slash.
+        # An empty object may be a folder marker: obstore removes the slash at the end of its name.
         if self._bucket and (found is None or any(self._may_be_marker(each) for each in found)):
             found = await self._listed_exactly(prefix, deep)
         folders = {prefix}
@@ -315,7 +315,7 @@ class ObstoreFiles:
         return entry.size == 0 and not entry.path.endswith("/")
 
     async def _listed(self, prefix: str, deep: bool) -> list[Entry] | None:
-        """Return what obstore finds; None if there are keys that it does not accept."""
+        """Return the entries that obstore finds; None if it does not accept some of the keys."""
         try:
             if not deep:
                 found = await _sent(self._obstore.list_with_delimiter_async(self._store, prefix))

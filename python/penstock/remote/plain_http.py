@@ -1,4 +1,4 @@
-"""Whole files from web servers that send no length, or compress what they send."""
+"""Whole files from web servers that send no length, or compress their replies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlainReply:
     Attributes
     ----------
     size : int
-        Bytes of the file; -1 if the server does not send it.
+        Bytes of the file; -1 if the server does not send the size.
     tag : str
         The tag of the content, or the time of its last change.
     """
@@ -66,11 +66,16 @@ async def request_whole(
     Parameters
     ----------
     url, path : str
-        Its URL, and the name that shows by its end whether it is a compressed file.
+        Its URL, and the name whose extension shows whether the file itself is compressed.
     client : mapping
         Options of obstore's client: the headers and connection settings.
     timeout : float
         Seconds to wait for bytes.
+
+    Raises
+    ------
+    Failure
+        If the request fails, or the server uses an unknown compression.
     """
     reply = PlainReply(await in_daemon_thread(_opened, url, client, timeout), path)
     known = ("", "identity", "gzip", "x-gzip", "deflate", "aws-chunked")

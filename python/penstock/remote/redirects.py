@@ -59,7 +59,7 @@ def moved_to(url: str, client: Mapping[str, Any], timeout: float) -> str | None:
 
 
 def headers_of(client: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that the user's options of obstore's client add to requests."""
+    """Return the headers that the options of obstore's client add to requests."""
     given = client.get("default_headers", {})
     headers = {
         str(name): value.decode("latin-1") if isinstance(value, bytes) else str(value)
@@ -71,7 +71,7 @@ def headers_of(client: Mapping[str, Any]) -> dict[str, str]:
 
 
 def handlers(client: Mapping[str, Any]) -> list[urllib.request.BaseHandler]:
-    """Return what the options of obstore's client mean for urllib: certificates and a proxy."""
+    """Return urllib handlers for the options of obstore's client: certificates and a proxy."""
     certificate = client.get("root_certificate")
     if isinstance(certificate, bytes):
         certificate = certificate.decode()

@@ -2,7 +2,7 @@
 
 obstore normalises keys: ``/a`` becomes ``a``, ``folder/`` becomes ``folder``, and ``a//b`` is an
 error, also in a list of many keys. Here the key, or the query of a list, becomes part of the
-endpoint, so obstore signs the request and takes the URL as it is.
+endpoint. So obstore signs the request and leaves the URL unchanged.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def _with_endpoint(bucket: str, config: Mapping[str, Any], rest: str) -> dict[st
 
 
 def of_key(bucket: str, config: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the configuration of a store whose object `NAME` is the one of this key."""
+    """Return the configuration of a store in which the object `NAME` has this key."""
     return _with_endpoint(bucket, config, f"/{quote(key, safe=_KEPT)}?{_REST}")
 
 
 def of_list(
     bucket: str, config: Mapping[str, Any], prefix: str, deep: bool, token: str
 ) -> dict[str, Any]:
-    """Return the configuration of a store whose object `NAME` is a page of a list."""
+    """Return the configuration of a store in which the object `NAME` is a page of a list."""
     query = {"list-type": "2", "prefix": prefix, "encoding-type": "url"}
     if not deep:
         query["delimiter"] = "/"
@@ -86,7 +86,7 @@ def read_page(page: bytes) -> tuple[list[tuple[str, int]], str]:
     encoded = text(root, "EncodingType") == "url"
 
     def key_of(element: ElementTree.Element, name: str) -> str:
-        # Some servers quote keys without saying it only if they were asked to.
+        # A server that ignores `encoding-type` returns plain keys, and no EncodingType.
         return unquote(text(element, name)) if encoded else text(element, name)
 
     found = []

@@ -51,11 +51,11 @@ def configure(
         ``client_kwargs`` of S3, ``token`` of Google, ``account_name`` and ``account_key`` of Azure,
         ``headers`` of web servers; for s3, gs, az and http(s) also every name that obstore has, and
         its ``credential_provider``, which is called again when credentials have expired. And
-        limits for all: ``timeout`` (seconds without new bytes, 30), ``max_attempts`` (requests
-        since the last new bytes, 8), ``max_seconds`` (since then, 180), ``max_requests``
-        (concurrently to one store, 64), ``hedge`` (whether a second request is sent for the rest of
-        a slow one, True). None leaves credentials
-        to where the libraries look for them: the environment, the machine's role.
+        limits for all: ``timeout`` (seconds without progress: 4 KiB of new bytes; 30),
+        ``max_attempts`` (requests since the last new bytes, 8), ``max_seconds`` (since then, 180),
+        ``max_requests`` (concurrent requests to one store, 64), ``hedge`` (whether a second request
+        is sent for the rest of a slow one, True). None leaves credentials to where the libraries
+        look for them: the environment, the machine's role.
     cache_dir : str or path, optional
         A folder of this machine where files that are read from their beginning to their end are
         kept for the next time, by all processes. None keeps none.

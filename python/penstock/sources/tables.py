@@ -83,8 +83,8 @@ class ParquetDataset(Source):
     many row groups are in memory, and one more or two. A saved state holds a row group and a row:
     restoring reads that row group again. Without `filters` the number of rows is known, and
     elements have positions for `experimental.at`; a row is found by reading its row group, of which
-    the last two are kept. `select` and `global_shuffle` keep as many rows as half of
-    ``Options.memory_limit`` has room for.
+    the last two are kept. `select` and `global_shuffle` keep as many rows as fit into half of
+    ``Options.memory_limit``.
 
     Examples
     --------

@@ -88,10 +88,10 @@ class FromGenerator(Plan):
         generator is raised once, as itself; then the data ends, because the generator has.
         A restored iterator runs the generator up to its position again. If the iterable that
         `generator` returns, or its iterator, has ``state_dict`` and ``load_state_dict``, the saved
-        state includes their result, and a restored iterator loads it instead. Then `get_state`
-        raises `StateError` if ``state_dict`` returns anything but numbers, strings, bytes, arrays,
-        and lists, tuples, sets and dicts of them. With ``executor="process"`` the generator always
-        runs again.
+        state includes the result of ``state_dict``, and a restored iterator loads it instead. Then
+        `get_state` raises `StateError` if ``state_dict`` returns anything but numbers, strings,
+        bytes, arrays, and lists, tuples, sets and dicts of them. With ``executor="process"``, a
+        state includes no result of ``state_dict`` except the one that was restored.
 
         Examples
         --------

@@ -38,8 +38,8 @@ class FromZarr(FromIndexable):
         ----------
         store : str, path, array or group
             The folder of an array or a group, of format 2 or 3; or what zarr, TensorStore or h5py
-            have opened. Arrays of strings and times are opened by zarr, all others by TensorStore,
-            as are URLs; `keys` say which arrays of a group.
+            have opened. Folders with strings or times are opened by zarr. All other folders, and
+            URLs, are opened by TensorStore. `keys` selects the arrays of a group.
         keys : str or sequence of str, optional
             Which arrays of a group. One str gives elements that are arrays, several give dicts.
             None means all.
@@ -63,7 +63,7 @@ class FromZarr(FromIndexable):
         Raises
         ------
         ImportError
-            If TensorStore or zarr, which read folders, are missing: ``pip install
+            If TensorStore or zarr, which read folders, is missing: ``pip install
             'penstock[zarr]'``.
         FileNotFoundError
             If there is no such folder.

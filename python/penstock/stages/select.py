@@ -68,11 +68,12 @@ class Select(Plan):
         the positions does: a counter, for a sequence. Rows of files (``indexed=True``) are read
         together: up to 1024, or 8 MiB, sorted by file and offset.
 
-        `ParquetDataset` and `ArrowDataset` decode row groups, half of ``Options.memory_limit`` at
-        most. If all decoded rows fit, each row group is decoded once by each iterator. Otherwise
-        the stage looks ahead through a window of positions, as many as there is room for, and
-        decodes each row group at most once for each window. Windows grow from 64 positions, so
-        that the first elements arrive early. Lint rule PS032 reports the number of windows.
+        `ParquetDataset` and `ArrowDataset` decode whole row groups. Decoded rows take at most half
+        of ``Options.memory_limit``. If all of them fit, each row group is decoded once by each
+        iterator. Otherwise the stage looks ahead through a window of positions, as many as there is
+        room for, and decodes each row group at most once for each window. Windows grow from 64
+        positions, so that the first elements arrive early. Lint rule PS032 reports how often each
+        row group is decoded.
 
         Errors, random numbers: as of `experimental.at`. In stages after it, an element that comes
         several times draws other numbers each time.

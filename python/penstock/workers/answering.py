@@ -177,7 +177,7 @@ class AnsweringProcess:
 
     def renew(self) -> None:
         """Begin another series of requests to the same object."""
-        if self.starting:  # the object is still wanted, so earlier requests are answered, too
+        if self.starting:  # the object is still needed, so earlier requests are answered, too
             self.answers = []
         else:
             self._leave()

@@ -45,8 +45,8 @@ def cache_of_random_elements(stage: StageView) -> Said:
 def cache_of_repeated_elements(stage: StageView) -> Said:
     """A `cache` or `snapshot` stands after a `repeat`.
 
-    **Why is this bad?** It holds each element once for every repetition, so it takes several times
-    the memory or disk space, and only its first epoch is complete after all repetitions.
+    **Why is this bad?** It stores each element once for every repetition, so it takes several times
+    the memory or disk space. It is complete only after all repetitions.
 
     **Instead of**::
 
@@ -56,8 +56,8 @@ def cache_of_repeated_elements(stage: StageView) -> Said:
 
         ds.map(decode).cache().repeat(3)
 
-    **When to ignore it.** The copies shall differ, because a function between the two draws random
-    numbers (this is not reported).
+    **When to ignore it.** The copies are meant to differ, because a function between the two draws
+    random numbers (this is not reported).
     """
     if stage.kind not in ("cache", "snapshot") or stage.inputs[0].count == math.inf:
         return  # see cache_of_endless_data

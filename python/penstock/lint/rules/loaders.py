@@ -1,4 +1,4 @@
-"""Rules about DataLoaders of PyTorch and penstock."""
+"""Rules about PyTorch and penstock DataLoaders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.executors import processors
 from penstock.lint.rule import Said, loader_rule
 from penstock.loaders import LoaderView, has_accelerator
 
-_MANY = 8  # workers that are advised at most
+_MANY = 8  # the maximum number of workers to advise
 
 
 def _cpus() -> int:
@@ -34,14 +34,14 @@ def loader_without_workers(loader: LoaderView) -> Said:
     PyTorch's workers are processes: use at most as many as there are CPUs. The workers of
     `penstock.DataLoader` are threads by default. ``python -m penstock profile`` finds the number.
 
-    **When to ignore it.** Samples are rows of a tensor or list in memory, or a dataset of penstock
-    that works ahead (neither is reported), or loading takes no time.
+    **When to ignore it.** Samples are rows of a tensor or list in memory, or elements of a penstock
+    dataset, which works ahead (neither is reported), or loading takes no time.
     """
     if loader.num_workers or loader.in_memory or loader.pipeline is not None:
         return
     workers = f"num_workers={min(_cpus(), _MANY)}"
     drop_in = "" if loader.ours else ", or use penstock.DataLoader, whose workers are threads"
-    yield "each batch is loaded while the training loop waits", f"give {workers}{drop_in}"
+    yield "each batch is loaded while the training loop waits", f"pass {workers}{drop_in}"
 
 
 @loader_rule("PS029")
@@ -64,7 +64,7 @@ def loader_without_pinned_memory(loader: LoaderView) -> Said:
     **When to ignore it.** The model runs on the CPU, or batches are made on the accelerator.
     """
     if not loader.pin_memory and has_accelerator() and not loader.in_memory:
-        yield "batches are copied to the accelerator from pageable memory", "give pin_memory=True"
+        yield "batches are copied to the accelerator from pageable memory", "pass pin_memory=True"
 
 
 @loader_rule("PS030")
@@ -86,14 +86,14 @@ def loader_that_restarts_its_workers(loader: LoaderView) -> Said:
     which running workers would not see.
     """
     if loader.num_workers and loader.processes and not loader.persistent_workers:
-        yield "its worker processes start again in each epoch", "give persistent_workers=True"
+        yield "its worker processes start again in each epoch", "pass persistent_workers=True"
 
 
 @loader_rule("PS031")
 def loader_with_more_workers_than_cpus(loader: LoaderView) -> Said:
     """A `DataLoader` has more worker processes than there are CPUs.
 
-    **Why is this bad?** They take turns at the CPUs, and each takes memory for its copy of the
+    **Why is this bad?** They compete for the CPUs, and each takes memory for its copy of the
     dataset.
 
     **Instead of**::
@@ -110,5 +110,5 @@ def loader_with_more_workers_than_cpus(loader: LoaderView) -> Said:
     if loader.processes and loader.num_workers > _cpus():
         yield (
             f"its {loader.num_workers} worker processes share {processors():.3g} CPUs",
-            f"give num_workers={_cpus()}",
+            f"pass num_workers={_cpus()}",
         )

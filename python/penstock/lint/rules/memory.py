@@ -121,8 +121,8 @@ def global_shuffle_of_tables_larger_than_memory(stage: StageView) -> Said:
     rows = sum(each.count for each in tables)
     window = rows * room / size
     yield (
-        f"its {rows:.0f} rows take {size / 2**30:.2g} GiB decoded, and a window of them has room "
-        f"for {window:.0f}: an epoch decodes each row group about {math.ceil(rows / window)} times "
-        f"(rows / window = {rows / window:.1f})",
+        f"its {rows:.0f} rows take {size / 2**30:.2g} GiB decoded, and half of memory_limit holds "
+        f"{window:.0f} of them: an epoch decodes each row group about {math.ceil(rows / window)} "
+        f"times (rows / window = {rows / window:.1f})",
         "read fewer columns, raise memory_limit, or interleave shuffled files and use shuffle",
     )

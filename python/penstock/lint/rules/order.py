@@ -170,8 +170,8 @@ def batch_of_different_sizes(stage: StageView) -> Said:
         ds.map(tokenize).padded_batch(32)
 
     or `ragged_batch`. The rule compares the first 16 elements, or as many as can be computed in a
-    second. It also fires where an ``output_signature`` leaves a size open, or where the last one of
-    some batches that are batched again may be smaller.
+    second. It also fires where an ``output_signature`` leaves a size open, or where batches are
+    batched again and the last one may be smaller.
 
     **When to ignore it.** The elements have one size although their signature leaves it open.
     """
@@ -184,12 +184,12 @@ def batch_of_different_sizes(stage: StageView) -> Said:
             "use padded_batch or ragged_batch, or declare the sizes",
         )
     elif sized_by.kind == "batch" and sized_by.may_end_with_a_smaller_batch:
-        yield f"the last batch of {sized_by} may be smaller", "give it drop_remainder=True"
+        yield f"the last batch of {sized_by} may be smaller", "pass drop_remainder=True to it"
     elif (shapes := stage.inputs[0].different_shapes) is not None:
         one, other = shapes
         yield (
             f"its first elements have different sizes: {one} and {other}",
-            "use padded_batch or ragged_batch, or make the sizes equal before",
+            "use padded_batch or ragged_batch, or make the sizes equal before the batch",
         )
 
 
@@ -232,4 +232,4 @@ def cache_of_endless_data(stage: StageView) -> Said:
     **When to ignore it.** Never.
     """
     if stage.kind in ("cache", "snapshot") and stage.inputs[0].count == math.inf:
-        yield "it never has all elements of endless data", f"put {stage.kind} before repeat"
+        yield "it never has all elements of infinite data", f"put {stage.kind} before repeat"

@@ -154,7 +154,7 @@ def test_iterators_at_the_same_time_are_added_up():
     assert counted("parallel_calls", dataset="both", name="size") == 4
 
 
-def test_elements_that_penstock_looks_at_are_not_counted():
+def test_elements_that_penstock_inspects_are_not_counted():
     ds = named("looked").map(lambda x: x + 1)
     ds.element_spec
     ds.lint()
@@ -174,7 +174,7 @@ def test_the_address_is_chosen(host):
 
 
 @pytest.mark.parametrize("host", ["", None, 5])
-def test_a_host_is_a_text(host):
+def test_a_host_is_a_nonempty_string(host):
     with pytest.raises(TypeError, match="serve: host must be a str"):
         ps.metrics.serve(host=host)
 

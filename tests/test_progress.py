@@ -170,7 +170,7 @@ def test_a_log_file_has_a_plain_line_at_the_end(kind):
     wait_until(lambda: not threads())
 
 
-def test_lines_of_a_log_file_become_rare(monkeypatch):
+def test_intervals_between_lines_of_a_log_file_grow(monkeypatch):
     monkeypatch.setattr(meter, "_LOG_INTERVAL", 0.001)
     monkeypatch.setattr(meter, "_MAX_LOG_INTERVAL", 0.004)
     log = io.StringIO()

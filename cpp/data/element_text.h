@@ -16,8 +16,8 @@ namespace penstock {
 std::string ElementText(const Element& element);
 // The same of one row.
 std::string RowText(const Block& rows, int64_t row);
-// A string as Python's repr, without the secrets of URLs and shortened in the middle; bytes that
-// are no text after the first ones.
+// The Python repr of a string, without the secrets of URLs and shortened in the middle. Binary data
+// is cut off after its first bytes.
 std::string Quoted(std::string_view text, bool bytes);
 
 }  // namespace penstock

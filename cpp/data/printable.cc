@@ -42,8 +42,9 @@ void AppendEscape(std::string& out, uint32_t code) {
 
 constexpr std::string_view kUrlEnds = " \t\r\n\"'<>";
 
-// Passes `text` to `replace` after each "://", with the scheme before it in lower case. `replace`
-// appends what replaces the beginning of the rest to `out`, and removes it.
+// Calls `replace` after each "://" in `text`, with the scheme before it (in lower case) and the
+// rest of the text. `replace` may remove the beginning of the rest, and append a replacement to
+// `out`.
 template <class Replace>
 std::string AfterSchemes(std::string_view text, Replace replace) {
   const auto is_scheme = [](char c) {
@@ -72,7 +73,7 @@ std::string WithoutUsers(std::string_view text) {
     host = host.substr(0, host.find_first_of("/?#"));
     const size_t user = host.rfind('@');
     if (user == std::string_view::npos) return;
-    // Other schemes have parts of a repository or a container there.
+    // Other schemes have a part of the repository's or container's name there.
     const bool password = host.substr(0, host.find('@')).find(':') != std::string_view::npos;
     if (IsWeb(scheme) || (password && scheme != "git" && scheme != "github"))
       rest.remove_prefix(user + 1);
@@ -86,7 +87,7 @@ std::string WithoutQueries(std::string_view text) {
     std::string_view url = rest.substr(0, rest.find_first_of(ends));
     const size_t query = url.find('?');
     if (query == std::string_view::npos) return;
-    if (url.back() == ':' || url.back() == ',') url.remove_suffix(1);  // of the sentence
+    if (url.back() == ':' || url.back() == ',') url.remove_suffix(1);  // part of the sentence
     out.append(url.substr(0, query)).append("?...");
     rest.remove_prefix(url.size());
   });

@@ -1,4 +1,4 @@
-// Gathering rows of tables.
+// Gathers rows of tables.
 #include "data/table.h"
 
 #include <string_view>

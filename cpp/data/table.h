@@ -13,7 +13,7 @@ struct Table {
   std::vector<Block> batches;  // with at least one row each, in columns: stacked or ragged
 };
 
-// A row of one of such batches.
+// A row of such a batch.
 struct TableRow {
   const Block* batch;
   int64_t row;

@@ -40,8 +40,8 @@ class Iterator {
   // nothing. After an error it is not known where the stage is: the run is thrown away.
   virtual std::optional<Error> PassSound(int64_t& steps);
   // Requests the beginning of the remote file that the first step needs, without waiting. Returns
-  // the bytes that it holds or has requested: 0 if there is no such file, -1 while its size is
-  // unknown. Before the first step.
+  // the number of bytes received or requested: 0 if there is no such file, -1 while its size is
+  // unknown. May be called before the first step only.
   virtual int64_t RequestFirst() { return 0; }
   // Saves or restores the position as of the last step delivered. Restoring happens before the
   // first step.

@@ -1,4 +1,4 @@
-// Finding the sources that decode groups of rows, and translating positions into theirs.
+// Finds the sources that decode groups of rows, and translates positions into their rows.
 #include "engine/lookahead.h"
 
 #include <algorithm>

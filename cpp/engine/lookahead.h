@@ -1,4 +1,4 @@
-// Lookahead: what the sources of a plan decode ahead for a stage that knows the next positions.
+// Lookahead: rows that sources decode in advance for a stage that knows the next positions.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace penstock {
 // The stage passes it to the sources in the RunContext of its requests. Used by one thread; the
 // session and the plan outlive it.
 //
-// Decoded rows may take half of what the memory limit leaves at the first call of window(), and at
-// least an eighth of the limit.
+// Decoded rows may take half of the memory that is free under the limit at the first call of
+// window(), and at least an eighth of the limit.
 class Lookahead {
  public:
   // For elements of `data`, which has random access.
@@ -23,7 +23,7 @@ class Lookahead {
   bool empty() const { return sources_.empty(); }
   // The number of next positions to pass to Decode; 0: there is nothing to decode ahead.
   int64_t window();
-  // Decodes the groups of these positions, each at most once, and keeps what they need.
+  // Decodes the groups of these positions, each at most once, and keeps the rows of the positions.
   void Decode(const Positions& next);
   // Null if the source does not decode groups of rows.
   DecodedRows* RowsOf(const Dataset& source);
@@ -32,7 +32,7 @@ class Lookahead {
   struct Source {
     const Dataset* stage;
     std::unique_ptr<DecodedRows> rows;
-    double per_position = 0;  // rows of the source for a position of `data`; 0: not known
+    double per_position = 0;  // rows of the source per position of `data`; 0: unknown
     Positions wanted{};
   };
   void Begin();

@@ -22,13 +22,13 @@ class RandomAccess {
   // The same of several positions, in their order: rows, then perhaps an error; at least one step,
   // and no more than there are positions. One after the other unless a stage has a faster way.
   virtual Block Gather(const Positions& positions, const RunContext& context) const;
-  // The positions in input `input` of what the elements at `positions` are made of, in the order in
-  // which they are needed. Empty where that is not known. Only a guide to what to read ahead.
+  // The positions in input `input` that the elements at `positions` are made of, in the order in
+  // which they are needed; empty if unknown. Only a hint for reading ahead.
   virtual Positions InputPositions(const Positions& positions, size_t input,
                                    const RunContext& context) const;
 };
 
-// Decoded rows of one source that a Lookahead keeps. Used by one thread.
+// The decoded rows of one source that a Lookahead keeps. Used by one thread.
 class DecodedRows {
  public:
   virtual ~DecodedRows() = default;
@@ -47,7 +47,7 @@ class DecodedRows {
 class DecodedGroups {
  public:
   virtual ~DecodedGroups() = default;
-  // For the rows that requests with this lookahead (RunContext) use. They refer to the source.
+  // The decoded rows for the requests with one Lookahead (in RunContext). They refer to the source.
   virtual std::unique_ptr<DecodedRows> NewRows() const = 0;
 };
 
@@ -59,7 +59,7 @@ Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context)
 // Of a plan whose stages all have random access, as RandomAccess::Gather. A position that the plan
 // has not is an error.
 Block ElementsAt(const Dataset& dataset, const Positions& positions, const RunContext& context);
-// Positions that follow from others one by one.
+// Maps each position.
 template <typename PositionOf>
 Positions Moved(Positions positions, PositionOf position_of) {
   for (int64_t& position : positions) position = position_of(position);

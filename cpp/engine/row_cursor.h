@@ -21,8 +21,8 @@ class RowCursor {
 
   // Once nothing is left of the block before: pulls at most `max_rows` rows.
   void Pull(int64_t max_rows);
-  // Pulls more blocks until the next ones of this block are `rows`, where the input gives fewer at
-  // a time. Only where pulling them early has no effect that a user could see.
+  // Pulls more blocks until `rows` rows are left in this block, or the input cannot extend it. Only
+  // for inputs where pulling early has no effect that a user could see.
   void Extend(int64_t rows);
 
   bool empty() const { return next_ == block_.rows; }

@@ -152,8 +152,8 @@ class Session {
   bool unordered() const { return unordered_; }
   // Shows the user a text at the next opportunity; each text once. From any thread.
   void Warn(std::string text);
-  // A stage cannot save its position: get_state raises a StateError with the first such text. From
-  // any thread.
+  // Makes get_state raise a StateError with this text, because a stage cannot save its position.
+  // The first text counts. Called by any thread.
   void RefuseStates(std::string why);
   bool has_warnings() const { return has_warnings_.load(std::memory_order_relaxed); }
   std::vector<std::string> TakeWarnings();

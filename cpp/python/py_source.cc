@@ -83,9 +83,9 @@ class GeneratorDataset final : public Dataset {
     if (payload_.empty()) payload_ = std::move(made);
     return payload_;
   }
-  // With the GIL; null with an error set. An iterator, or penstock.coroutines.Values. `state`: of
-  // the iterable; empty: it begins. Sets `stream` to the penstock.stream_states.Stream that saves
-  // such states, if the iterable has any.
+  // Needs the GIL. Returns an iterator, or penstock.coroutines.Values; null with an error set.
+  // Restores `state` into the iterable unless it is empty. Sets `stream` to the
+  // penstock.stream_states.Stream that saves such states, if the iterable has any.
   PyRef Open(const std::string& state, PyRef& stream) const {
     // This process debugs a worker process's generator.
     if (setup_ && !PyRef::Steal(PyObject_CallMethod(Setup(), "here", nullptr))) return {};
@@ -132,7 +132,7 @@ class GeneratorDataset final : public Dataset {
     auto declared = declared_ ? std::make_shared<const ElementSpec>(*declared_) : nullptr;
     return PickledGenerator(name_, bound, Setup(), std::move(declared), opaque_);
   }
-  // Whether the object has both methods of torchdata's states.
+  // Whether the object has the methods state_dict and load_state_dict.
   static bool KeepsState(PyObject* thing) {
     if (PyGen_CheckExact(thing) || PyList_CheckExact(thing)) return false;
     for (const char* method : {"state_dict", "load_state_dict"}) {
@@ -198,8 +198,9 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   void VisitState(StateVisitor& visitor) override {
-    // The position is a count of values. A restored iterator loads the state that the iterable had
-    // after `own_at_` of them, and asks it for the others. Without such a state it asks for all.
+    // The position is a number of values. A restored iterator loads the state that the iterable had
+    // after `own_at_` values, and requests the others. Without such a state, it requests all of
+    // them.
     if (visitor.saving()) SaveOwnState();
     int64_t asked = asked_ + to_skip_ - waiting_.steps();
     visitor.Count(asked, "values asked for");
@@ -272,7 +273,7 @@ class GeneratorIterator final : public BlockIterator {
       --to_skip_;
       running->At(++asked_);
     }
-    // Some of the values of this block may be delivered later: a state goes back to here.
+    // Some values of this block may be delivered after a state is saved, which then begins here.
     if (stream_ && max_rows > 1 && clock_.Due(NowNs())) clock_.Take(*this);
     RowPolicy policy = data_->policy();
     if (takes_ragged_) policy.ragged = &ragged_;
@@ -319,7 +320,7 @@ class GeneratorIterator final : public BlockIterator {
   }
 
  private:
-  // Saves the state of the iterable, where it has one and nothing waits that it is past.
+  // Saves the state of the iterable, if it has one and all values before it were delivered.
   void SaveOwnState() {
     if (!stream_ || ended_ || cut_short_ || to_skip_ > 0 || !waiting_.empty()) return;
     if (asked_ == own_at_) return;

@@ -23,13 +23,13 @@ using Batches = std::vector<Block>;
 
 class TableRowsDataset;
 
-// Rows of one decoded table, in an order of their own: all of them, or those with given numbers.
+// Rows of one decoded table: all of them, or those with given numbers.
 struct DecodedTable {
   Batches batches;
-  std::vector<int64_t> rows;  // ascending, of `batches`; empty: all
+  std::vector<int64_t> rows;  // their numbers, ascending; empty: all
   Origin origin;              // of row 0 of the table
 
-  // Null where the row is not here.
+  // Empty if the row is not here.
   std::optional<TableRow> Find(int64_t row) const {
     if (!rows.empty()) {
       const auto found = std::ranges::lower_bound(rows, row);
@@ -60,8 +60,8 @@ struct DecodedTable {
 };
 using DecodedPtr = std::shared_ptr<const DecodedTable>;
 
-// While all tables fit into the limit, those that were decoded stay. Otherwise only rows that were
-// looked ahead to are kept.
+// While all tables fit into the limit, every decoded table is kept. Otherwise only the rows of the
+// last LookAhead are.
 class KeptTables final : public DecodedRows {
  public:
   explicit KeptTables(const TableRowsDataset& owner) : owner_(owner) {}
@@ -76,7 +76,7 @@ class KeptTables final : public DecodedRows {
     const auto found = tables_.find(number);
     return found == tables_.end() ? nullptr : found->second;
   }
-  // Learns from a table that was decoded whole. True if it is kept.
+  // Learns the size of rows from a table that was decoded whole. Returns whether it is kept.
   bool Offer(int64_t number, const DecodedPtr& table);
 
  private:
@@ -146,7 +146,7 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
   int64_t tables() const { return static_cast<int64_t>(firsts_.size()) - 1; }
   int64_t first(int64_t number) const { return firsts_[static_cast<size_t>(number)]; }
 
-  // A table, or why it cannot be had.
+  // A decoded table, or the error.
   std::variant<DecodedPtr, Error> Decoded(int64_t number, const RunContext& context) const {
     Step step = InputAt(*this, number, context);
     if (auto* error = std::get_if<Error>(&step)) return std::move(*error);
@@ -219,12 +219,12 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
             stage_, number};
   }
 
-  // Of the stage that requests rows; null if it does not look ahead.
+  // The tables that are kept for the stage that requests rows; null if it does not look ahead.
   KeptTables* KeptFor(const RunContext& context) const {
     if (!context.lookahead) return nullptr;
     return static_cast<KeptTables*>(context.lookahead->RowsOf(*this));
   }
-  // What has the row already; null if nothing does.
+  // A table in memory that has the row; null if there is none.
   DecodedPtr Held(int64_t number, int64_t row, const KeptTables* kept) const {
     if (DecodedPtr table = kept ? kept->Find(number) : nullptr; table && table->Find(row)) {
       return table;
@@ -247,7 +247,7 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
   const bool known_;
   std::vector<int64_t> firsts_;  // the first row of each table, and the number of all rows
   mutable std::mutex mutex_;     // a leaf lock over the cache below
-  // Whole tables that were decoded last.
+  // The two whole tables that were decoded last.
   mutable std::array<std::pair<int64_t, DecodedPtr>, 2> last_;
 };
 
@@ -258,7 +258,7 @@ Block TableRowsDataset::Gather(const Positions& positions, const RunContext& con
   std::ranges::sort(order, {}, [&](size_t i) { return positions[i]; });
   std::vector<TableRow> rows(positions.size());
   std::vector<Origin> origins(positions.size());
-  std::vector<DecodedPtr> held;  // what `rows` refers to
+  std::vector<DecodedPtr> held;  // keeps the tables of `rows` alive
   size_t sound = positions.size();
   std::optional<Error> error;  // at position number `sound`
   for (size_t begin = 0, end; begin < order.size(); begin = end) {

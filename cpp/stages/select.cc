@@ -151,10 +151,10 @@ class SelectIterator final : public BlockIterator {
   // Steps of the data that have not been handed on.
   int64_t waiting() const { return rows_.steps() - given_; }
 
-  // The number of positions to look ahead: it grows, so that the first elements come soon.
+  // The number of positions to look ahead. It grows, so that the first elements arrive early.
   int64_t Window() { return looks_ahead_ ? std::min(lookahead_.window(), most_window_) : 0; }
 
-  // Has the source decode what the next positions need, unless it has done so.
+  // Lets the sources decode the rows of the next positions, unless they have done so.
   void LookAhead() {
     constexpr int64_t kGrowth = 8;
     if (looked_at_ > 0) return;
@@ -165,7 +165,7 @@ class SelectIterator final : public BlockIterator {
     Positions next;
     try {
       data_->PositionsIn(positions_.block(), positions_.next(), window, next);
-    } catch (const Error&) {  // raised by Ask, in its turn
+    } catch (const Error&) {  // raised by Ask, at its position
     }
     if (most_window_ <= lookahead_.window()) most_window_ *= kGrowth;
     if (next.empty()) return;
@@ -246,9 +246,9 @@ class SelectIterator final : public BlockIterator {
   int64_t ahead_ = 1;  // rows that are asked for though fewer are wanted
   int64_t most_ahead_ = 1;
   Lookahead lookahead_;
-  bool looks_ahead_ = false;  // pulling positions early has no effect that a user could see
+  bool looks_ahead_ = false;            // pulling positions early has no visible effect
   int64_t most_window_ = kFirstWindow;  // of positions to look ahead
-  int64_t looked_at_ = 0;               // of the next positions, those that were looked ahead to
+  int64_t looked_at_ = 0;               // number of next positions decoded already
 };
 
 IteratorPtr SelectDataset::MakeIterator(const RunContext& context) const {

@@ -45,7 +45,7 @@ class InputFile {
   // Reads the ranges (best in ascending order) that are available without waiting, and requests the
   // others for later Reads. So the waits for many ranges of many files overlap.
   virtual void ReadReady(std::span<ByteRange> ranges) { (void)ranges; }
-  // Requests the bytes that are read first, without waiting. Returns as Iterator::RequestFirst.
+  // Requests the first bytes to be read, without waiting. Returns as Iterator::RequestFirst does.
   virtual int64_t RequestFirst() { return 0; }
   // Lets ReadReady copy from the memory that the system has of the file, which then counts as used
   // by this process. Before the first ReadReady.

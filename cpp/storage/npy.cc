@@ -331,7 +331,7 @@ class ZipDirectory {
   struct Extent {
     uint64_t begin, end;
     size_t member;
-    std::string name;  // at the data
+    std::string name;  // next to the data
   };
 
   [[noreturn]] void Damaged() const {
@@ -418,7 +418,7 @@ class ZipDirectory {
     }
   }
 
-  // A name stands in the directory and at the data.
+  // Each name is written in the directory and next to the data.
   void RequireNames(const std::vector<NpzMember>& members) const {
     for (const Extent& extent : extents_) {
       const std::string& name = members[extent.member].name;

@@ -56,8 +56,8 @@ class RemoteRange final {
     return request_->done() ? std::max(asked, request_->bytes_end()) : asked;
   }
   const RemoteRequest& request() const { return *request_; }
-  // Once done: counts the bytes that came instead of those that were requested. Under the mutex of
-  // the file.
+  // Once the request is done, charges the bytes that arrived instead of those requested. Under the
+  // mutex of the file.
   void Settle() {
     if (!charge_ || !request_->done() || request_->failed()) return;
     const int64_t came = std::max(int64_t{0}, request_->bytes_end() - begin());
@@ -338,7 +338,7 @@ void RemoteFile::Begin(int64_t total, const std::string& tag) {
   known_ = true;
 }
 
-// Servers that send no tags show by the size that a file was replaced.
+// Without a tag, only the size shows that a file was replaced.
 void RemoteFile::CheckTotal(int64_t total) {
   const std::lock_guard lock(mutex_);
   if (copy_ || total < 0 || total == content_.total) return;

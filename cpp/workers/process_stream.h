@@ -20,7 +20,7 @@ class Session;
 struct StreamOrder {
   std::string payload;
   StageLabel stage;   // for errors
-  int64_t skip = 0;   // elements that it passes over
+  int64_t skip = 0;   // elements that it skips
   std::string state;  // of the source, after `state_at` elements; empty: none
   int64_t state_at = 0;
   int64_t most = -1;   // elements after which it stops; -1: any number

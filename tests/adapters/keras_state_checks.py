@@ -1,4 +1,4 @@
-"""to_keras: its state, and the callback that keeps it with the model."""
+"""The state of to_keras, and the callback that saves it with the model."""
 
 import contextlib
 import json
@@ -49,7 +49,7 @@ def fitted(trained, data, **kwargs):
 
 
 def interrupted(make, stop, folder, **options):
-    """Train for three epochs, in a process that is interrupted and another that continues."""
+    """Train for three epochs in two processes: one is interrupted, the other continues."""
     for last in (False, True):
         data = make()
         callbacks = [data.backup_and_restore(folder, **options)]

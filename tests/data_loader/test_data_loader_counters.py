@@ -23,7 +23,7 @@ class Squares:
 
 
 def batches(loader):
-    """Return how many batches and errors one pass has."""
+    """Return the numbers of batches and errors of one pass."""
     found = {"elements": 0, "errors": 0}
     it = iter(loader)
     while True:

@@ -116,7 +116,7 @@ def test_an_interrupt_ends_the_wait_and_loses_nothing(tmp_path, timeout):
 
 
 @pytest.mark.parametrize("method", ["process", "thread"])
-def test_a_fork_starts_persistent_workers_of_its_own(tmp_path, method):
+def test_a_fork_starts_its_own_persistent_workers(tmp_path, method):
     body = (
         "class Share:\n"
         "    def __iter__(self):\n"

@@ -317,7 +317,7 @@ def test_epochs_after_a_restored_one_are_complete(workers):
     ],
 )
 @pytest.mark.parametrize("batch_size", [None, 2])
-def test_after_the_state_of_an_exhausted_stream_comes_a_complete_epoch(workers, batch_size):
+def test_a_complete_epoch_follows_the_state_of_an_exhausted_stream(workers, batch_size):
     if "worker_method" in workers and sys.platform != "linux":
         pytest.skip("worker processes need Linux")
     first = ps.DataLoader(sets.ResumedStream(5), batch_size, **workers)

@@ -116,7 +116,7 @@ def test_a_generator_that_nothing_restores_is_not_drawn_from_again():
 
 
 class DrawsRows(data.Dataset):
-    """Random rows of PyTorch's global generator, whose state is the dataset's."""
+    """Random rows from PyTorch's global generator, whose state is the dataset's state."""
 
     def __len__(self):
         return 6

@@ -121,7 +121,7 @@ class KeptShare(Share):
 
 
 class ResumedStream(Stream):
-    """A stream whose state after its end is the end; a new iterator begins at the start."""
+    """A stream whose state after the end means the end; a new iterator begins at the start."""
 
     def __init__(self, n):
         super().__init__(n)
@@ -186,7 +186,7 @@ class Sleeps(Ones):
 
 
 class SleepingShare(Share):
-    """Shares, of which that of worker 1 is read only when a file is there."""
+    """Shares; worker 1 reads its share only after a file exists."""
 
     def __init__(self, n, file):
         super().__init__(n)

@@ -197,7 +197,7 @@ def limited(ds, memory_limit):
 
 @pytest.fixture
 def decoded(monkeypatch):
-    """The row groups that are decoded, as they are."""
+    """Return a list that receives the number of each row group when it is decoded."""
     numbers = []
     read = parquet.ParquetFile.read_row_group
 

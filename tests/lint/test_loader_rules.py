@@ -133,7 +133,7 @@ def test_a_report_needs_stages(program, capsys, tmp_path):
     assert cli.main(["profile", f"{program}:over_rows", *report]) == 0
 
 
-def test_what_others_are_made_of_is_part_of_them():
+def test_parts_of_other_loaders_are_omitted():
     ds = ps.Dataset.range(9)
     loader = ps.DataLoader(ds, batch_size=2)
     other = ps.Dataset.range(9)

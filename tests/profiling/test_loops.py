@@ -95,11 +95,11 @@ def test_a_loop_that_waits_for_files(iterable, kind, items):
     assert "The reason is" in profile.verdict
 
 
-def test_a_progress_bar_is_looked_through():
+def test_a_progress_bar_is_unwrapped():
     assert isinstance(profiled(ps.progress(ps.Dataset.range(9).map(slow)), 9), Profile)
 
 
-def test_the_place_where_the_loop_waits():
+def test_the_function_in_which_the_loop_waits_is_reported():
     profile = profiled(ps.DataLoader(Photos(), batch_size=3))
     place, share = profile.places[0]
     assert place.startswith("Photos.__getitem__ (test_loops.py:")
@@ -147,7 +147,7 @@ def test_an_error_of_the_data_keeps_the_profile():
     assert p.elements == 1
 
 
-def test_a_profile_is_data():
+def test_a_profile_can_be_saved_and_shown():
     profile = profiled(ps.DataLoader(Photos(), batch_size=3))
     found = json.loads(json.dumps(profile.to_dict()))
     assert found["bottleneck"]["kind"] == "io"

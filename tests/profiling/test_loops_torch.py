@@ -98,7 +98,7 @@ def test_settings_of_loaders(dataset, in_memory):
     assert loader_of(dataset()) is None
 
 
-def test_a_progress_bar_is_looked_through():
+def test_a_progress_bar_is_unwrapped():
     tqdm = pytest.importorskip("tqdm").tqdm
     with ps.profile(tqdm(DataLoader(Photos(), batch_size=3), disable=True)) as p:
         assert len(list(p)) == 4

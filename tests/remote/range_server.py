@@ -74,7 +74,7 @@ class RangeServer:
         self.failed: Counter[str] = Counter()
         self.open = self.most_open = 0
         self.sent = 0  # bytes of files
-        self._line_free = 0.0  # the time at which the line has sent what it was given
+        self._line_free = 0.0  # when the line has sent everything passed to it
         self._random = random.Random(self.seed)
         self._tags: dict[int, tuple[bytes, str]] = {}
         ready = threading.Event()
@@ -280,16 +280,16 @@ class RangeServer:
         return await self._send(asked, writer, bytes_sent=0.5)
 
     async def _fault_cut(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Close it before the body."""
+        """Close the connection before the body."""
         return await self._send(asked, writer, bytes_sent=0.0)
 
     async def _fault_mebibyte(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Close it after 1 MiB."""
+        """Close the connection after 1 MiB."""
         size = len(self._head(asked)[2])
         return await self._send(asked, writer, bytes_sent=min(1.0, (1 << 20) / max(1, size)))
 
     async def _fault_slow(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Send all, 64 KiB at a time."""
+        """Send everything in parts of 64 KiB."""
         status, headers, body = self._head(asked)
         self._write_head(writer, status, headers, len(body))
         for at in range(0, len(body), 64 << 10):
@@ -313,7 +313,7 @@ class RangeServer:
         return True
 
     async def _fault_unsized(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Send the whole file without a length; its end is the one of the connection."""
+        """Send the whole file without a length; the connection closes at its end."""
         _, headers, body = self._head(Asked(asked.method, asked.path, None, asked.headers))
         lines = ["HTTP/1.1 200 Said", "Connection: close"]
         lines += [f"{name}: {value}" for name, value in headers.items()]

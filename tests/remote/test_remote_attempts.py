@@ -138,7 +138,7 @@ def test_a_hedge_continues_where_the_slow_request_is(monkeypatch):
 
 @pytest.mark.parametrize("fault", ["too long", "whole"])
 def test_no_request_continues_bytes_that_were_discarded(monkeypatch, fault):
-    """A hedge shows that the bytes are not to be trusted, while the first request continues."""
+    """A hedge shows that the bytes are invalid, while the first request continues."""
     monkeypatch.setattr(module, "_UNKNOWN_HEDGE", 0.01)
     content = random.Random(1).randbytes(3000)
 
@@ -305,7 +305,7 @@ def test_the_number_of_requests_adapts_to_the_line(monkeypatch, connection, line
     assert low <= sum(limits[-500:]) / 500 <= high
 
 
-def test_replies_are_kept_in_parts_unless_a_fast_line_was_sound_for_long():
+def test_replies_are_kept_in_parts_unless_a_fast_line_has_had_no_break():
     line, size = Line(64), 4 << 20
     assert line.part_of(size, 30.0) == 1
     while line._sound < module_of_line._SOUND:

@@ -53,7 +53,7 @@ def test_a_reply_that_breaks_after_quick_ones_loses_little(server):
     "fault",
     ["whole", "long", "other", "short", "chunked", "unsized", "unknown_size", "gzip", "redirect"],
 )
-def test_a_continuation_that_is_not_what_was_asked_for(server, fault):
+def test_an_unexpected_reply_to_a_continuation_loses_nothing(server, fault):
     server.files = {"some": MANY[: 2 << 20], "some.moved": MANY[: 2 << 20]}
     server.first = {"some": f"mebibyte {fault}"}
     assert read(server.urls()[0]) == MANY[: 2 << 20]
@@ -81,7 +81,7 @@ def test_a_file_that_is_replaced_between_a_reply_and_its_continuation_is_an_erro
     assert "was replaced" in error.text
 
 
-def test_a_slow_reply_has_no_timeout_while_bytes_arrive(server):
+def test_a_slow_reply_does_not_time_out_while_bytes_arrive(server):
     server.files = {"some": MANY[: 1 << 20]}
     server.first = {"some": "slow"}
     ps.remote.configure(storage_options={"timeout": 0.8})

@@ -1,4 +1,4 @@
-"""Many small remote files: requested ahead of their turn, in the same order and with states."""
+"""Many small remote files are requested in advance, with the same order and states."""
 
 import random
 

@@ -110,7 +110,7 @@ input()
 """
 
 
-def test_a_reply_without_a_length_that_stalls_does_not_hold_up_the_end_of_the_process(server):
+def test_a_stalled_reply_without_a_length_does_not_delay_the_end_of_the_process(server):
     server.files = {"a": b"one\n"}
     server.faults = {"chunked_stall": 1.0}
     code = STALLED.format(url=server.urls()[0])

@@ -210,7 +210,7 @@ def test_errors_have_no_signature(server, lines, read):
         assert not shows(str(getattr(error, name, "")))
 
 
-def test_a_handler_and_an_index_have_no_signature(server, lines, tmp_path):
+def test_error_handlers_and_index_files_have_no_signature(server, lines, tmp_path):
     infos = []
 
     def keep(error, info):
@@ -245,12 +245,12 @@ SHOWN = pytest.mark.parametrize(
 
 
 @SHOWN
-def test_what_is_shown_of_urls(text, expected):
+def test_urls_are_shown_without_secrets(text, expected):
     assert shown(text) == expected
 
 
 @SHOWN
-def test_the_engine_shows_the_same_of_urls(text, expected):
+def test_the_engine_shows_urls_without_secrets(text, expected):
     def fail(x):
         raise ValueError("no")
 

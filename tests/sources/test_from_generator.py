@@ -341,7 +341,7 @@ class OfBoth(Counting):
 
 
 def after(build, position):
-    """Return what a restored iterator yields, and what its source was asked for."""
+    """Return the values of a restored iterator, and the values requested from its source."""
     it = iter(build())
     for _ in range(position):
         next(it)
@@ -355,7 +355,7 @@ def after(build, position):
 
 @pytest.mark.parametrize("source", [Counting, WithIterator, OfBoth])
 @pytest.mark.parametrize("position", [0, 1, 50, 199, 200])
-def test_an_iterable_with_a_state_restores_by_it(source, position):
+def test_an_iterable_is_restored_from_its_own_state(source, position):
     rest, pulled = after(lambda: ps.Dataset.from_generator(source), position)
     assert rest == pulled == list(range(position, 200))
 
@@ -372,7 +372,7 @@ BEFORE_CONSUMER = {
 
 @pytest.mark.parametrize("stages", BEFORE_CONSUMER)
 @pytest.mark.parametrize("position", [0, 1, 5, 20])
-def test_stages_after_an_iterable_with_a_state_restore(stages, position):
+def test_stages_after_an_iterable_with_a_state_are_restored(stages, position):
     def build():
         return BEFORE_CONSUMER[stages](ps.Dataset.from_generator(Counting))
 

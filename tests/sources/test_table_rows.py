@@ -151,7 +151,7 @@ def through(ds, how):
         *("concatenate", "repeat"),
     ],
 )
-def test_global_shuffle_fetches_tables_once_for_many_rows_if_they_do_not_fit(how):
+def test_global_shuffle_of_large_tables_fetches_each_once_for_many_rows(how):
     tables = LargeTables(20)
     shuffled = limited(through(large(tables), how), SMALL)
     order = [int(i) for i in ps.Dataset.range(20_000).global_shuffle(seed=3)]

@@ -13,10 +13,10 @@
 namespace penstock {
 namespace {
 
-// Remote files of which the beginning is requested before their turn.
+// Limits for remote files whose beginning is requested before their turn.
 constexpr size_t kMaxFilesAhead = 64;
 constexpr int64_t kMaxBytesAhead = int64_t{32} << 20;
-constexpr int64_t kUnknownBytes = int64_t{4} << 20;  // of a file, as long as none is known
+constexpr int64_t kUnknownBytes = int64_t{4} << 20;  // assumed for a file while no size is known
 
 struct InterleaveOptions {
   std::string stage;
@@ -227,7 +227,7 @@ class InterleaveIterator final : public BlockIterator {
     return std::nullopt;
   }
 
-  // Lets the threads begin of those whose turn comes next.
+  // Starts the threads of the datasets whose turn is next.
   void RunAhead(int64_t free) {
     int64_t most = options_.ahead + free;
     for (auto& next : ahead_) {
@@ -250,8 +250,8 @@ class InterleaveIterator final : public BlockIterator {
     return std::move(next.error);
   }
 
-  // Requests the beginnings of the remote files that follow: many small files would otherwise be
-  // read with one request at a time. Opens files ahead of their turn for it, as OpenAhead does.
+  // Requests the beginnings of the next remote files: otherwise many small files would be read with
+  // one request after another. Opens them ahead of their turn, as OpenAhead does.
   std::optional<Error> RequestAhead() {
     if (!remote_) return std::nullopt;
     int64_t bytes = 0, known = 0;
@@ -409,8 +409,8 @@ class InterleaveIterator final : public BlockIterator {
   int64_t left_ = 1;
   bool input_ended_ = false;
   bool reopening_ = false;
-  bool remote_ = false;                 // the file that was opened last
-  int64_t file_bytes_ = kUnknownBytes;  // of a file whose size is not known yet
+  bool remote_ = false;                 // whether the file opened last is
+  int64_t file_bytes_ = kUnknownBytes;  // assumed for a file whose size is unknown
   int64_t taken_ = 0;                   // of the calls that AUTOTUNE may have
   std::vector<OpenedPtr> slots_;
   std::deque<Ahead> ahead_;

@@ -28,7 +28,7 @@ class Opened {
     producer_.emplace(*context.session, *data_, data_->Start(context.OnThread(token)), token, stats,
                       std::move(options));
   }
-  // Lets the thread begin, once.
+  // Starts the thread, once.
   void RunAhead() {
     if (producer_ && !std::exchange(running_, true)) producer_->Start();
   }

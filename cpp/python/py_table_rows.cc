@@ -224,7 +224,7 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
     if (!context.lookahead) return nullptr;
     return static_cast<KeptTables*>(context.lookahead->RowsOf(*this));
   }
-  // A table in memory that has the row; null if there is none.
+  // A table in memory that has the row, or null.
   DecodedPtr Held(int64_t number, int64_t row, const KeptTables* kept) const {
     if (DecodedPtr table = kept ? kept->Find(number) : nullptr; table && table->Find(row)) {
       return table;

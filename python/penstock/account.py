@@ -387,8 +387,8 @@ def _clipped(text: str) -> str:
     return text if len(text) <= _LONGEST else "..." + text[3 - _LONGEST :]
 
 
-def _is_sayable(text: str) -> bool:
-    return len(text) <= _LONGEST and shown(text) == text  # no password or signature of a URL
+def _is_storable(text: str) -> bool:
+    return len(text) <= _LONGEST and shown(text) == text  # without passwords or signatures
 
 
 def _said(value: Any, known: dict[int, bytes], identity: Identity | None = None) -> Any:
@@ -397,11 +397,11 @@ def _said(value: Any, known: dict[int, bytes], identity: Identity | None = None)
         return np.dtype(value).name if issubclass(value, np.generic) else name_of(value)
     if isinstance(value, (bool, int, float, str, np.dtype, TensorSpec, type(None))):
         text = repr(value)
-        if _is_sayable(text):
+        if _is_storable(text):
             return text
     elif isinstance(value, (tuple, list)) and len(value) < _LONGEST:
         plain = all(isinstance(item, (bool, int, float, str, type(None))) for item in value)
-        if plain and _is_sayable(repr(value)):
+        if plain and _is_storable(repr(value)):
             return repr(value)
     if identity is None:
         identity = identity_of(value)

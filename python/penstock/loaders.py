@@ -1,6 +1,7 @@
 """Recognise datasets, their forms for trainers, and data loaders in a program.
 
-PyTorch loaders are found through the modules that the program has imported: none is imported here.
+PyTorch loaders are found through modules that the program has imported. This module imports no
+framework.
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ class Reading:
                 what = [] if self._ended else list(itertools.islice(samples, size or 1))
                 if not what and number == 0 and self._restored and not self._goes_on:
                     # The restored state was saved at the end of an iterator, so nothing is left.
-                    # The uninterrupted program would begin the next pass; so does this one.
+                    # The uninterrupted program would begin the next pass, as here.
                     self._restored = False
                     self._iterator = iter(self._dataset)
                     samples = items_of(self._iterator)

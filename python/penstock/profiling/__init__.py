@@ -1,9 +1,9 @@
-"""What slows a pipeline down: watched, judged and said in words.
+"""Profiles: measure a pipeline or a loop, and find its bottleneck.
 
-`watch` runs or accompanies a run, `demand` turns what was sampled into what each stage takes,
+`watch` makes or observes a run, `demand` turns the samples into the costs of each stage,
 `sections` into the model of the engine, `bottleneck` finds the reason, `advice` asks the model what
-would help, `verdict` says it, `results` holds it all, and `page` writes it to files. `loops` does
-the same for loops over loaders and other iterables, whose ``next`` is timed.
+would help, `verdict` writes the summary, `results` holds everything, and `page` writes it to files.
+`loops` does the same for loops over loaders and other iterables, whose ``next`` is timed.
 """
 
 from penstock.profiling.loops import LoopProfile

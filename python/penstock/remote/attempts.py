@@ -95,7 +95,7 @@ class Attempts:
         tag: str,
         announce: Announce | None = None,
     ) -> Answer:
-        """Return a range of a file; `tag` is that of the bytes that were read before.
+        """Return a range of a file; `tag` is the tag of the bytes that were read before.
 
         If a reply breaks, the next request continues at the first byte that is missing. If the file
         has more bytes, `announce` is called once, as soon as its size is known.

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from penstock.remote.failures import Failure
 
-# obstore appends "/" and the key that it was given; S3 ignores this parameter.
+# obstore appends "/" and its key to the URL; S3 ignores this parameter.
 _REST = "x-id="
 NAME = "penstock"
 _CHANGED = re.compile("//|^/|/$|[\\x00-\\x1f\\x7f]")

@@ -68,7 +68,7 @@ def prefetch_that_helps_no_stage(stage: StageView) -> Said:
 
 @rule("PS027")
 def prefetch_before_shuffle(stage: StageView) -> Said:
-    """A `prefetch` stands before a `shuffle`.
+    """A `prefetch` precedes a `shuffle`.
 
     **Why is this bad?** The shuffle buffer already holds elements, so the second buffer only adds
     memory. The stages after `prefetch` run in the thread that asks for the next element.

@@ -43,7 +43,7 @@ def cache_of_random_elements(stage: StageView) -> Said:
 
 @rule("PS026")
 def cache_of_repeated_elements(stage: StageView) -> Said:
-    """A `cache` or `snapshot` stands after a `repeat`.
+    """A `cache` or `snapshot` follows a finite `repeat`.
 
     **Why is this bad?** It stores each element once for every repetition, so it takes several times
     the memory or disk space. It is complete only after all repetitions.

@@ -216,7 +216,7 @@ def list_of_endless_data(stage: StageView) -> Said:
 
 @rule("PS007")
 def cache_of_endless_data(stage: StageView) -> Said:
-    """A `cache` or `snapshot` stands after an infinite `repeat` or source.
+    """A `cache` or `snapshot` follows an infinite `repeat` or source.
 
     **Why is this bad?** It is never complete: nothing is ever read from it, and it grows until
     memory or the disk is full.

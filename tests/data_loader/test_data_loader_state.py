@@ -317,12 +317,24 @@ def test_epochs_after_a_restored_one_are_complete(workers):
     ],
 )
 @pytest.mark.parametrize("batch_size", [None, 2])
-def test_a_complete_epoch_follows_the_state_of_an_exhausted_stream(workers, batch_size):
+@pytest.mark.parametrize("stream", [sets.ResumedStream, sets.ResumedByBoth])
+def test_a_complete_epoch_follows_the_state_of_an_exhausted_stream(workers, batch_size, stream):
     if "worker_method" in workers and sys.platform != "linux":
         pytest.skip("worker processes need Linux")
-    first = ps.DataLoader(sets.ResumedStream(5), batch_size, **workers)
+    first = ps.DataLoader(stream(5), batch_size, **workers)
     epoch = [np.asarray(batch).tolist() for batch in first]
-    resumed = ps.DataLoader(sets.ResumedStream(5), batch_size, **workers)
+    resumed = ps.DataLoader(stream(5), batch_size, **workers)
     resumed.load_state_dict(first.state_dict())
     for _ in range(2):
         assert [np.asarray(batch).tolist() for batch in resumed] == epoch
+
+
+def test_the_state_within_the_epoch_after_an_exhausted_stream_is_of_its_iterator():
+    first = ps.DataLoader(sets.ResumedByBoth(5), 1)
+    list(first)
+    resumed = ps.DataLoader(sets.ResumedByBoth(5), 1)
+    resumed.load_state_dict(first.state_dict())
+    assert [next(iter(resumed)).tolist()] == [[0]]
+    again = ps.DataLoader(sets.ResumedByBoth(5), 1)
+    again.load_state_dict(resumed.state_dict())
+    assert [batch.tolist() for batch in again] == [[1], [2], [3], [4]]

@@ -140,6 +140,36 @@ class ResumedStream(Stream):
         self.first = self.next = state["next"]
 
 
+class ResumedIterator:
+    """The iterator of such a stream, with a state of its own."""
+
+    def __init__(self, start, n):
+        self.next, self.n = start, n
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.next == self.n:
+            raise StopIteration
+        self.next += 1
+        return self.next - 1
+
+    def state_dict(self):
+        return {"next": self.next}
+
+    def load_state_dict(self, state):
+        self.next = state["next"]
+
+
+class ResumedByBoth(ResumedStream):
+    """A stream that has a state beside the one of its iterator."""
+
+    def __iter__(self):
+        start, self.first, self.next = self.first, 0, self.n
+        return ResumedIterator(start, self.n)
+
+
 class Ends(Ones):
     """A row ends the process."""
 

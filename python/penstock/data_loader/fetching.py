@@ -202,7 +202,7 @@ class Reading:
         if own is not None and restore(dataset, own):
             self._restored = True
         self.iterator = iter(dataset)
-        if keeps_state(self.iterator):
+        if self._goes_on and keeps_state(self.iterator):
             self._restored = of_iterator is not None and restore(self.iterator, of_iterator)
         return self
 
@@ -245,8 +245,8 @@ class Reading:
                     # The restored state was saved at the end of an iterator, so nothing is left.
                     # The uninterrupted program would begin the next pass, as here.
                     self._restored = False
-                    self._iterator = iter(self._dataset)
-                    samples = items_of(self._iterator)
+                    self.iterator = iter(self._dataset)
+                    samples = items_of(self.iterator)
                     what = list(itertools.islice(samples, size or 1))
             except Exception as error:
                 what = Failed(error)

@@ -169,7 +169,8 @@ class Meter:
         """Draw from a thread, which reads the numbers, until `finish`."""
         self._read = read
         if self._line is not None:
-            threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
+            with contextlib.suppress(RuntimeError):  # the system refuses another thread
+                threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
 
     def finish(self, result: str | None = None, last: Reading | None = None) -> None:
         """Draw for the last time, and end the line.

@@ -222,6 +222,8 @@ class InterleaveIterator final : public BlockIterator {
     auto free = std::count(slots_.begin(), slots_.end(), nullptr);
     while (!input_ended_ && static_cast<int64_t>(ahead_.size()) - free < options_.ahead) {
       if (auto error = OpenOneAhead()) return error;
+      // At once: an error in it ends the run before the other datasets are opened.
+      if (!ahead_.empty() && ahead_.back().opened) ahead_.back().opened->RunAhead();
     }
     RunAhead(free);
     return std::nullopt;

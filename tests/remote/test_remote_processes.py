@@ -119,8 +119,8 @@ def test_a_stalled_reply_without_a_length_does_not_delay_the_end_of_the_process(
         while len(server.asked) < 3:  # the last request is the one that obstore does not make
             server.wait_for_a_request()
             assert child.poll() is None
-        child.communicate(b"\n", timeout=60)
-        assert child.returncode == 0
+        err = child.communicate(b"\n", timeout=60)[1]
+        assert child.returncode == 0, err.decode()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")

@@ -33,6 +33,7 @@ class Service:
         self._loop = asyncio.new_event_loop()
         self._stores = Stores()
         self._tasks: dict[_core.RemoteRequest, asyncio.Task[None]] = {}
+        self._stopping = False
         for name, body in (("loop", self._run_loop), ("requests", self._take)):
             threading.Thread(target=body, name=f"penstock-remote-{name}", daemon=True).start()
 
@@ -65,6 +66,7 @@ class Service:
 
     def stop(self) -> None:
         """End what is under way; nothing is answered any more."""
+        self._stopping = True
         _core.close_remote_queue()
         with contextlib.suppress(TimeoutError):
             asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(2 * _PATIENCE)
@@ -99,12 +101,17 @@ class Service:
     async def _answer(self, request: _core.RemoteRequest) -> None:
         try:
             await getattr(self, f"_{request.task}")(request)
-        except Failure as failure:
-            request.fail(failure.number, failure.text)
-        except asyncio.CancelledError:
-            request.fail(errno.ECANCELED, f"{shown(request.url)}: the request was cancelled")
         except BaseException as error:
-            request.fail_with(error)
+            # When the process ends, only daemon threads still wait. An error would wake them, and
+            # the interpreter would then end them inside C++, which aborts the process.
+            if self._stopping:
+                return
+            if isinstance(error, Failure):
+                request.fail(error.number, error.text)
+            elif isinstance(error, asyncio.CancelledError):
+                request.fail(errno.ECANCELED, f"{shown(request.url)}: the request was cancelled")
+            else:
+                request.fail_with(error)
 
     async def _read(self, request: _core.RemoteRequest) -> None:
         url = request.url

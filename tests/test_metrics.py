@@ -88,7 +88,7 @@ def test_the_text_has_all_datasets_and_parses():
 
 
 def counted(metric, /, **labels):
-    """Return the only value of a metric with some labels; None where there is none."""
+    """Return the only value of a metric with some labels, or None without such a metric."""
     samples = parsed(ps.metrics.prometheus())
     found = [v for name, own, v in samples if name == metric and labels.items() <= own.items()]
     assert len(found) <= 1, found

@@ -77,7 +77,7 @@ class Stream:
             self.iterator = itertools.chain(first, self.iterator)
 
     def state(self) -> bytes | str:
-        """Return the state after the last value, or the reason why there is none."""
+        """Return the state after the last value, or the reason why it cannot be saved."""
         states = {}
         for which, thing in (("iterable", self._iterable), ("iterator", self._iterator)):
             if thing is None:

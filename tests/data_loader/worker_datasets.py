@@ -141,7 +141,7 @@ class ResumedStream(Stream):
 
 
 class ResumedIterator:
-    """The iterator of such a stream, with a state of its own."""
+    """The iterator of a stream; it has a state."""
 
     def __init__(self, start, n):
         self.next, self.n = start, n
@@ -163,7 +163,7 @@ class ResumedIterator:
 
 
 class ResumedByBoth(ResumedStream):
-    """A stream that has a state beside the one of its iterator."""
+    """A stream that has a state, and whose iterator has another one."""
 
     def __iter__(self):
         start, self.first, self.next = self.first, 0, self.n

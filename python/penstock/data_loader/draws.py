@@ -34,7 +34,7 @@ class Draws:
         self._fresh = False
         # The base seed of persistent workers: PyTorch draws it in their first pass only.
         self.base_seed: int | None = None
-        self.turn = 0  # the number of passes with this base seed
+        self.passes = 0  # that persistent workers have begun
 
     def keep(self, base_seed: int | None, persistent: bool) -> None:
         """Note the base seed of a pass, which persistent workers keep in later passes."""

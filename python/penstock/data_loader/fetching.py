@@ -182,13 +182,13 @@ class Reading:
         if own is not None:
             self._restored = restore(self._dataset, own)
 
-    def open(self, turn: int = 0) -> Reading:
+    def open(self, passes: int = 0) -> Reading:
         """Restore the states, in torchdata's order: the dataset, `iter`, the iterator.
 
         Parameters
         ----------
-        turn : int
-            The number of passes that this worker began before.
+        passes : int
+            The number of passes that its worker began before. It changes the order of a data pipe.
         """
         self.restore_ended()
         dataset = self._dataset
@@ -196,7 +196,7 @@ class Reading:
         if info is None:
             torch_rules.divide_pipe(dataset, 0, 1, None)
         else:
-            torch_rules.divide_pipe(dataset, info.id, info.num_workers, info.seed - info.id + turn)
+            torch_rules.divide_pipe(dataset, info.id, info.num_workers, info.seed - info.id + passes)
         own = self._saved.get("dataset_state")
         of_iterator = (self._saved.get("fetcher_state") or {}).get("dataset_iter_state")
         if own is not None and restore(dataset, own):

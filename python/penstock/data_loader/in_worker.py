@@ -110,7 +110,7 @@ class LoaderInWorker(Settings):
             self.worker_init_fn(what.number)
         self._fetch = fetch_of(self)
         self._reading: Reading | None = None
-        self._turn = 0
+        self._passes = 0
         self._inputs: Inputs = iter(())
         self._unopened: BaseException | None = None
 
@@ -151,8 +151,8 @@ class LoaderInWorker(Settings):
                 return Made(dataset_state=self._state(), opened=True)
             self._reading = Reading(
                 self, what.batches, (), what.failed, what.state, what.goes_on
-            ).open(self._turn)
-            self._turn += 1
+            ).open(self._passes)
+            self._passes += 1
             self._inputs = self._reading.inputs()
             return Made(dataset_state=self._reading.state(), opened=True)
         except (Exception, SystemExit) as error:  # raised at the position of the first batch

@@ -155,7 +155,7 @@ def begin_reading(loader: Settings, goes_on: bool) -> int | None:
     """Make the initial draws of a pass of an iterable dataset: see `draw_base_seed`."""
     with loader._draws.used():
         drawn = draw_base_seed(loader, goes_on)
-    loader._draws.turn += loader.persistent_workers
+    loader._draws.passes += loader.persistent_workers
     loader._draws.keep(drawn, loader.persistent_workers)
     return drawn
 

@@ -327,7 +327,7 @@ def _pipeline(
         loader._draws.keep(base_seed, loader.persistent_workers)
     threads = Threads(loader, base_seed)
     if reading is not None:
-        inputs = _read(reading, position, threads, loader._draws.turn)
+        inputs = _read(reading, position, threads, loader._draws.passes)
     calls = workers - 1 if loader._iterable else workers
     prepared = loader.worker_init_fn is not None and workers > 1 and state is None
     source, wanted = _source(position, inputs, progress, calls if prepared else 0)
@@ -344,7 +344,7 @@ def _pipeline(
     return made.prefetch((factor - 2) * workers) if factor > 2 else made
 
 
-def _read(reading: Reading, position: Position, threads: Threads, turn: int) -> Inputs:
+def _read(reading: Reading, position: Position, threads: Threads, passes: int) -> Inputs:
     """Read an iterable dataset in worker threads; prepare each thread before it reads."""
     opened = threading.Event()
     position.settle = opened.wait
@@ -353,7 +353,7 @@ def _read(reading: Reading, position: Position, threads: Threads, turn: int) -> 
         try:
             before = threads.enter(reads=True)
             try:
-                reading.open(turn)
+                reading.open(passes)
                 position.opened(reading.state())
             finally:
                 threads.leave(before)

@@ -180,7 +180,7 @@ class StageView:
 
     @functools.cached_property
     def different_shapes(self) -> tuple[Any, Any] | None:
-        """Two different shapes of one leaf among the first elements; None if there are none."""
+        """Two different shapes of one leaf among the first elements, or None if all are equal."""
         if not self._probes:
             return None
         first: list[Any] = []

@@ -188,7 +188,7 @@ class Reading:
         Parameters
         ----------
         passes : int
-            The number of passes that its worker began before. It changes the order of a data pipe.
+            The number of passes that its worker began before: it changes the order of data pipes.
         """
         self.restore_ended()
         dataset = self._dataset
@@ -196,7 +196,9 @@ class Reading:
         if info is None:
             torch_rules.divide_pipe(dataset, 0, 1, None)
         else:
-            torch_rules.divide_pipe(dataset, info.id, info.num_workers, info.seed - info.id + passes)
+            torch_rules.divide_pipe(
+                dataset, info.id, info.num_workers, info.seed - info.id + passes
+            )
         own = self._saved.get("dataset_state")
         of_iterator = (self._saved.get("fetcher_state") or {}).get("dataset_iter_state")
         if own is not None and restore(dataset, own):

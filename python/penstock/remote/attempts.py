@@ -279,7 +279,7 @@ class Attempts:
         return True
 
     async def _before_another(self, tries: _Tries) -> None:
-        """Wait before the next request; raise the failure if it is final or the limits are reached."""
+        """Wait before the next request; raise the failure if it is final or limits are reached."""
         failure = tries.failure
         limits = self._limits
         seconds = time.monotonic() - tries.began

@@ -47,6 +47,7 @@ class Pipeline:
 
 PIPELINES: dict[str, Pipeline] = {}
 LIBRARY = ctypes.CDLL(sys.argv[1])
+WIDTH = int(sys.argv[4])
 MESSAGES: list[str] = []  # of the MemoryErrors of a run
 
 
@@ -56,6 +57,24 @@ def pipeline(**options):
         return build
 
     return note
+
+
+def opens(function):
+    """Let the function have all the memory it wants when several allocations fail.
+
+    Another failure may rebuild the run, which then calls the function again. If the first call
+    raised and the second does not, the dataset of the second call delivers other rows than the run
+    before: a run is repeatable only if its functions are.
+    """
+
+    def call(*args):
+        LIBRARY.memory_spare(ctypes.c_bool(WIDTH > 1))
+        try:
+            return function(*args)
+        finally:
+            LIBRARY.memory_spare(ctypes.c_bool(False))
+
+    return call
 
 
 def row(i):
@@ -175,7 +194,7 @@ def write_records(folder):
 )
 def interleaved_records(folder):
     names = ps.Dataset.from_tensor_slices(write_records(folder))
-    opened = names.interleave(ps.TFRecordDataset, cycle_length=2, num_parallel_calls=2)
+    opened = names.interleave(opens(ps.TFRecordDataset), cycle_length=2, num_parallel_calls=2)
     return opened.map(parse)
 
 
@@ -229,7 +248,7 @@ def cached_file(folder):
 @pipeline(ids=batch_ids, lost=4, ordered=False)
 def grouped(folder):
     return ps.Dataset.range(ROWS).group_by_window(
-        lambda i: i % 3, lambda key, window: window.batch(4), window_size=4
+        lambda i: i % 3, opens(lambda key, window: window.batch(4)), window_size=4
     )
 
 
@@ -282,7 +301,7 @@ def windows(folder):
     return (
         ps.Dataset.range(ROWS)
         .window(4, drop_remainder=True)
-        .flat_map(lambda w: w.batch(4))
+        .flat_map(opens(lambda w: w.batch(4)))
         .unbatch()
         .unique()
         .batch(3)
@@ -339,7 +358,7 @@ def window_elements(folder):
 def opened(folder):
     doubled = ps.native(lambda x: x * 1)
     return ps.Dataset.range(ROWS // 4).flat_map(
-        lambda i: ps.Dataset.range(4 * i, 4 * i + 4).map(doubled)
+        opens(lambda i: ps.Dataset.range(4 * i, 4 * i + 4).map(doubled))
     )
 
 

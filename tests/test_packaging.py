@@ -141,7 +141,6 @@ assert os.listdir("/proc/self/task") == before
         ("linux", ["manylinux_aarch64", "manylinux_x86_64",
                    "musllinux_aarch64", "musllinux_x86_64"]),
         ("macos", ["macosx_arm64"]),
-        ("windows", ["win_amd64"]),
     ],
 )  # fmt: skip
 def test_cibuildwheel_builds_for_every_python_and_platform_that_is_promised(

@@ -4,7 +4,7 @@
 
 On every platform the same versions, whatever its package manager has. Needs CMake, a C compiler and
 the network; archives are kept in PENSTOCK_CODEC_SOURCES when that is set. What is there already is
-not built again. PREFIX then holds include, lib, bin (Windows), and licenses/<project>, which
+not built again. PREFIX then holds include, lib, and licenses/<project>, which
 .ci/release/repair.py takes.
 """
 
@@ -36,7 +36,6 @@ class Source(NamedTuple):
     options: tuple[str, ...]
     licenses: tuple[str, ...]
     folder: str = "."  # of its CMakeLists.txt
-    platforms: tuple[str, ...] = ("linux", "darwin", "win32")
 
 
 SOURCES = (
@@ -117,7 +116,6 @@ SOURCES = (
         ),
         ("-DBUILD_SHARED_LIBS=ON", "-DRE2_BUILD_TESTING=OFF"),
         ("LICENSE", "util/rune.cc"),  # the notice in the latter covers it alone
-        platforms=("linux", "darwin"),
     ),
 )
 
@@ -187,7 +185,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: python .ci/release/build_codecs.py PREFIX")
     prefix = Path(sys.argv[1]).resolve()
-    for source in (source for source in SOURCES if sys.platform in source.platforms):
+    for source in SOURCES:
         mark = prefix / "licenses" / source.project / "VERSION"
         if mark.exists() and mark.read_text() == source.version:
             continue

@@ -2,8 +2,8 @@
 
     python .ci/release/repair.py WHEEL FOLDER
 
-The work on the binaries is done by auditwheel (Linux), delocate (macOS) or delvewheel (Windows),
-which must be installed. A library goes in only with its licence: the text comes from the folder
+The work on the binaries is done by auditwheel (Linux) or delocate (macOS), which must be
+installed. A library goes in only with its licence: the text comes from the folder
 PENSTOCK_CODECS when .ci/release/build_codecs.py built the library there, else from the package of
 Debian that owns it.
 """
@@ -143,12 +143,6 @@ def repair_macos(wheel: Path, folder: Path) -> tuple[Path, dict[str, Path]]:
     return the_wheel_in(folder / "repaired"), {}
 
 
-def repair_windows(wheel: Path, folder: Path) -> tuple[Path, dict[str, Path]]:
-    paths = ["--add-path", str(CODECS / "bin")] if CODECS else []
-    output("delvewheel", "repair", *paths, "--wheel-dir", folder / "repaired", wheel)
-    return the_wheel_in(folder / "repaired"), {}
-
-
 def the_wheel_in(folder: Path) -> Path:
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -278,7 +272,7 @@ def main() -> None:
     parser.add_argument("wheel", type=Path)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    repair = {"darwin": repair_macos, "win32": repair_windows}.get(sys.platform, repair_linux)
+    repair = repair_macos if sys.platform == "darwin" else repair_linux
     with tempfile.TemporaryDirectory() as folder:
         repaired, libraries = repair(arguments.wheel.resolve(), Path(folder))
         archive = WheelArchive(repaired)

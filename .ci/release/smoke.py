@@ -82,8 +82,7 @@ def check_zstd() -> None:
 
 
 def check_regex() -> None:
-    # Wheels of Windows are without RE2, and take Python's re.
-    check(_core.build_info()["re2"]["native"], sys.platform != "win32", "RE2")
+    check(_core.build_info()["re2"]["native"], True, "RE2")
     check(ps.strings.regex_replace("part-7", r"part-(\d)", r"\1"), "7", "a regular expression")
 
 

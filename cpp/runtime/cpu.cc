@@ -20,11 +20,6 @@
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
-#elif defined(_WIN32) && defined(_M_ARM64)
-#include <windows.h>
-#endif
-#if defined(_MSC_VER) && defined(_M_X64)
-#include <intrin.h>
 #endif
 
 namespace penstock {
@@ -131,18 +126,12 @@ bool CpuHasFolding() {
 bool CpuHasCrc32c() {
 #if defined(PENSTOCK_PORTABLE)
   return false;
-#elif defined(_MSC_VER) && defined(_M_X64)
-  int registers[4];
-  __cpuid(registers, 1);
-  return (registers[2] >> 20 & 1) != 0;
 #elif defined(__x86_64__)
   return __builtin_cpu_supports("sse4.2");
 #elif defined(__aarch64__) && defined(PENSTOCK_LINUX)
   return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
 #elif defined(__aarch64__) && defined(__APPLE__)
   return true;  // ARMv8.1 at least, where it is no option
-#elif defined(_WIN32) && defined(_M_ARM64)
-  return IsProcessorFeaturePresent(PF_ARM_V8_CRC32_INSTRUCTIONS_AVAILABLE) != 0;
 #else
   return false;
 #endif

@@ -10,11 +10,6 @@
 #if defined(PENSTOCK_POSIX)
 #include <pthread.h>
 #include <signal.h>
-#elif defined(_WIN32)
-#include <process.h>
-#include <windows.h>
-
-#include <cerrno>
 #else
 #include <thread>
 #endif
@@ -76,21 +71,6 @@ int Start(Body* body) {
   const int code = pthread_create(&thread, attributes.get(), Main, body);
   if (code == 0 && !attributes.get()) pthread_detach(thread);
   return code;
-}
-
-#elif defined(_WIN32)
-
-unsigned __stdcall Main(void* body) {
-  (*std::unique_ptr<Body>(static_cast<Body*>(body)))();
-  return 0;
-}
-
-int Start(Body* body) {
-  const uintptr_t thread = _beginthreadex(nullptr, static_cast<unsigned>(kThreadStack), Main, body,
-                                          STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
-  if (thread == 0) return errno;
-  CloseHandle(reinterpret_cast<HANDLE>(thread));
-  return 0;
 }
 
 #else

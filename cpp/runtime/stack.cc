@@ -11,9 +11,6 @@
 #include <algorithm>
 #elif defined(__APPLE__)
 #include <pthread.h>
-#elif defined(_WIN32)
-#include <intrin.h>
-#include <windows.h>
 #endif
 
 namespace penstock {
@@ -67,18 +64,6 @@ StackBounds Ask() {
   return bounds;
 }
 
-#elif defined(_WIN32)
-
-StackBounds Ask() {
-  ULONG_PTR low = 0, high = 0;
-  GetCurrentThreadStackLimits(&low, &high);
-  constexpr uintptr_t kGuard = 16 << 10;  // pages at its end that handle the overflow
-  StackBounds bounds;
-  bounds.low = low + kGuard;
-  bounds.high = high;
-  return bounds;
-}
-
 #else
 
 StackBounds Ask() { return {}; }
@@ -97,8 +82,6 @@ const StackBounds& OfThisThread() {
 uintptr_t Here() {
 #if defined(PENSTOCK_GNU)
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-#elif defined(_WIN32)
-  return reinterpret_cast<uintptr_t>(_AddressOfReturnAddress());
 #else
   return 0;
 #endif

@@ -14,8 +14,6 @@
 
 #if defined(PENSTOCK_POSIX)
 #include <unistd.h>
-#elif defined(_WIN32)
-#include <process.h>
 #endif
 
 namespace penstock {
@@ -142,8 +140,6 @@ void AppendQuoted(std::string& out, const char* text) {
 int ProcessId() {
 #if defined(PENSTOCK_POSIX)
   return static_cast<int>(getpid());
-#elif defined(_WIN32)
-  return _getpid();
 #else
   return 1;
 #endif

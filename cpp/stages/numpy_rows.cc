@@ -1,6 +1,5 @@
 // numpy_rows: the rows of arrays in NumPy's files, read on demand, with random access.
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -13,7 +12,6 @@
 
 #include "engine/registry.h"
 #include "runtime/blocking.h"
-#include "runtime/memory.h"
 #include "storage/npy.h"
 #include "storage/open_files.h"
 #include "storage/remote.h"
@@ -112,19 +110,16 @@ class NumpyRows final : public Dataset, public Indexed {
  public:
   // `names`: for each leaf that of its array, or "" for the only array of a .npy file.
   NumpyRows(const Tensor& paths, const Element& names) : structure_(names.structure) {
-    int64_t bytes = 0;
     for (int64_t i = 0; i < paths.elements(); ++i) {
       const auto path = std::make_shared<const std::string>(paths.string(i));
       try {
-        bytes += Add(path, names.leaves);
+        Add(path, names.leaves);
       } catch (Error& error) {
         Origin origin;
         origin.file = path;
         throw error.At(std::move(origin));
       }
     }
-    // More data would not stay in the page cache.
-    fits_ = bytes <= AvailableMemory() / 4;
   }
 
   int64_t cardinality() const override { return rows_; }
@@ -149,7 +144,7 @@ class NumpyRows final : public Dataset, public Indexed {
 
  private:
   // Returns the size of a local file in bytes.
-  int64_t Add(const std::shared_ptr<const std::string>& path, const std::vector<Tensor>& names) {
+  void Add(const std::shared_ptr<const std::string>& path, const std::vector<Tensor>& names) {
     NumpyFile file;
     file.path = path;
     const std::string owner = file.owner();
@@ -175,9 +170,7 @@ class NumpyRows final : public Dataset, public Indexed {
     file.rows = file.arrays.at(0).of.shape[0];
     for (size_t leaf = 0; leaf < file.arrays.size(); ++leaf) Check(*path, file, leaf);
     rows_ += file.rows;
-    const int64_t bytes = file.memory ? 0 : file.size;
     if (file.rows > 0 || files_.empty()) files_.push_back(std::move(file));
-    return bytes;
   }
 
   static NumpyArray Array(InputFile& file, bool zip, const std::vector<NpzMember>& members,
@@ -253,7 +246,6 @@ class NumpyRows final : public Dataset, public Indexed {
     return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
       FilePtr opened = OpenFile(*file.path, {.throughout = false});
       RequireSame(file, *opened);
-      if (fits_) opened->Map();
       return opened;
     });
   }
@@ -340,7 +332,7 @@ class NumpyRows final : public Dataset, public Indexed {
           to = column.mutable_data();
         }
         const bool whole = scattered ? ReadScattered(*opened, file, leaf, first, rows, to)
-                                     : ReadStretch(*opened, offset, to, size);
+                                     : ReadFully(*opened, offset, to, size);
         RequireRead(whole, file, leaf, *opened);
         return false;
       });
@@ -350,25 +342,6 @@ class NumpyRows final : public Dataset, public Indexed {
       count -= rows;
     }
     return column;
-  }
-  // False if the file ends earlier. Reads in pieces that ReadReady copies from memory, if the file
-  // is likely to be cached.
-  bool ReadStretch(InputFile& file, int64_t offset, uint8_t* to, size_t size) const {
-    constexpr size_t kPiece = size_t{64} << 10;
-    constexpr size_t kTogether = 16;
-    while (fits_ && size > 0) {
-      std::array<ByteRange, kTogether> pieces;
-      size_t count = 0;
-      for (; count < kTogether && size > 0; ++count) {
-        const size_t piece = std::min(size, kPiece);
-        pieces[count] = {offset, to, piece};
-        offset += static_cast<int64_t>(piece);
-        to += piece;
-        size -= piece;
-      }
-      if (!ReadAll(file, std::span(pieces.data(), count))) return false;
-    }
-    return ReadFully(file, offset, to, size);
   }
   // Requests all ranges before it waits for any.
   static bool ReadAll(InputFile& file, std::span<ByteRange> ranges) {
@@ -492,7 +465,6 @@ class NumpyRows final : public Dataset, public Indexed {
   std::vector<LeafSpec> leaves_;  // of a row
   std::vector<NumpyFile> files_;  // with rows; at least one
   int64_t rows_ = 0;
-  bool fits_ = false;       // the files fit into memory
   mutable OpenFiles open_;  // a cache; thread-safe
 };
 

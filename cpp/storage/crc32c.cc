@@ -12,14 +12,10 @@
 #define PENSTOCK_CRC_FOLD __attribute__((target("sse4.2,crc32,pclmul,avx512f,avx512dq,vpclmulqdq")))
 #include <immintrin.h>
 #endif
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
 #define PENSTOCK_CRC_X86
 #include <nmmintrin.h>
-#if defined(_MSC_VER) && !defined(__clang__)
-#define PENSTOCK_CRC_TARGET
-#else
 #define PENSTOCK_CRC_TARGET __attribute__((target("sse4.2,crc32")))
-#endif
 #elif defined(__aarch64__) && defined(__clang__)
 #define PENSTOCK_CRC_ARM
 #define PENSTOCK_CRC_TARGET __attribute__((target("crc")))

@@ -47,9 +47,6 @@ class InputFile {
   virtual void ReadReady(std::span<ByteRange> ranges) { (void)ranges; }
   // Requests the first bytes to be read, without waiting. Returns as Iterator::RequestFirst does.
   virtual int64_t RequestFirst() { return 0; }
-  // Lets ReadReady copy from the memory that the system has of the file, which then counts as used
-  // by this process. Before the first ReadReady.
-  virtual void Map() {}
   // Bytes now, or -1 when unknown (a pipe, a device).
   virtual int64_t size() = 0;
   // A text that is another one when the file has been written again; "" when it is not known.

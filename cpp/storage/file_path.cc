@@ -13,11 +13,7 @@ namespace fs = std::filesystem;
 constexpr int kMostLinks = 40;
 
 fs::path PathOf(const std::string& text) {
-#if defined(_WIN32)
-  return fs::path(std::u8string(text.begin(), text.end()));
-#else
   return fs::path(text);
-#endif
 }
 
 std::string TextOf(const fs::path& path) {

@@ -3,91 +3,23 @@
 #if defined(PENSTOCK_POSIX)
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 
 #include "data/error.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
-#include "runtime/guarded_copy.h"
 #include "storage/file.h"
 #include "storage/file_path.h"
 #include "storage/stop_check.h"
 
 namespace penstock {
 namespace {
-
-// What the system has of a file in its memory, copied from there without a call of the system: a
-// fifth of the time for a short record.
-class MappedFile {
- public:
-  MappedFile() = default;
-  ~MappedFile() {
-    if (begin_) munmap(begin_, size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  void Make(int fd, int64_t size) {
-    if (size <= 0 || !CanCopyGuarded()) return;
-    void* begin = mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_SHARED, fd, 0);
-    if (begin == MAP_FAILED) return;
-    begin_ = static_cast<uint8_t*>(begin);
-    size_ = static_cast<size_t>(size);
-  }
-  // Ranges that the file has not, or that are long, stay as they are, and so do the others once one
-  // was on the disk: it would be waited for them one after the other.
-  void Copy(std::span<ByteRange> ranges) {
-    size_t done = 0;
-    // relaxed: a hint
-    while (begin_ && done < ranges.size() && unsure_.load(std::memory_order_relaxed) == 0) {
-      constexpr size_t kTogether = 16;
-      std::array<CopiedBytes, kTogether> copies;
-      size_t count = 0;
-      const std::span<ByteRange> some =
-          ranges.subspan(done).first(std::min(kTogether, ranges.size() - done));
-      for (const ByteRange& range : some) {
-        if (Has(range)) copies[count++] = {range.to, begin_ + range.offset, range.size};
-      }
-      constexpr int64_t kFromDiskNs = 100'000;  // no copy of short ranges from memory takes as long
-      const MonoTime start = NowNs();
-      if (!GuardedCopy({copies.data(), count})) break;
-      if (NowNs() - start > kFromDiskNs) Found(false);
-      for (ByteRange& range : some) {
-        if (Has(range)) range.ready = range.size;
-      }
-      done += some.size();
-    }
-  }
-  // Whether bytes that were not copied from here were in the system's memory.
-  void Found(bool ready) {
-    const int64_t left = unsure_.load(std::memory_order_relaxed);
-    if (!ready) {
-      unsure_.store(kUnsure, std::memory_order_relaxed);
-    } else if (left > 0) {
-      unsure_.store(left - 1, std::memory_order_relaxed);
-    }
-  }
-
- private:
-  static constexpr int64_t kUnsure = 64;  // reads
-  bool Has(const ByteRange& range) const {
-    constexpr size_t kShort = 64 << 10;
-    const auto at = static_cast<size_t>(range.offset);
-    return at <= size_ && range.size <= std::min(size_ - at, kShort);
-  }
-
-  uint8_t* begin_ = nullptr;
-  size_t size_ = 0;
-  std::atomic<int64_t> unsure_{0};  // reads that must find their bytes in memory first
-};
 
 class LocalFile final : public InputFile {
  public:
@@ -118,15 +50,9 @@ class LocalFile final : public InputFile {
       }
     }
   }
-  void Map() override {
-    if (regular_) map_.Make(fd_, size());
-  }
   void ReadReady(std::span<ByteRange> ranges) override {
     if (!regular_) return;
-    map_.Copy(ranges);
-    for (ByteRange& range : ranges) {
-      if (range.ready < range.size) AskFor(range);
-    }
+    for (ByteRange& range : ranges) AskFor(range);
   }
   int64_t size() override {
     struct stat info;
@@ -153,7 +79,6 @@ class LocalFile final : public InputFile {
       const iovec to{range.to, range.size};
       ssize_t got = preadv2(fd_, &to, 1, range.offset, RWF_NOWAIT);
       if (got > 0) range.ready = static_cast<size_t>(got);
-      map_.Found(range.ready == range.size);
       if (got >= 0) return;
       if (errno != EAGAIN) tells_ready_.store(false, std::memory_order_relaxed);
     }
@@ -180,7 +105,6 @@ class LocalFile final : public InputFile {
   int fd_;
   const bool regular_;
   int64_t position_ = 0;  // of a pipe
-  MappedFile map_;
 #if defined(RWF_NOWAIT)
   std::atomic<bool> tells_ready_{true};  // whether the file system says what it has in memory
 #endif

@@ -39,9 +39,6 @@ std::string ShardName(int64_t number) {
 
 bool IsNameInOurFolder(std::string_view name) {
   if (name == kManifestName) return true;
-#if defined(_WIN32)
-  if (name == kLockName) return true;
-#endif
   if (!name.starts_with(kShardBegin) || !name.ends_with(kShardEnd)) return false;
   name.remove_prefix(kShardBegin.size());
   return TakeDigits(name, 5, IsDecimal) && name == kShardEnd;

@@ -11,7 +11,6 @@ constexpr const char* kManifestName = "penstock-dataset.txt";
 // it for text.
 constexpr std::string_view kChunkMagic = "PSROWS\r\n";
 constexpr std::string_view kChunkEndMagic = "\x1aPSROWE\n";
-constexpr const char* kLockName = ".lock";  // in a temporary folder on Windows
 constexpr const char* kTemporaryMark = ".tmp-";
 // After the name of a temporary folder: the former target, which the folder replaces.
 constexpr const char* kAsideMark = "-old";

@@ -76,7 +76,6 @@ void Temporary::Upload() {
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
       current.insert(entry.path().filename().string());
     }
-    current.erase(kLockName);
     for (const std::string& name : current) {
       if (name != kManifestName) UploadRemote(path_ + "/" + name, url_ + "/" + name);
     }

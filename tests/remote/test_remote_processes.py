@@ -64,7 +64,6 @@ def test_a_process_ends_while_requests_are_under_way(server, latency):
     assert (done.returncode, done.stdout, done.stderr) == (0, "read\n", "")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")
 @pytest.mark.parametrize(
     "reads",
     [
@@ -123,7 +122,6 @@ def test_a_stalled_reply_without_a_length_does_not_delay_the_end_of_the_process(
         assert child.returncode == 0, err.decode()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")
 def test_ctrl_c_ends_the_wait_for_a_row_group(server):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")

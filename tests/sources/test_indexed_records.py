@@ -322,7 +322,6 @@ print(len(list(ds)), len(list(ds.global_shuffle(seed=1).batch(300))))
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs limits")
 def test_more_files_than_may_be_open_are_read(tmp_path):
     for i in range(90):
         (tmp_path / f"{i}.txt").write_text("a\nb\n")

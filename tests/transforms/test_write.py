@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -146,7 +145,6 @@ def test_an_error_leaves_what_was_there(tmp_path):
     assert list(ps.TFRecordDataset(path)) == list(BYTES)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs locks")
 @pytest.mark.parametrize("kind", ["write_jsonl", "index"])
 def test_what_a_killed_writer_has_left_is_removed(tmp_path, kind):
     import fcntl
@@ -177,7 +175,6 @@ except OSError as error:
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs limits")
 def test_more_shards_than_files_may_be_open_are_one_error(tmp_path):
     command = [sys.executable, "-c", LIMITED]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
@@ -209,7 +206,6 @@ except OSError as error:
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs limits")
 def test_a_file_that_may_not_grow_is_named(tmp_path):
     command = [sys.executable, "-c", FULL]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__SSE2__) || defined(_M_X64)
+#if defined(__SSE2__)
 #define PENSTOCK_CSV_SSE2
 #include <emmintrin.h>
 #endif

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#if defined(__SSE2__) || defined(_M_X64)
+#if defined(__SSE2__)
 #define PENSTOCK_JSON_SSE2
 #include <emmintrin.h>
 #endif

@@ -8,7 +8,7 @@
 
 #include "compute/strings/string_items.h"
 
-#if defined(__SSE2__) || defined(_M_X64)
+#if defined(__SSE2__)
 #define PENSTOCK_PARTS_SSE2
 #include <emmintrin.h>
 #endif

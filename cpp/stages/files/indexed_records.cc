@@ -9,7 +9,6 @@
 
 #include "engine/registry.h"
 #include "runtime/blocking.h"
-#include "runtime/memory.h"
 #include "stages/files/file_dataset.h"
 #include "stages/files/index_file.h"
 #include "storage/open_files.h"
@@ -86,7 +85,6 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   std::vector<File> files_;
   int64_t size_ = 0;
   int64_t bytes_ = 0;
-  bool fits_ = false;       // the files fit into memory
   mutable OpenFiles open_;  // a cache, which guards itself
 };
 
@@ -101,8 +99,6 @@ IndexedRecordsDataset::IndexedRecordsDataset(const Indexed& names, const Functio
     if (!records) throw Error(ErrorKind::kType, "indexed_records: files of records were expected");
     AddFile(std::move(records), folder);
   }
-  // More than that would not stay in the system's memory.
-  fits_ = bytes_ <= AvailableMemory() / 4;
   int64_t distances = 0;
   for (const File& file : files_) distances += file.index ? file.index->distance_bytes() : 0;
   if (distances > kMostLoaded) return;
@@ -203,7 +199,6 @@ OpenFiles::FilePtr IndexedRecordsDataset::Open(const File& file) const {
   return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
     OpenFiles::FilePtr opened = OpenFile(*file.records->path(), {.throughout = false});
     RequireSame(file, *opened);
-    if (fits_) opened->Map();
     return opened;
   });
 }

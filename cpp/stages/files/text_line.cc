@@ -5,7 +5,7 @@
 
 #include "stages/files/file_dataset.h"
 
-#if defined(__SSE2__) || defined(_M_X64)
+#if defined(__SSE2__)
 #define PENSTOCK_LINES_SSE2
 #include <emmintrin.h>
 #endif

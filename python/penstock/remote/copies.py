@@ -188,8 +188,6 @@ class _Filling:
             os.fsync(self._file.fileno())
             copy = self._path.with_name(self.name)
             self._keep_sums(_core.sums_of_copy(str(copy)))
-            if os.name == "nt":  # Windows cannot rename an open file
-                self._file.close()
             self._path.replace(copy)
             self._file.close()
             return True
@@ -201,9 +199,6 @@ class _Filling:
             lock(file.fileno())
             file.write(self._sums.text(str(self._path)))
             file.flush()
-            if os.name != "nt":  # Windows cannot rename an open file
-                path.replace(name)
-        if os.name == "nt":
             path.replace(name)
 
     def leave(self) -> None:

@@ -103,13 +103,10 @@ class StagedFiles:
             path = target.with_name(f"{_beginning(target)}{os.urandom(8).hex()}")
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
             lock(handle)
-            if os.name == "nt":  # a file that is open has its name for ever
-                os.close(handle)
-            elif os.fstat(handle).st_nlink == 0:
+            if os.fstat(handle).st_nlink == 0:
                 os.close(handle)
                 continue
-            else:
-                self._locks.append(handle)
+            self._locks.append(handle)
             self.paths.append(str(path))
             return
 

@@ -163,7 +163,7 @@ def dataset_calls(folder):
         | {"deterministic": True},
         "bucket_by_sequence_length": {**rows, **bucket, **padded}
         | {"pad_to_bucket_boundary": False, "no_padding": False, "drop_remainder": False},
-        "cache": {"filename": folder / "cache", "structures": [Point], "images": "coefficients"},
+        "cache": {"filename": folder / "cache", "structures": [Point]},
         "choose_from_datasets": {"datasets": [RANGE, RANGE], "stop_on_empty_dataset": True}
         | {"choice_dataset": ps.Dataset.range(2)},
         "concatenate": {"dataset": RANGE},
@@ -453,9 +453,7 @@ def image_calls():
         "flip_up_down": image,
         "grayscale_to_rgb": {"images": FLOATS[..., :1]},
         "hsv_to_rgb": {"images": FLOATS},
-        "index_jpeg": {"contents": JPEG},
         "is_jpeg": {"contents": JPEG},
-        "jpeg_coefficients": {"contents": JPEG},
         "normalize": {**image, "mean": [1.0, 1.0, 1.0], "std": [1.0, 1.0, 1.0]},
         "pad_to_bounding_box": {**image, **box, **size},
         "per_image_standardization": image,

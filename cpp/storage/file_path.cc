@@ -12,9 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;
 
-fs::path PathOf(const std::string& text) {
-  return fs::path(text);
-}
+fs::path PathOf(const std::string& text) { return fs::path(text); }
 
 std::string TextOf(const fs::path& path) {
   auto text = path.u8string();

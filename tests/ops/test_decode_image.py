@@ -88,7 +88,6 @@ class TestJpegAndPng:
         np.testing.assert_array_equal(ps.image.decode_image(buffer), decoded)
         np.testing.assert_array_equal(ps.image.decode_jpeg(buffer), decoded)
         assert ps.image.is_jpeg(buffer)
-        assert ps.image.index_jpeg(buffer) == ps.image.index_jpeg(contents)
         assert ps.io.decode_raw(contents_of(b"abc"), np.uint8).tolist() == [97, 98, 99]
 
     def test_wrong_arguments_are_refused(self, photo, encode):

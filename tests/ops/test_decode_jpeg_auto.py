@@ -347,12 +347,6 @@ class TestFiles:
 
         np.testing.assert_array_equal(one(function, png), function(png))
 
-    def test_stored_coefficients(self, contents):
-        stored = ps.image.jpeg_coefficients(contents)
-        assert stored != contents
-        function = resizing((60, 61))
-        np.testing.assert_array_equal(one(function, stored), one(function, contents))
-
 
 class TestEngine:
     def files(self, picture):

@@ -48,16 +48,6 @@ void JpegBits::FindPlain() {
   odd_ |= !ends_;
 }
 
-size_t JpegBits::Position(const uint8_t* begin) const {
-  const int ready = count_ - padding_;
-  const uint8_t* at = next_;
-  for (int bits = ready; bits > 0; bits -= 8) {
-    --at;
-    if (at > begin && at[0] == 0 && at[-1] == 0xFF) --at;
-  }
-  return static_cast<size_t>(at - begin) * 8 + static_cast<size_t>(-ready & 7);
-}
-
 bool JpegBits::Restart(uint8_t code) {
   if (!Sound() || count_ - padding_ >= 8) return false;
   if (end_ - next_ < 2 || next_[0] != 0xFF || next_[1] != code) return false;

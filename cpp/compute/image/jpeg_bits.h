@@ -14,15 +14,6 @@ class JpegBits {
   JpegBits() = default;
   JpegBits(const uint8_t* begin, const uint8_t* end) : next_(begin), end_(end) { FindPlain(); }
 
-  // Of bytes without stuffed zeros and markers. Eight more can be read after them.
-  static JpegBits OfPlain(const uint8_t* begin, const uint8_t* end) {
-    JpegBits bits;
-    bits.next_ = begin;
-    bits.plain_ = end + 8;
-    bits.end_ = end;
-    return bits;
-  }
-
   // Makes at least 56 bits ready. After the last ones before a marker come zeros.
   void Refill() {
     if (plain_ - next_ < 8) [[unlikely]] {
@@ -51,8 +42,6 @@ class JpegBits {
 
   // No bit was taken that is not in the data, and nothing unusual was met.
   bool Sound() const { return !odd_ && count_ >= padding_; }
-  // Where the next bit is, counted from that of `begin`, with the zeros that are stuffed.
-  size_t Position(const uint8_t* begin) const;
   // Goes on after the restart marker `code`. False if it is not what follows the last byte.
   bool Restart(uint8_t code);
 

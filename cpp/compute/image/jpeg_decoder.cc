@@ -6,9 +6,7 @@
 #include <csetjmp>
 #include <cstring>
 #include <functional>
-#include <optional>
 
-#include "compute/image/jpeg_coefficients.h"
 #include "compute/image/jpeg_colors.h"
 #include "compute/image/jpeg_entropy.h"
 #include "compute/image/libjpeg.h"
@@ -36,9 +34,7 @@ class Decompressor final : public Rows {
         options_(options),
         whole_(whole),
         region_(region),
-        all_(region.height == whole.height && region.width == whole.width) {
-    if (IsStored(contents)) stored_ = OpenStored(contents);
-  }
+        all_(region.height == whole.height && region.width == whole.width) {}
   ~Decompressor() override { jpeg_destroy_decompress(&info_); }
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
@@ -134,13 +130,8 @@ class Decompressor final : public Rows {
     jpeg_start_decompress(&info_);
     if (options_.ours != JpegOurs::kNever) colors_ = ConvertColors(&info_);
     const JDIMENSION first_column = CropColumns();
-    if (stored_) {
-      mcus_ = ReadStored(&info_, first_column, *stored_);
-    } else if (options_.ours != JpegOurs::kNever) {
-      const JpegIndex index =
-          all_ ? JpegIndex()
-               : FindIndex(contents_, contents_.size() - source_.bytes_in_buffer, info_);
-      mcus_ = DecodeEntropy(&info_, first_column, index, options_.ours == JpegOurs::kAlways);
+    if (options_.ours != JpegOurs::kNever) {
+      mcus_ = DecodeEntropy(&info_, first_column, options_.ours == JpegOurs::kAlways);
     }
     if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
     direct_ = first_column == static_cast<JDIMENSION>(region_.x) &&
@@ -168,9 +159,8 @@ class Decompressor final : public Rows {
     source_.skip_input_data = OnSkip;
     source_.resync_to_restart = jpeg_resync_to_restart;
     source_.term_source = OnFinish;
-    const std::string_view jpeg = stored_ ? stored_->header : contents_;
-    source_.next_input_byte = reinterpret_cast<const JOCTET*>(jpeg.data());
-    source_.bytes_in_buffer = jpeg.size();
+    source_.next_input_byte = reinterpret_cast<const JOCTET*>(contents_.data());
+    source_.bytes_in_buffer = contents_.size();
     info_.src = &source_;
     jpeg_read_header(&info_, TRUE);
 
@@ -296,11 +286,10 @@ class Decompressor final : public Rows {
   const std::string_view contents_;
   const JpegOptions options_;
   const Region whole_, region_;
-  std::optional<StoredCoefficients> stored_;  // what `contents_` are, if they are no JPEG
-  const bool all_;                            // both are the same
-  uint8_t* out_ = nullptr;                    // of the rows from first_ to end_
-  int64_t first_ = 0, end_ = 0;               // of the region
-  int64_t rows_ = 0;                          // of the region, finished
+  const bool all_;               // both are the same
+  uint8_t* out_ = nullptr;       // of the rows from first_ to end_
+  int64_t first_ = 0, end_ = 0;  // of the region
+  int64_t rows_ = 0;             // of the region, finished
   bool started_ = false;
   bool direct_ = false;  // rows come as they shall be; else:
   size_t before_ = 0;    // bytes of a row before the region

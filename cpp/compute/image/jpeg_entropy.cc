@@ -10,7 +10,6 @@
 
 #include "compute/image/jpeg_bits.h"
 #include "compute/image/jpeg_huffman.h"
-#include "compute/image/jpeg_walk.h"
 
 namespace penstock {
 namespace {
@@ -25,33 +24,22 @@ constexpr int kMostOfDc = 16 + 15;  // bits of a code, and of its value
 static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
 // Tables to walk over what is not wanted take as long to fill as they save in about as many MCUs.
 constexpr int kMcusBeforeWalk = 2048;
-// For each walker, so that they meet in small images, and the smallest has several turns.
-size_t FewBytes(size_t bytes) { return std::max<size_t>(bytes / 8, 64); }
 
-class EntropyMcus final : public DecodedMcus {
+class EntropyMcus final : public JpegMcus {
  public:
   // `always`: also where tables may take longer than they save.
-  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, const JpegIndex& index, bool always)
-      : DecodedMcus(*info, first_column),
+  EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, bool always)
+      : JpegMcus(*info, first_column),
         theirs_(McuDecoderOf(info)),
-        index_(index),
-        data_(info->src->next_input_byte),
-        end_(data_ + info->src->bytes_in_buffer),
-        bits_(data_, end_),
+        bits_(info->src->next_input_byte, info->src->next_input_byte + info->src->bytes_in_buffer),
         restart_interval_(info->restart_interval),
         to_restart_(info->restart_interval),
         walked_(always ? kMcusBeforeWalk - 1 : 0) {
     for (int i = 0; i < info->comps_in_scan; ++i) FillTables(*info, i);
     dc_alone_ = std::ranges::any_of(blocks_, &Block::dc_alone);
-    const size_t mcus = size_t{info->MCUs_per_row} * info->MCU_rows_in_scan;
-    if (dc_alone_ && !index_ && restart_interval_ == 0 && (always || mcus >= kMcusBeforeWalk)) {
-      WalkAhead(*info, always ? FewBytes(info->src->bytes_in_buffer) : JpegWalk::kShare);
-    }
     decode_mcu = OnMcu;
     SetMcuDecoder(info, this);
   }
-
-  JpegPoint Next() const override { return {bits_.Position(data_), dc_}; }
 
  private:
   struct Tables {
@@ -61,7 +49,7 @@ class EntropyMcus final : public DecodedMcus {
   };
 
   struct Walks {
-    WalkTable dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    WalkTable ac[NUM_HUFF_TBLS];
   };
 
   static boolean OnMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
@@ -87,94 +75,34 @@ class EntropyMcus final : public DecodedMcus {
       tables_[static_cast<size_t>(i)].walk = &walks_->ac[info.cur_comp_info[i]->ac_tbl_no];
     }
   }
-  void WalkAhead(const jpeg_decompress_struct& info, size_t share) {
-    FillWalkTables(info);
-    for (size_t i = 0; i < NUM_HUFF_TBLS; ++i) {
-      if (dc_tables_[i]) FillDcWalkTable(*info.dc_huff_tbl_ptrs[i], walks_->dc[i]);
-    }
-    std::vector<JpegWalk::Block> blocks;
-    for (int i = 0; i < block_count_; ++i) {
-      const int component = blocks_[static_cast<size_t>(i)].component;
-      const Tables& tables = tables_[static_cast<size_t>(component)];
-      const WalkTable& dc_walk = walks_->dc[info.cur_comp_info[component]->dc_tbl_no];
-      blocks.push_back({tables.dc, tables.ac, &dc_walk, tables.walk});
-    }
-    ahead_ = std::make_unique<JpegWalk>(data_, end_, blocks, share);
-  }
   static std::unique_ptr<HuffmanTable> NewTable() {
     return std::make_unique_for_overwrite<HuffmanTable>();
   }
 
   bool Decode(const jpeg_decompress_struct& info, JBLOCKROW* blocks) {
-    const bool wanted = Wanted(blocks);
-    if (wanted || !index_) {
-      if (decoded_ < finished_ && !GoOnAt(info)) return false;
-      if (!DecodeMcu(info, blocks, wanted)) return false;
-    }
+    if (!DecodeMcu(info, blocks, Wanted(blocks))) return false;
     if (++column_ == columns_) column_ = 0;
     ++finished_;
     return true;
   }
 
-  // To the MCU at `finished_`, after some that were not wanted.
-  bool GoOnAt(const jpeg_decompress_struct& info) {
-    const JDIMENSION after_point = column_ % index_.distance();
-    if (decoded_ < finished_ - after_point && !JumpTo(finished_ - after_point)) return false;
-    while (decoded_ < finished_) {
-      if (!DecodeMcu(info, nullptr, false)) return false;
-    }
-    return true;
-  }
-
-  void GoTo(size_t bit) {
-    bits_ = JpegBits(data_ + bit / 8, end_);
-    bits_.Refill();
-    bits_.Take(static_cast<uint32_t>(bit % 8));
-  }
-
-  bool JumpTo(size_t mcu) {
-    const JpegPoint point =
-        index_.At(static_cast<JDIMENSION>(mcu / columns_), static_cast<JDIMENSION>(mcu % columns_));
-    if (point.bit / 8 > static_cast<size_t>(end_ - data_)) return false;
-    GoTo(point.bit);
-    dc_ = point.dc;
-    decoded_ = mcu;
-    if (restart_interval_ == 0) return true;
-    // A restart that is due is before the marker still.
-    const auto before = static_cast<unsigned>(mcu > 0 ? (mcu - 1) % restart_interval_ + 1 : 0);
-    to_restart_ = restart_interval_ - before;
-    restarts_ = static_cast<unsigned>((mcu - before) / restart_interval_);
-    return true;
-  }
-
   bool DecodeMcu(const jpeg_decompress_struct& info, JBLOCKROW* blocks, bool wanted) {
-    if (ahead_) {
-      if (const uint32_t* positions = ahead_->NextMcu()) {
-        ++decoded_;
-        return DecodeFoundBlocks(positions, blocks, wanted);
-      }
-      GoTo(ahead_->Next());
-      ahead_.reset();
-    }
     if (restart_interval_ > 0) {
       if (to_restart_ == 0 && !Restart()) return false;
       --to_restart_;
     }
     const bool walk = !wanted || dc_alone_;
     if (walk && ++walked_ == kMcusBeforeWalk) FillWalkTables(info);
-    const bool sound = walk && tables_[0].walk ? DecodeBlocks<Part::kSome>(blocks, wanted)
-                                               : DecodeBlocks<Part::kAll>(blocks, wanted);
-    ++decoded_;
-    return sound;
+    return walk && tables_[0].walk ? DecodeBlocks<Part::kSome>(blocks, wanted)
+                                   : DecodeBlocks<Part::kAll>(blocks, wanted);
   }
 
   // What is decoded: each has functions of its own, called at one place, so that they become part
   // of their callers and the bits stay in registers.
   enum class Part : uint8_t {
-    kAll,    // all coefficients of MCUs
-    kSome,   // those that are wanted; the others are walked over
-    kFound,  // what is wanted of an MCU whose blocks were found
-    kRest,   // of a block
+    kAll,   // all coefficients of MCUs
+    kSome,  // those that are wanted; the others are walked over
+    kRest,  // of a block
   };
 
   template <Part kPart>
@@ -199,24 +127,6 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
-  // At each a block begins. Blocks do not depend on each other then: a processor decodes several
-  // at once.
-  bool DecodeFoundBlocks(const uint32_t* positions, JBLOCKROW* blocks, bool wanted) {
-    bool sound = true;
-    for (int i = 0; i < block_count_; ++i, positions += JpegWalk::kStepsOfBlock) {
-      const Block& block = blocks_[static_cast<size_t>(i)];
-      const auto component = static_cast<size_t>(block.component);
-      const bool kept = wanted && block.wanted;
-      JCOEF* out = kept ? *blocks[i] : unwanted_;
-      JpegBits bits = ahead_->BitsAt(*positions);
-      sound &= DecodeFoundDc(bits, *tables_[component].dc, out, dc_[component]);
-      if (kept && !block.dc_alone) {
-        sound = sound && DecodeAc<Part::kFound>(bits, *tables_[component].ac, out, 1);
-      }
-    }
-    return sound;
-  }
-
   bool Restart() {
     if (!bits_.Restart(static_cast<uint8_t>(JPEG_RST0 + restarts_ % 8))) return false;
     ++restarts_;
@@ -238,20 +148,6 @@ class EntropyMcus final : public DecodedMcus {
       difference = TakeValue(bits, size);
     }
     return StoreDc(difference, out, last_dc);
-  }
-
-  // The same where nothing is known to be likely, and nothing waits for how many bits it has.
-  static bool DecodeFoundDc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, int& last_dc) {
-    const HuffmanEntry entry = table.entries[bits.Peek(kLookupBits)];
-    bits.Take(entry & kEntryLength);
-    const int longer = -static_cast<int>(ZerosOf(entry) == kLonger);
-    int size = ValueOf(entry) & longer;
-    if (longer && (entry & kEntryLength) == 0) [[unlikely]] {
-      size = SymbolOf(bits, table, entry);
-      if (size < 0) return false;
-    }
-    const int value = TakeValue(bits, size);
-    return StoreDc((ValueOf(entry) & ~longer) | (value & longer), out, last_dc);
   }
 
   static bool StoreDc(int difference, JCOEF* out, int& last_dc) {
@@ -362,35 +258,29 @@ class EntropyMcus final : public DecodedMcus {
   }
 
   JpegMcuDecoder* const theirs_;
-  const JpegIndex index_;
-  const uint8_t* const data_;
-  const uint8_t* const end_;
   JpegBits bits_;
   const unsigned restart_interval_;  // MCUs; 0: there are no restarts
   unsigned to_restart_;
   unsigned restarts_ = 0;
   size_t finished_ = 0;  // MCUs that libjpeg has got, or does not want
-  size_t decoded_ = 0;   // MCUs up to the one at which `bits_` are
   std::array<Tables, MAX_COMPS_IN_SCAN> tables_{};
   std::array<std::unique_ptr<HuffmanTable>, NUM_HUFF_TBLS> dc_tables_, ac_tables_;
   std::unique_ptr<Walks> walks_;
-  std::unique_ptr<JpegWalk> ahead_;  // as long as it finds blocks
-  bool dc_alone_ = false;            // some blocks become one pixel
-  int walked_;                       // MCUs of which not all is wanted
+  bool dc_alone_ = false;  // some blocks become one pixel
+  int walked_;             // MCUs of which not all is wanted
 };
 
 #endif
 
 }  // namespace
 
-std::unique_ptr<DecodedMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr info,
-                                           [[maybe_unused]] JDIMENSION first_column,
-                                           [[maybe_unused]] const JpegIndex& index,
-                                           [[maybe_unused]] bool always) {
+std::unique_ptr<JpegMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr info,
+                                        [[maybe_unused]] JDIMENSION first_column,
+                                        [[maybe_unused]] bool always) {
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
   constexpr size_t kLeastBytes = 1024;  // where filling the tables takes as long as they save
   if (IsBaseline(info) && (always || info->src->bytes_in_buffer >= kLeastBytes)) {
-    return std::make_unique<EntropyMcus>(info, first_column, index, always);
+    return std::make_unique<EntropyMcus>(info, first_column, always);
   }
 #endif
   return nullptr;

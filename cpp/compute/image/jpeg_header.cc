@@ -47,7 +47,7 @@ class SegmentWalk {
       }
       if (IsFrame(marker)) {
         return {static_cast<int64_t>(Word(at_ + 3)), static_cast<int64_t>(Word(at_ + 5)),
-                Byte(at_ + 7), marker < kFirstArithmetic, at_ - 1};
+                Byte(at_ + 7), marker < kFirstArithmetic};
       }
       at_ += length;
     }

@@ -10,8 +10,7 @@ namespace penstock {
 struct JpegHeader {
   int64_t height, width;  // pixels
   int components;
-  bool huffman;     // entropy-coded with Huffman codes: at least one bit per block
-  size_t frame_at;  // where the marker of the frame stands, after its 0xFF
+  bool huffman;  // entropy-coded with Huffman codes: at least one bit per block
 };
 
 // "\xFF\xD8\xFF", as TensorFlow's is_jpeg has it.

@@ -152,16 +152,6 @@ void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table) {
   });
 }
 
-void FillDcWalkTable(const JHUFF_TBL& codes, WalkTable& table) {
-  const FirstCodes first(codes);
-  for (uint32_t bits = 0; bits < 1u << kWalkBits; ++bits) {
-    const auto code = first.codes[bits];
-    const auto length = uint32_t{code.length} + code.symbol;
-    const bool none = code.length == 0 || length > kWalkMost;
-    table.entries[bits] = none ? kNoWalk : WalkEntryOf(length, kWalkEnds, 0);
-  }
-}
-
 void FillAcWalkTable(const JHUFF_TBL& codes, WalkTable& table) {
   const FirstCodes first(codes);
   for (uint32_t bits = 0; bits < 1u << kWalkBits; ++bits) {

@@ -42,14 +42,12 @@ struct HuffmanTable {
 //   6 bits  length, of the codes and of the bits of their values
 //   8 bits  how many AC coefficients they are, below 64; kWalkNone: no code, or a long value
 //   1 bit   unused
-//   1 bit   kWalkEnds: the last one is the code of the end of the block, or of its DC coefficient
+//   1 bit   kWalkEnds: the last one is the code of the end of the block
 constexpr uint32_t kWalkBits = 12, kWalkMost = 18;  // of a length
 using WalkEntry = uint16_t;
 constexpr WalkEntry kWalkLength = 63, kWalkEnds = 1 << 15;
 constexpr uint32_t kWalkNone = 128;
 inline uint32_t CoefficientsOf(WalkEntry entry) { return entry >> 6 & 0xFF; }
-// All bits where it has kWalkEnds, else none.
-inline ptrdiff_t EndsMask(WalkEntry entry) { return static_cast<int16_t>(entry) >> 15; }
 
 struct WalkTable {
   WalkEntry entries[1 << kWalkBits];
@@ -61,7 +59,6 @@ inline int ValueOf(HuffmanEntry entry) { return static_cast<int32_t>(entry) >> 1
 // `codes` have passed libjpeg's checks: lengths that make a prefix code, and DC symbols below 16.
 void FillDcTable(const JHUFF_TBL& codes, HuffmanTable& table);
 void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table);
-void FillDcWalkTable(const JHUFF_TBL& codes, WalkTable& table);
 void FillAcWalkTable(const JHUFF_TBL& codes, WalkTable& table);
 
 struct HuffmanCode {

@@ -188,7 +188,6 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("rebatch", "batch_size"): checks.wholes,
     ("zip", "datasets"): checks.datasets,
     ("cardinality", "dataset"): checks.dataset,
-    ("cache", "images"): checks.or_none(checks.one_of("coefficients", "index")),
     ("decode_jpeg", "ratio"): checks.word_or("auto", _any),
     ("decode_and_crop_jpeg", "ratio"): checks.word_or("auto", _any),
     ("decode_image", "ratio"): checks.word_or("auto", whole(1, 1)),

@@ -15,8 +15,8 @@ from penstock.ops.symbol import Symbol, current_trace, weakness_of
 
 # Operations whose first input is bytes, which may lie in a buffer; to others that is an array.
 _OF_BYTES = (
-    *("image.decode_", "image.extract_jpeg_shape", "image.is_jpeg", "image.index_jpeg"),
-    *("image.jpeg_coefficients", "io.decode_", "io.parse_", "io.tar_", "strings."),
+    *("image.decode_", "image.extract_jpeg_shape", "image.is_jpeg"),
+    *("io.decode_", "io.parse_", "io.tar_", "strings."),
 )
 
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self
 
 from penstock.arguments.checked import checked_methods
-from penstock.ops.call import call
-from penstock.ops.native import native
 from penstock.paths import name_of
 from penstock.plan import Plan
 from penstock.stages.arguments import given
-from penstock.stages.map import map_for
-from penstock.structure import TensorSpec, is_nested, map_parts, parts_of
-
-_P = TypeVar("_P", bound=Plan)
-_AUTOTUNE = -1  # dataset.AUTOTUNE
-_IMAGES = {"coefficients": "image.jpeg_coefficients", "index": "image.index_jpeg"}
 
 
 @checked_methods
@@ -33,7 +25,6 @@ class Cache(Plan):
         *,
         structures: Sequence[type] | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        images: Literal["coefficients", "index"] | None = None,
     ) -> Self:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
 
@@ -49,17 +40,12 @@ class Cache(Plan):
             process has filled. Needed only for those that the first element has not.
         storage_options : dict, optional
             Of URLs, as of `remote.configure`: from now on for all in their folders.
-        images : str, optional
-            Keeps of JPEGs (leaves that are bytes) what later passes decode to the same pixels for
-            less work: ``"coefficients"`` what `image.jpeg_coefficients` makes of them, ``"index"``
-            what `image.index_jpeg` does. It looks at `element_spec`. ``None`` keeps all bytes as
-            they are.
 
         Returns
         -------
         Dataset
-            The same elements in the same order, but for the bytes of JPEGs with `images`. Arrays
-            from a cache in memory are read-only: it and later passes hold them too.
+            The same elements in the same order. Arrays from a cache in memory are read-only,
+            because the cache and later passes hold them too.
 
         Raises
         ------
@@ -96,28 +82,6 @@ class Cache(Plan):
         True
         """
         file = name_of("cache", "filename", filename)
-        kept = self if images is None else _with_images(self, _IMAGES[images], name)
         if not file:
-            return kept._then("cache", name=name)
-        return kept._then("cache_file", filename=file, name=name, **given(structures=structures))
-
-
-def _with_images(dataset: _P, operation: str, name: str | None) -> _P:
-    """Return the elements with what the operation makes of their JPEGs."""
-    spec = dataset.element_spec  # type: ignore[attr-defined]
-    unpacked = isinstance(spec, tuple) and not hasattr(spec, "_fields")
-
-    def stored(*parts: Any) -> Any:
-        return _stored(operation, spec, parts if unpacked else parts[0])
-
-    return map_for("cache", dataset, native(stored), _AUTOTUNE, deterministic=True, name=name)
-
-
-def _stored(operation: str, spec: Any, value: Any) -> Any:
-    """Return a value of that spec with its JPEGs changed; of what type it is only the spec says."""
-    if is_nested(spec):
-        parts = dict(parts_of(value))
-        return map_parts(lambda key, part: _stored(operation, part, parts[key]), spec)
-    if isinstance(spec, TensorSpec) and spec.dtype == bytes:
-        return call(operation, [value])
-    return value
+            return self._then("cache", name=name)
+        return self._then("cache_file", filename=file, name=name, **given(structures=structures))

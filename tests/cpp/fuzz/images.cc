@@ -3,14 +3,11 @@
 #include <cstring>
 #include <filesystem>
 
-#include "compute/image/jpeg_coefficients.h"
 #include "compute/image/jpeg_decoder.h"
 #include "compute/image/jpeg_header.h"
-#include "compute/image/jpeg_index.h"
 #include "compute/image/region.h"
 #include "compute/op_registry.h"
 #include "fuzz.h"
-#include "storage/crc32c.h"
 
 namespace penstock::fuzz {
 namespace {
@@ -192,68 +189,17 @@ bool IsSmallJpeg(const JpegHeader& header) {
   return colours && header.height * header.width <= kMostPixels;
 }
 
-// With our decoder of Huffman codes, with libjpeg's, with an index, and from stored coefficients.
+// With our decoder of Huffman codes and with that of libjpeg.
 void RunJpegPixels(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
-  if (IsStored(input) || !IsSmallJpeg(header)) return;
+  if (!IsSmallJpeg(header)) return;
   JpegRun run = RunOf(header, random);
   run.options.ours = JpegOurs::kNever;
   const std::string theirs = Outcome(input, run);
   run.options.ours = JpegOurs::kAlways;
   Require(Outcome(input, run) == theirs, "pixels and errors of libjpeg");
-  const std::string indexed = IndexJpeg(input, true);
-  Require(indexed.empty() || Outcome(indexed, run) == theirs, "pixels of an indexed JPEG");
-  const std::string stored = StoreCoefficients(input);
-  Require(stored.empty() || Outcome(stored, run) == theirs, "pixels from coefficients");
 }
 
-void RunStored(const std::string& input, Random& random) {
-  const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
-  if (IsSmallJpeg(header)) Outcome(input, RunOf(header, random));
-}
-
-// An index of which every number may be wrong: nothing but the file is read.
-void RunIndexed(const std::string& input, Random& random) {
-  const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
-  if (!IsSmallJpeg(header)) return;
-  JpegRun run = RunOf(header, random);
-  run.options.ours = JpegOurs::kAlways;
-  Outcome(input, run);
-}
-
-std::vector<std::string> IndexedImages(const std::string& tests) {
-  std::vector<std::string> indexed;
-  for (const std::string& image : Images(tests, {".jpg"})) {
-    indexed.push_back(IndexJpeg(image, true));
-    if (indexed.back().empty()) indexed.pop_back();
-  }
-  return indexed;
-}
-
-// The checksum before the scan.
-void RepairIndexed(std::string& input) {
-  const size_t end = input.find("\xFF\xDA");
-  if (end == std::string::npos || end < 4) return;
-  const uint32_t crc =
-      Crc32c(input.data() + end, input.size() - end, Crc32c(input.data(), end - 4));
-  std::memcpy(input.data() + end - 4, &crc, sizeof(crc));
-}
-
-std::vector<std::string> StoredImages(const std::string& tests) {
-  std::vector<std::string> stored;
-  for (const std::string& image : Images(tests, {".jpg"})) {
-    stored.push_back(StoreCoefficients(image));
-    if (stored.back().empty()) stored.pop_back();
-  }
-  return stored;
-}
-
-void RepairStored(std::string& input) {
-  if (input.size() < kStoredNumber) return;
-  const size_t size = input.size() - kStoredNumber;
-  const uint32_t crc = Crc32c(input.data(), size);
-  std::memcpy(input.data() + size, &crc, sizeof(crc));
-}
 #endif
 
 void RunPng(const std::string& input, Random& random) {
@@ -301,8 +247,6 @@ const RegisterTarget jpeg({"decode_jpeg",
 const RegisterTarget jpeg_entropy({"jpeg_entropy",
                                    [](const std::string& tests) { return Images(tests, {".jpg"}); },
                                    RunJpegPixels});
-const RegisterTarget indexed({"index_jpeg", IndexedImages, RunIndexed, RepairIndexed});
-const RegisterTarget stored({"jpeg_coefficients", StoredImages, RunStored, RepairStored});
 #endif
 #if defined(PENSTOCK_HAS_PNG)
 const RegisterTarget png({"decode_png",

@@ -24,9 +24,7 @@ from penstock.ops.image.jpeg import (
     decode_jpeg,
     encode_jpeg,
     extract_jpeg_shape,
-    index_jpeg,
     is_jpeg,
-    jpeg_coefficients,
 )
 from penstock.ops.image.orientation import (
     flip_left_right,
@@ -71,9 +69,7 @@ __all__ = [
     "flip_up_down",
     "grayscale_to_rgb",
     "hsv_to_rgb",
-    "index_jpeg",
     "is_jpeg",
-    "jpeg_coefficients",
     "normalize",
     "pad_to_bounding_box",
     "per_image_standardization",

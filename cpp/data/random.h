@@ -100,7 +100,6 @@ struct SeedSequence {
   void Visit(StateVisitor& visitor);
 };
 SeedSequence CurrentSeeds();
-// Continues from `seeds`.
 void ContinueSeeds(const SeedSequence& seeds);
 void SetGlobalSeed(uint64_t seed);
 void ClearGlobalSeed();

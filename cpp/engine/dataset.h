@@ -44,7 +44,7 @@ struct RunIdentity {
   // Makes the next run continue after this one.
   void Continue(const Dataset& root) const;
   // Returns the identity of the next run of a plan: draws a seed and counts the run. If `counted`
-  // is false, neither is recorded.
+  // is false, it does neither.
   static RunIdentity Next(const Dataset& root, bool counted);
   // Saves or restores the identity for the nodes in the plan of `root`.
   void VisitState(StateVisitor& visitor, const Dataset& root);

@@ -148,8 +148,7 @@ ElasticPlan::ElasticPlan(const Dataset& root) : text_(PlanText(root)) {
   text_ = PlanText(root, [&](const Dataset& each, size_t line) {
     if (std::find(sized.begin(), sized.end(), &each) == sized.end()) return std::string();
     sized_[&each] = line;
-    if (dynamic_cast<const PlanDetail*>(&each))
-      return std::string();  // it contains the number itself
+    if (dynamic_cast<const PlanDetail*>(&each)) return std::string();  // included already
     return " of " + std::to_string(AsElastic(each)->elastic_size());
   });
 }

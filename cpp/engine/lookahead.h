@@ -23,7 +23,7 @@ class Lookahead {
   bool empty() const { return sources_.empty(); }
   // The number of next positions to pass to Decode; 0 if there is nothing to decode ahead.
   int64_t window();
-  // Decodes each group that contains these positions once, and keeps their rows.
+  // Decodes each group that contains these positions at most once, and keeps their rows.
   void Decode(const Positions& next);
   // Null if the source does not decode groups of rows.
   DecodedRows* RowsOf(const Dataset& source);

@@ -60,7 +60,6 @@ const Dataset* StageWithoutRandomAccess(const Dataset& dataset);
 Step ElementAt(const Dataset& dataset, int64_t index, const RunContext& context);
 // The same for several positions, as RandomAccess::Gather. A position out of range is an error.
 Block ElementsAt(const Dataset& dataset, const Positions& positions, const RunContext& context);
-// Maps each position.
 template <typename PositionOf>
 Positions Moved(Positions positions, PositionOf position_of) {
   for (int64_t& position : positions) position = position_of(position);

@@ -52,7 +52,7 @@ struct StageTraits {
   bool fetches = false;
   // Its functions take a state before the element.
   bool folds = false;
-  // The argument with the file or folder that the stage reads, if it is read in full.
+  // The argument with the file or folder that the stage reads; it reads no other files.
   std::string reads = {};
   // The format of that file as users know it, if it is a record format.
   std::string format = {};

@@ -195,10 +195,9 @@ class Session {
   RunTuner tuner_;
   RunIdentity identity_;
   RunFills fills_;
-  std::shared_ptr<const CacheFills>
-      fills_at_start_;               // null until the run starts or a state is restored
-  std::optional<ElasticPlan> plan_;  // created on first use
-  int64_t delivered_ = 0;            // before the state was saved
+  std::shared_ptr<const CacheFills> fills_at_start_;  // null until a run or a restored state starts
+  std::optional<ElasticPlan> plan_;                   // created on first use
+  int64_t delivered_ = 0;                             // before the state was saved
   bool unordered_ = false;
   std::unique_ptr<Input> input_;
   int64_t undelivered_ = 0;

@@ -31,11 +31,10 @@ constexpr int kMostWindows = 6;         // per decision, if the rate varies much
 constexpr double kMostVaried = 0.15;    // more is a change of the work
 constexpr double kLearned = 0.2;        // weight of a new observation
 constexpr int kIdleWindows = 6;
-constexpr double kMemoryShort =
-    0.8;                        // of it is in use: stages that are ahead leave others too little
-constexpr int kMostGrowth = 4;  // factor per move: not all limits are in the model
-constexpr double kFirstPause = 1.5;  // seconds: little was known at the trial
-constexpr double kUsualPause = 300;  // a failed trial costs about one second
+constexpr double kMemoryShort = 0.8;  // of it: stages that run ahead leave too little to others
+constexpr int kMostGrowth = 4;        // factor per move: not all limits are in the model
+constexpr double kFirstPause = 1.5;   // seconds: little was known at the trial
+constexpr double kUsualPause = 300;   // a failed trial costs about one second
 constexpr double kLongestPause = 2400;
 
 std::string Text(const char* format, double a, double b = 0) {

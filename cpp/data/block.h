@@ -1,4 +1,4 @@
-// A batch of consecutive elements that are passed between stages and threads together.
+// Consecutive elements that are passed between stages and threads together.
 #pragma once
 
 #include <optional>

@@ -15,9 +15,9 @@ class EventCount;
 // element, and takes one in any case if it holds none, so that a single large element cannot stop a
 // pipeline. A stage that waits until over() is false holds a Watch meanwhile.
 //
-// Why it needs no polling: of each Charge and Release that take the count across the limit, one
-// Release brings it back, and that one notifies. The count is changed before EventCount's fence N,
-// and read after its fence W.
+// Why it needs no polling: each time the count rises above the limit, one Release later brings it
+// back, and that Release notifies. The count is changed before EventCount's fence N, and read after
+// its fence W.
 class Budget final {
  public:
   class Watch;

@@ -6,9 +6,10 @@
 
 namespace penstock {
 
-// Whether GuardedCopy works from now on; if not, files must not be mapped, because an unavailable
-// page ends the process with SIGBUS. The first call installs a SIGBUS handler, once. The previous
-// handler still gets signals that are not ours; a handler installed later is kept.
+// Whether GuardedCopy works from now on; if not, files must not be mapped. Outside of GuardedCopy,
+// an access to an unavailable page ends the process with SIGBUS. The first call installs a SIGBUS
+// handler, once. The previous handler still gets signals that are not ours; a handler installed
+// later is kept.
 bool CanCopyGuarded();
 
 struct CopiedBytes {

@@ -44,10 +44,10 @@ double MeanAbove(double level, double mean, double deviation) {
   return (mean - level) * below + deviation * density;
 }
 
-// The factor by which a thread computes longer than alone, if `servers` threads share the CPUs and
-// each is running or runnable for the fraction `ready` of its time: the mean of max(1, N /
-// processors) over the number N of such threads, which is at least one (the thread itself) and at
-// most all.
+// The factor by which a computation takes longer than on an idle machine, if `servers` threads
+// share the CPUs and each is running or runnable for the fraction `ready` of its time: the mean of
+// max(1, N / processors) over the number N of such threads, which is at least one (the thread
+// itself) and at most all.
 double Stretch(int servers, double ready, double processors) {
   const double others = servers - 1;
   const double mean = 1 + others * ready;

@@ -192,8 +192,8 @@ class BatchIterator final : public Iterator {
     return error;
   }
 
-  // A misfit row may belong to a remainder that is dropped. We only know it does not once there
-  // would be as many rows as the batch size, had all of them fit.
+  // A misfit row may belong to a remainder that is dropped. We only know that it does not once the
+  // rows, counting those that do not fit, would fill the batch.
   std::optional<Error> NextHeld(int64_t size) {
     bool dropped = ended_ && NotLookedAt() == 0 && rows_->rows() + misfits_ < size;
     while (dropped && !held_.empty() && held_.front().misfit) held_.pop_front();

@@ -1,4 +1,4 @@
-// Copying under a handler of SIGBUS.
+// Copying under a SIGBUS handler.
 #include "runtime/guarded_copy.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// Where the copy of this thread goes on without the bytes; null: there is none.
+// Where the copy of this thread continues if bytes are unavailable; null: no copy.
 constinit thread_local sigjmp_buf* g_back = nullptr;
 struct sigaction g_former;
 
@@ -27,7 +27,7 @@ void OnBusError(int signal, siginfo_t* info, void* context) {
   sigaction(signal, &g_former, nullptr);  // the access fails again
 }
 
-// While one is copied, the beginning of the next comes from memory.
+// While one is copied, the beginning of the next is prefetched.
 void CopyAll(std::span<const CopiedBytes> copies) {
   constexpr size_t kLine = 64;
   constexpr size_t kAhead = 1024;

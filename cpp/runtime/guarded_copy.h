@@ -1,4 +1,4 @@
-// Copies of mapped files, which may become shorter, or be on a disk that fails, at any time.
+// Copies from mapped files, which may be truncated, or be on a failing disk, at any time.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,10 @@
 
 namespace penstock {
 
-// Whether GuardedCopy works from now on: where it does not, files must not be mapped. Elsewhere, a
-// page that cannot be had ends the process by SIGBUS. The first call takes that signal, once; what
-// had it before still gets what is not ours, and what takes it later keeps it.
+// Whether GuardedCopy works from now on; if not, files must not be mapped. Outside of GuardedCopy,
+// an access to an unavailable page ends the process with SIGBUS. The first call installs a SIGBUS
+// handler, once. The previous handler still gets signals that are not ours; a handler installed
+// later is kept.
 bool CanCopyGuarded();
 
 struct CopiedBytes {
@@ -16,7 +17,7 @@ struct CopiedBytes {
   const void* from;
   size_t size;
 };
-// A memcpy of each; false when some of the bytes cannot be had.
+// A memcpy for each; returns false if some of the bytes are unavailable.
 bool GuardedCopy(std::span<const CopiedBytes> copies);
 
 }  // namespace penstock

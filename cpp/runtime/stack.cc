@@ -1,4 +1,4 @@
-// Where the stack of a thread ends, as each system reports it.
+// The end of a thread's stack, as each system reports it.
 #include "runtime/stack.h"
 
 #include "runtime/platform.h"
@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// [low, high); both 0 where that is unknown.
+// [low, high); both 0 if unknown.
 struct StackBounds {
   uintptr_t low = 0;
   uintptr_t high = 0;
@@ -29,8 +29,7 @@ constinit thread_local StackBounds this_stack;
 
 #if defined(PENSTOCK_LINUX)
 
-// The C library of glibc knows the limit of the first thread's stack; others report how far it has
-// grown.
+// glibc knows the limit of the first thread's stack; other C libraries report how far it has grown.
 void MindLimitOfFirstThread([[maybe_unused]] StackBounds& bounds) {
 #if !defined(__GLIBC__)
   rlimit limit;
@@ -51,7 +50,7 @@ StackBounds Ask() {
       pthread_attr_getguardsize(&attributes, &guard) == 0) {
     bounds.low = reinterpret_cast<uintptr_t>(low);
     bounds.high = bounds.low + size;
-    bounds.low += std::min(guard, size);  // some count the guard in
+    bounds.low += std::min(guard, size);  // some systems include the guard
     MindLimitOfFirstThread(bounds);
   }
   pthread_attr_destroy(&attributes);
@@ -72,7 +71,7 @@ StackBounds Ask() {
 StackBounds Ask() {
   ULONG_PTR low = 0, high = 0;
   GetCurrentThreadStackLimits(&low, &high);
-  constexpr uintptr_t kGuard = 16 << 10;  // pages at its end that handle the overflow
+  constexpr uintptr_t kGuard = 16 << 10;  // guard pages at its end
   StackBounds bounds;
   bounds.low = low + kGuard;
   bounds.high = high;
@@ -93,7 +92,7 @@ const StackBounds& OfThisThread() {
   return this_stack;
 }
 
-// Not the address of a variable: sanitizers keep those elsewhere.
+// Not the address of a variable: sanitizers store variables elsewhere.
 uintptr_t Here() {
 #if defined(PENSTOCK_GNU)
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));

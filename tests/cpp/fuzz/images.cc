@@ -1,4 +1,4 @@
-// Decoders of images, whole and by regions.
+// Image decoders, for whole images and for regions.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -39,7 +39,7 @@ Region RegionWithin(const Region& whole, Random& random) {
   return region;
 }
 
-// A decoder's whole output, and a region of it, strip by strip.
+// Compares a decoder's whole output with a region of it, decoded strip by strip.
 void Decode(const Op& op, const std::string& input, Random& random) {
   std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
   std::vector<Tensor> whole = op.Call(inputs, {});
@@ -68,7 +68,7 @@ void Decode(const Op& op, const std::string& input, Random& random) {
 }
 
 Args Jpeg(Random& random) {
-  constexpr int64_t kChannels[] = {0, 3};  // what CMYK has, too
+  constexpr int64_t kChannels[] = {0, 3};  // those that CMYK supports too
   Args args("image.decode_jpeg");
   args.Set("channels", kChannels[random.Below(2)]);
   args.Set("ratio", int64_t{1} << random.Below(4));
@@ -80,8 +80,8 @@ Args Jpeg(Random& random) {
   return args;
 }
 
-// A region at a lower resolution, as the resize after it gets it: pixels of the image that has that
-// resolution.
+// A region at a lower resolution, as the resize after it requests it, must have the pixels of the
+// whole image at that resolution.
 void DecodeReduced(Args args, const std::string& input, Random& random) {
   const std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
   args.Set("ratio", std::string("auto"));
@@ -167,7 +167,7 @@ JpegRun RunOf(const JpegHeader& header, Random& random) {
   return run;
 }
 
-// The pixels of a region, or what is said of the damage, as one string.
+// The pixels of a region, or the message about the damage, as one string.
 std::string Outcome(const std::string& input, const JpegRun& run) {
   Tensor image = Tensor::Make(DType::Of(TypeCode::kUInt8),
                               {run.region.height, run.region.width, run.options.channels});
@@ -192,7 +192,7 @@ bool IsSmallJpeg(const JpegHeader& header) {
   return colours && header.height * header.width <= kMostPixels;
 }
 
-// With our decoder of Huffman codes, with libjpeg's, with an index, and from stored coefficients.
+// Decodes with our Huffman decoder, with libjpeg's, with an index, and from stored coefficients.
 void RunJpegPixels(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
   if (IsStored(input) || !IsSmallJpeg(header)) return;
@@ -212,7 +212,7 @@ void RunStored(const std::string& input, Random& random) {
   if (IsSmallJpeg(header)) Outcome(input, RunOf(header, random));
 }
 
-// An index of which every number may be wrong: nothing but the file is read.
+// Any number of the index may be wrong, but nothing outside the file may be read.
 void RunIndexed(const std::string& input, Random& random) {
   const JpegHeader header = ReadJpegHeader("decode_jpeg", input);
   if (!IsSmallJpeg(header)) return;
@@ -230,7 +230,7 @@ std::vector<std::string> IndexedImages(const std::string& tests) {
   return indexed;
 }
 
-// The checksum before the scan.
+// Corrects the checksum before the scan.
 void RepairIndexed(std::string& input) {
   const size_t end = input.find("\xFF\xDA");
   if (end == std::string::npos || end < 4) return;
@@ -279,7 +279,8 @@ uint32_t Crc32(const char* data, size_t size) {
   return ~crc;
 }
 
-// https://www.w3.org/TR/png-3/#5Chunk-layout: length, type, data, CRC-32 of type and data.
+// Corrects the checksums. https://www.w3.org/TR/png-3/#5Chunk-layout: length, type, data, CRC-32 of
+// type and data.
 void RepairPng(std::string& input) {
   auto* bytes = reinterpret_cast<unsigned char*>(input.data());
   for (size_t at = 8; at + 12 <= input.size();) {

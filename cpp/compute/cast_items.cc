@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kItemsAtOnce = 512;  // items: the buffers below stay in the L1 cache
 
-// Converts the real parts of complex numbers, through a buffer of their own type.
+// Converts the real parts of complex numbers, through a separate buffer.
 void CastRealParts(TypeCode part, const uint8_t* in, TypeCode to, uint8_t* out, size_t count) {
   alignas(64) uint8_t parts[kItemsAtOnce * sizeof(long double)];
   size_t part_size = DType::Of(part).itemsize, to_size = DType::Of(to).itemsize;

@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-// Finds the dtype of a scalar as an element. False for strings and for anything that is no scalar.
+// Finds the dtype of a scalar as an element. False for strings and for anything that is not a
+// scalar.
 bool DTypeOfScalar(PyObject* object, DType* dtype);
 // Writes `object` as a scalar of `dtype`. False unless its type matches exactly.
 bool WriteScalar(DType dtype, PyObject* object, uint8_t* to);

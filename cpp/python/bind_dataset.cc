@@ -35,9 +35,10 @@ namespace {
 // A node of the plan. Its functions belong to the plan, which may be in use without any reference
 // from Python. But the node's Python object shows the references to them to the garbage collector,
 // because a function often refers to an object that refers to its dataset (a method of the object
-// that holds the dataset). That is correct as long as whoever runs a plan keeps its Python Dataset
-// alive: an iterator shows its own dataset to the collector, and its run shows the datasets that
-// functions returned (ShownRefs). A run that is being closed hides both from the collector.
+// that holds the dataset). That is correct as long as anything that runs a plan keeps its Python
+// Dataset alive: an iterator shows its own dataset to the collector, and its run shows the datasets
+// that functions returned (ShownRefs). A run that is being closed holds both through references
+// that the collector cannot see.
 struct Node {
   DatasetPtr plan;
   std::vector<PyObject*> roots;  // borrowed from the plan

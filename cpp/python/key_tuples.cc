@@ -63,9 +63,9 @@ class KeyTuples {
     most_ = std::max(kFew, 2 * tuples_.size());
   }
 
-  // Used by a thread that has just received the keys, which keeps its reference until a structure
-  // refers to them; or by structures. Without a GIL the count alone is not enough: it may miss a
-  // reference of a structure that is passed from thread to thread.
+  // Keys are in use if a thread has just received them (it keeps its reference until a structure
+  // refers to them), or if structures refer to them. Without a GIL the count alone is not enough:
+  // it may miss a reference of a structure that is passed from thread to thread.
   static bool IsUsed(PyObject* keys) { return Py_REFCNT(keys) > 1 || KnownForeign(keys); }
 
   InsteadOfGil mutex_;

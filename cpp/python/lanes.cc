@@ -52,7 +52,7 @@ struct Lanes {
   uint64_t numbers = 0;
   size_t waiting = 0;  // threads without a job
   int alive = 0;       // threads that may use Python
-  int working = 0;     // those among them that have a job, or wait for theirs
+  int working = 0;     // lane threads among them: with a job, or waiting for one
   EventCount wake;     // signals a job, or the shutdown
   EventCount left;     // signals that a thread has ended
 };
@@ -131,8 +131,7 @@ std::optional<Job> JobOfNewThread(Lanes& lanes, uint64_t number) {
   return std::nullopt;
 }
 
-// Throws for the exception of a failed start: either the system refused a thread, or another
-// failure.
+// Throws the error for a failed start: the system refused a thread, or something else failed.
 [[noreturn]] void ThrowRefusal() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);

@@ -130,7 +130,8 @@ class Arguments {
   PyObject* LeafValue(Block& rows, int64_t row, size_t i, bool consume) {
     if (!rows.stacked()) {
       Tensor& leaf = rows.elements[row].leaves[i];
-      // Strings and numbers stay, for error notes; of an array, moving it needs no memory.
+      // Strings and numbers stay in the row, for error notes. The note about an array does not need
+      // its memory.
       const DType dtype = leaf.dtype();
       const bool array = leaf.shape().rank() > 0 && !dtype.is_reference();
       const bool moves = consume && (array || dtype.code == TypeCode::kObject);

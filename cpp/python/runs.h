@@ -34,7 +34,7 @@ struct Run {
   int64_t fetching_ns = 0;         // total time the consumer has spent inside, for blocks
   int64_t fetch_began_ns = 0;      // when the current fetch began; 0: there is none
   int64_t fetch_position = 0;      // elements delivered before that fetch
-  int64_t closed_position = 0;     // elements delivered by the session that was closed
+  int64_t closed_position = 0;     // elements delivered when the session was closed
   int64_t position_before = 0;     // elements delivered by earlier sessions; see GoOn
   StallWatch stall;
   RunningCall::Thread consumer;  // the calls of the consumer's thread while it pulls the run itself
@@ -77,7 +77,8 @@ bool FromInside(const Run& run);
 // Throws in a fork child of the process that created the run.
 void CheckUsable(const Run& run, const char* method);
 // Destroys a run on another thread, because its threads may be inside a user function. Until they
-// return, `dataset` and the references of the run are hidden from the garbage collector.
+// return, further references to `dataset` and to the run's objects keep the garbage collector from
+// freeing these.
 void Retire(std::shared_ptr<Session> session, PyRef dataset);
 
 // The live runs of the process.

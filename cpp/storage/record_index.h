@@ -20,7 +20,7 @@ struct IndexedFile {
   int64_t size = 0;     // in bytes
   int64_t records = 0;
   int64_t end = 0;                      // of the last record
-  std::string problem;                  // why no record is found after the last one; "": all are
+  std::string problem;                  // found after the last record's beginning; "": no problem
   std::vector<std::string> warnings{};  // from indexing the file; not stored in an index
 };
 

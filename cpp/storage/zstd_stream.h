@@ -12,7 +12,7 @@ class ZstdCompressor {
  public:
   enum class Until : uint8_t {
     kMore,   // more input will follow; output may be held back
-    kFlush,  // the output so far can be decompressed completely
+    kFlush,  // all input so far can be decompressed
     kEnd,    // also completes the frame; later input begins another one
   };
 

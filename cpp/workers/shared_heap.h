@@ -45,9 +45,9 @@ int MakeHeapFile();
 // Thread-safe.
 //
 // A stretch is reused when this process has released its buffer and the slot is 0. This is safe:
-// the slot becomes 1 only in Lend, whose caller holds a reference to the buffer. So after the last
-// reference is gone, the slot can only become 0. Whoever then reads 0 (acquire, which pairs with
-// the release of the other process) may write.
+// the slot becomes 1 only in Lend and LendAt, whose callers keep the buffer alive. So after the
+// last reference is gone, the slot can only become 0. Whoever then reads 0 (acquire, which pairs
+// with the release of the other process) may write.
 class SharedHeap {
  public:
   // Takes ownership of the file. `cleanup`, which may be null, is scheduled when memory becomes

@@ -50,8 +50,8 @@ constexpr std::array<std::string_view, 10> kExactOps{
     "add",       "subtract", "multiply",   "divide",  "equal",
     "not_equal", "less",     "less_equal", "greater", "greater_equal"};
 
-// NumPy has shortcuts for one exponent, or one limit, of many items; the results differ in some
-// bits.
+// NumPy's loops for these have shortcuts for a single exponent, or a single limit, that applies to
+// many items; the results differ in some bits.
 constexpr std::array<std::string_view, 2> kShorter{"power", "clip"};
 // The mean of their results is the result for the mean of the first operand.
 constexpr std::array<std::string_view, 4> kLinear{"add", "subtract", "multiply", "divide"};

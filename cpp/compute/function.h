@@ -100,7 +100,7 @@ class Function {
   // Whether its calls wait without a thread, so that any number can be in progress; Ongoing then
   // begins them.
   virtual bool suspends() const { return false; }
-  // Begins a call that fails again, up to `retries` times.
+  // Begins calls; one that fails is begun again, up to `retries` times.
   virtual std::unique_ptr<OngoingCalls> Ongoing(OngoingCalls::Take take, int64_t retries);
   // The form of the function that runs in worker processes; null if there is none. Throws an Error
   // that names `stage` if the function cannot be sent to them. Call on a thread that may call the

@@ -69,7 +69,8 @@ class Power final : public FillOp {
     return inputs[number].shape().rank() == 0 && !stays_array_[number];
   }
 
-  // The operation called instead for an array and a plain exponent; null: numpy.power.
+  // The operation to call instead of numpy.power for an array and a plain exponent; null if there
+  // is none.
   const Op* Shorter(const std::vector<Tensor>& inputs) const {
     const Tensor &base = inputs[0], &exponent = inputs[1];
     if (weak_[0] != LoopTable::kStrong || IsScalar(inputs, 0)) return nullptr;

@@ -134,7 +134,7 @@ class RemoteFile final : public InputFile {
     range.Settle();
     const RemoteRequest& request = range.request();
     if (request.done()) return std::max(int64_t{0}, request.bytes_end() - range.begin());
-    if (request.announced()) return kRangeBytes;  // a lower bound
+    if (request.announced()) return kRangeBytes;  // the file is larger
     return content_.total < 0 ? -1 : std::clamp<int64_t>(content_.total - begin_, 0, kRangeBytes);
   }
 

@@ -220,7 +220,7 @@ class Resized final : public RegionOp {
       made.all = pair_.All(std::move(image), std::move(own), key);
       return made;
     }
-    // The closure owns `pixels`, so they live as long as the rows that use them.
+    // The closure owns `pixels`, which must outlive the rows made from them.
     made.begin = [&resize, image = std::move(image), shape = made.spec.shape,
                   pixels = Tensor()](const Region& wanted) mutable {
       const Box box = MakePixels(image, RatioFor(image.spec.shape, shape), pixels);

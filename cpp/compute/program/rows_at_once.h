@@ -11,7 +11,7 @@ namespace penstock {
 struct Instruction {
   ProgramStep step;
   std::vector<bool> last;  // for each input, whether this step is the last one to use it
-  int leaf = -1;           // the leaf of the result that is its only use; -1: none
+  int leaf = -1;           // the only leaf of the result that is its output; -1: none
 };
 
 // Runs the steps on numbered values. The values of arguments and constants are set, and perhaps the

@@ -23,9 +23,9 @@ struct IndexedAxis {
 
 class GetItem final : public CropOp {
  public:
-  // parts: for each entry of the index its kind and four numbers. The numbers are the number
-  // itself; and start, stop and step of a slice. Each is kAbsent if missing, or an input if its bit
-  // in `traced` is set.
+  // parts: five numbers for each entry of the index: its kind, `traced`, and the number itself, or
+  // start, stop and step of a slice. Each of the last three is kAbsent if missing, or an input if
+  // its bit in `traced` is set.
   explicit GetItem(const Args& args) : parts_(args.Ints("parts")) {}
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {

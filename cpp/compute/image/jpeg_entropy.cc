@@ -24,8 +24,8 @@ constexpr int kMostOfDc = 16 + 15;  // bits of a code and its value
 static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
 // After about this many MCUs, tables for skipping save as much time as it takes to fill them.
 constexpr int kMcusBeforeWalk = 2048;
-// The share of each walker if used always: walkers then meet in small images too, and the smallest
-// image needs several rounds.
+// The share of each walker for `always`: walkers then also meet in small images, and the smallest
+// image takes several rounds.
 size_t FewBytes(size_t bytes) { return std::max<size_t>(bytes / 8, 64); }
 
 class EntropyMcus final : public DecodedMcus {

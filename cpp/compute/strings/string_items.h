@@ -23,9 +23,8 @@ inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 // Parses a unit of lengths and positions: "BYTE" or "UTF8_CHAR"; true for characters.
 bool UnitIsCharacter(const char* op, const std::string& unit);
 
-// Takes the next code point of UTF-8 (RFC 3629). For invalid bytes returns -1, and takes the bytes
-// that Unicode recommends to replace by one character: the longest that do not begin a valid
-// sequence.
+// Takes the next code point of UTF-8 (RFC 3629). For invalid bytes returns -1, and takes a maximal
+// subpart, which Unicode recommends to replace by one character.
 int32_t NextCodePoint(std::string_view& text);
 bool IsUtf8(std::string_view text);
 

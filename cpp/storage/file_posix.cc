@@ -1,4 +1,4 @@
-// Files of this machine where there is POSIX: by pread, pipes and devices by read.
+// Local files on POSIX systems: pread for regular files, read for pipes and devices.
 #include "runtime/platform.h"
 #if defined(PENSTOCK_POSIX)
 #include <fcntl.h>
@@ -24,8 +24,8 @@
 namespace penstock {
 namespace {
 
-// What the system has of a file in its memory, copied from there without a call of the system: a
-// fifth of the time for a short record.
+// Copies from the system's page cache without a system call, which takes a fifth of the time for a
+// short record.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -42,8 +42,8 @@ class MappedFile {
     begin_ = static_cast<uint8_t*>(begin);
     size_ = static_cast<size_t>(size);
   }
-  // Ranges that the file has not, or that are long, stay as they are, and so do the others once one
-  // was on the disk: it would be waited for them one after the other.
+  // Copies ranges. Skips ranges past EOF and long ones. After a page turned out to be on disk, it
+  // skips the remaining ranges too, because page faults would wait for them sequentially.
   void Copy(std::span<ByteRange> ranges) {
     size_t done = 0;
     // relaxed: a hint
@@ -56,7 +56,7 @@ class MappedFile {
       for (const ByteRange& range : some) {
         if (Has(range)) copies[count++] = {range.to, begin_ + range.offset, range.size};
       }
-      constexpr int64_t kFromDiskNs = 100'000;  // no copy of short ranges from memory takes as long
+      constexpr int64_t kFromDiskNs = 100'000;  // longer than any copy of short ranges from memory
       const MonoTime start = NowNs();
       if (!GuardedCopy({copies.data(), count})) break;
       if (NowNs() - start > kFromDiskNs) Found(false);
@@ -66,7 +66,7 @@ class MappedFile {
       done += some.size();
     }
   }
-  // Whether bytes that were not copied from here were in the system's memory.
+  // Reports whether bytes that were not copied here were in the page cache.
   void Found(bool ready) {
     const int64_t left = unsure_.load(std::memory_order_relaxed);
     if (!ready) {
@@ -77,7 +77,7 @@ class MappedFile {
   }
 
  private:
-  static constexpr int64_t kUnsure = 64;  // reads
+  static constexpr int64_t kUnsure = 64;  // number of reads
   bool Has(const ByteRange& range) const {
     constexpr size_t kShort = 64 << 10;
     const auto at = static_cast<size_t>(range.offset);
@@ -145,10 +145,10 @@ class LocalFile final : public InputFile {
   }
 
  private:
-  // Reads what the system has in memory, or has it brought there.
+  // Reads what is in the page cache, or asks the system to load it.
   void AskFor(ByteRange& range) {
 #if defined(RWF_NOWAIT)
-    // relaxed: whichever thread finds it out, another one that has not seen it finds the same
+    // relaxed: a thread that has not seen the change finds out the same
     if (tells_ready_.load(std::memory_order_relaxed)) {
       const iovec to{range.to, range.size};
       ssize_t got = preadv2(fd_, &to, 1, range.offset, RWF_NOWAIT);
@@ -162,7 +162,7 @@ class LocalFile final : public InputFile {
     posix_fadvise(fd_, range.offset, static_cast<off_t>(range.size), POSIX_FADV_WILLNEED);
 #endif
   }
-  // Nothing to read is the end of a pipe only when a writer has opened it before.
+  // An empty read means the end of a pipe only if a writer has opened it before.
   bool HadWriter() {
     pollfd waiting{fd_, POLLIN, 0};
     return poll(&waiting, 1, 0) != 0;
@@ -182,7 +182,7 @@ class LocalFile final : public InputFile {
   int64_t position_ = 0;  // of a pipe
   MappedFile map_;
 #if defined(RWF_NOWAIT)
-  std::atomic<bool> tells_ready_{true};  // whether the file system says what it has in memory
+  std::atomic<bool> tells_ready_{true};  // the file system supports RWF_NOWAIT
 #endif
   StopCheck stop_;
 };
@@ -198,7 +198,8 @@ size_t MostKeptOpen() {
 std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading) {
   LeaveForeignLock();
   RequireWhole(path);
-  // Without waiting for the other end of a pipe: that happens where it can be ended.
+  // Open without waiting for the other end of a pipe: Read waits instead, where it can be
+  // interrupted.
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");
   struct stat info;

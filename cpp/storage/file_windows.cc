@@ -1,5 +1,4 @@
-// Files of this machine on Windows: by ReadFile at an offset; pipes and devices on from its last
-// byte.
+// Local files on Windows: ReadFile at an offset; pipes and devices continue after the last byte.
 #if defined(_WIN32)
 #include <windows.h>
 
@@ -16,7 +15,8 @@
 namespace penstock {
 namespace {
 
-// The errno that says the same as the last error of Windows: Python picks its exception by it.
+// An Error with the errno that corresponds to the last Windows error: Python picks its exception by
+// errno.
 Error LastError(const std::string& path, std::string message) {
   auto code = static_cast<int>(GetLastError());
   std::error_condition same = std::system_category().default_error_condition(code);

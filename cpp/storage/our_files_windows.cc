@@ -1,5 +1,5 @@
-// Looking at files and removing ours on Windows, where a file that a process has open without
-// sharing cannot be removed: that is the lock of a temporary.
+// Inspects and removes our files on Windows, where a file that a process has opened without sharing
+// cannot be removed: that is the lock of a temporary.
 #if defined(_WIN32)
 #include <cerrno>
 #include <filesystem>
@@ -37,7 +37,7 @@ bool IsOurFolder(const fs::path& path, bool complete) {
   return !failed && (listed || empty || !complete);
 }
 
-// Not a file that a process, its writer, has open without sharing.
+// False for a file that a process, its writer, has opened without sharing.
 bool IsOurFile(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   char begin[kChunkMagic.size()], end[kChunkEndMagic.size()];
@@ -62,7 +62,7 @@ bool IsOurs(const fs::path& path, OurKind kind, bool complete) {
   return type == fs::file_type::regular && IsOurFile(path);
 }
 
-// Of a process that lives: the lock in it cannot be removed.
+// Whether its process is alive: the lock inside it then cannot be removed.
 bool IsHeld(const fs::path& path, OurKind kind) {
   std::error_code failed;
   if (kind == OurKind::kFolder) {
@@ -95,7 +95,7 @@ void RemoveOurs(const std::string& path, OurKind kind) {
     std::error_code held;
     for (const fs::path& file : ours) fs::remove(file, held);
   }
-  fs::remove(itself, failed);  // of a folder, only when nothing is in it
+  fs::remove(itself, failed);  // removes a folder only if it is empty
 }
 
 void RemoveAbandoned(const std::string& target) {
@@ -112,7 +112,7 @@ void RemoveAbandoned(const std::string& target) {
     std::error_code unknown;
     OurKind kind = fs::is_directory(path, unknown) ? OurKind::kFolder : OurKind::kFile;
     if (!IsOurs(path, kind, false) || IsHeld(path, kind)) continue;
-    // Its process has died between the two steps of a replacement.
+    // Its process died between the two steps of a replacement.
     if (aside && !fs::exists(as_path, unknown)) {
       fs::rename(path, as_path, unknown);
     } else {

@@ -1,5 +1,5 @@
-// Temporaries on Windows: a file that is open without sharing cannot be removed by others, which is
-// the lock; a folder is locked by such a file in it.
+// Temporaries on Windows: other processes cannot remove a file that is open without sharing, which
+// serves as the lock; a folder is locked by such a file inside it.
 #if defined(_WIN32)
 #include <fcntl.h>
 #include <io.h>
@@ -41,7 +41,7 @@ int Open(const fs::path& path, int flags) {
   return file;
 }
 
-// Renames to a name that is free; false when it has been taken meanwhile.
+// Renames to a free name; false if it has been taken meanwhile.
 bool MoveToFree(const std::string& path, const std::string& target) {
   if (MoveFileExW(PathOf(path).c_str(), PathOf(target).c_str(), 0)) return true;
   DWORD code = GetLastError();
@@ -79,14 +79,14 @@ Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
 
 bool Temporary::Make() {
   static std::atomic<uint64_t> count{0};
-  // A number of its own is all that is wanted of the counter.
+  // relaxed: the number only has to be unique.
   char name[64];
   std::snprintf(name, sizeof(name), "%lu-%llx-%llx", GetCurrentProcessId(),
                 static_cast<unsigned long long>(NowNs()),
                 static_cast<unsigned long long>(count.fetch_add(1, std::memory_order_relaxed)));
   path_ = target_ + kTemporaryMark + name;
   fs::path made = PathOf(path_);
-  if (kind_ == OurKind::kFile) return true;  // locked by its OutputFile
+  if (kind_ == OurKind::kFile) return true;  // its OutputFile locks it
   std::error_code failed;
   if (!fs::create_directory(made, failed)) {
     if (failed) throw FileError(failed, path_, "cannot create the folder");
@@ -113,14 +113,14 @@ void Temporary::Commit() {
 
 void Temporary::Committed() { committed_ = true; }
 
-// One attempt; false when another process has changed meanwhile what is there.
+// One attempt; false if another process has changed the target meanwhile.
 bool Temporary::TryReplace() {
   RequireReplaceable(stage_, target_, kind_);
   if (LookAt(target_, kind_, true) == Occupant::kNothing) return MoveToFree(path_, target_);
   return ReplaceInTwoSteps();
 }
 
-// In two steps: what is there away, and this in.
+// In two steps: moves the current target out, and the new one in.
 bool Temporary::ReplaceInTwoSteps() {
   std::string aside = path_ + kAsideMark;
   if (!MoveToFree(target_, aside)) return false;

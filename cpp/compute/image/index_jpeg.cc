@@ -1,4 +1,4 @@
-// image.index_jpeg: JPEGs with an index of their MCUs, of which windows are decoded for less work.
+// image.index_jpeg: adds an index of MCUs to JPEGs, which makes windows cheaper to decode.
 #include "compute/image/jpeg_index.h"
 #include "compute/image/missing_codec.h"
 #include "compute/image/rewrite_jpegs.h"

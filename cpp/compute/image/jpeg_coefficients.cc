@@ -1,4 +1,4 @@
-// image.jpeg_coefficients: JPEGs with their coefficients stored, which are decoded for less work.
+// image.jpeg_coefficients: stores the coefficients of JPEGs, which makes them cheaper to decode.
 #include "compute/image/jpeg_coefficients.h"
 
 #include "compute/image/missing_codec.h"

@@ -1,6 +1,5 @@
-// Decodes Huffman codes a coefficient at a look. Whatever is unusual is left to libjpeg: its
-// decoder, which has not read anything yet, then goes over all MCUs up to there, and decodes the
-// rest.
+// Decodes Huffman codes with one lookup per coefficient. Anything unusual is left to libjpeg: its
+// decoder, which has not read anything yet, then skips all MCUs up to there, and decodes the rest.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_entropy.h"
 
@@ -17,20 +16,21 @@ namespace {
 
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
 
-constexpr int kSymbolsPerRefill = 4;  // of at most kLookupBits bits each
+constexpr int kSymbolsPerRefill = 4;  // each of at most kLookupBits bits
 static_assert(kSymbolsPerRefill * kLookupBits <= 56);
 constexpr int kWalksPerRefill = 3, kWalksAfterDc = 1;
 static_assert(kWalksPerRefill * kWalkMost <= 56);
-constexpr int kMostOfDc = 16 + 15;  // bits of a code, and of its value
+constexpr int kMostOfDc = 16 + 15;  // bits of a code and its value
 static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
-// Tables to walk over what is not wanted take as long to fill as they save in about as many MCUs.
+// After about this many MCUs, tables for skipping save as much time as it takes to fill them.
 constexpr int kMcusBeforeWalk = 2048;
-// For each walker, so that they meet in small images, and the smallest has several turns.
+// The share of each walker for `always`: walkers then also meet in small images, and the smallest
+// image takes several rounds.
 size_t FewBytes(size_t bytes) { return std::max<size_t>(bytes / 8, 64); }
 
 class EntropyMcus final : public DecodedMcus {
  public:
-  // `always`: also where tables may take longer than they save.
+  // `always`: also where filling tables may take longer than they save.
   EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, const JpegIndex& index, bool always)
       : DecodedMcus(*info, first_column),
         theirs_(McuDecoderOf(info)),
@@ -57,7 +57,7 @@ class EntropyMcus final : public DecodedMcus {
   struct Tables {
     const HuffmanTable* dc;
     const HuffmanTable* ac;
-    const WalkTable* walk = nullptr;  // over those of `ac`, once there is reason to have it
+    const WalkTable* walk = nullptr;  // for those of `ac`; null until they are worth filling
   };
 
   struct Walks {
@@ -79,7 +79,7 @@ class EntropyMcus final : public DecodedMcus {
   }
   void FillWalkTables(const jpeg_decompress_struct& info) {
     walks_ = std::make_unique_for_overwrite<Walks>();
-    walked_ = kMcusBeforeWalk;  // not again
+    walked_ = kMcusBeforeWalk;  // do not fill them again
     for (size_t i = 0; i < NUM_HUFF_TBLS; ++i) {
       if (ac_tables_[i]) FillAcWalkTable(*info.ac_huff_tbl_ptrs[i], walks_->ac[i]);
     }
@@ -116,7 +116,7 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
-  // To the MCU at `finished_`, after some that were not wanted.
+  // Continues at the MCU `finished_`, after skipping some.
   bool GoOnAt(const jpeg_decompress_struct& info) {
     const JDIMENSION after_point = column_ % index_.distance();
     if (decoded_ < finished_ - after_point && !JumpTo(finished_ - after_point)) return false;
@@ -140,7 +140,7 @@ class EntropyMcus final : public DecodedMcus {
     dc_ = point.dc;
     decoded_ = mcu;
     if (restart_interval_ == 0) return true;
-    // A restart that is due is before the marker still.
+    // A restart that is due here is still ahead of the marker.
     const auto before = static_cast<unsigned>(mcu > 0 ? (mcu - 1) % restart_interval_ + 1 : 0);
     to_restart_ = restart_interval_ - before;
     restarts_ = static_cast<unsigned>((mcu - before) / restart_interval_);
@@ -168,13 +168,13 @@ class EntropyMcus final : public DecodedMcus {
     return sound;
   }
 
-  // What is decoded: each has functions of its own, called at one place, so that they become part
-  // of their callers and the bits stay in registers.
+  // The decoded part. Each part has separate instances of the functions, called in one place, so
+  // that they are inlined and the bits stay in registers.
   enum class Part : uint8_t {
     kAll,    // all coefficients of MCUs
-    kSome,   // those that are wanted; the others are walked over
-    kFound,  // what is wanted of an MCU whose blocks were found
-    kRest,   // of a block
+    kSome,   // the needed ones; the others are skipped
+    kFound,  // the needed ones of an MCU whose blocks were found
+    kRest,   // the rest of a block
   };
 
   template <Part kPart>
@@ -199,8 +199,8 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
-  // At each a block begins. Blocks do not depend on each other then: a processor decodes several
-  // at once.
+  // A block begins at each position. The blocks are then independent of each other, and a CPU
+  // decodes several in parallel.
   bool DecodeFoundBlocks(const uint32_t* positions, JBLOCKROW* blocks, bool wanted) {
     bool sound = true;
     for (int i = 0; i < block_count_; ++i, positions += JpegWalk::kStepsOfBlock) {
@@ -225,7 +225,7 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
-  // False at what is no code, or no coefficient of a block.
+  // False if there is no code, or the value is out of range for a coefficient.
   template <Part kPart>
   static bool DecodeDc(JpegBits& bits, const Tables& tables, JCOEF* out, int& last_dc) {
     bits.Refill();
@@ -240,7 +240,8 @@ class EntropyMcus final : public DecodedMcus {
     return StoreDc(difference, out, last_dc);
   }
 
-  // The same where nothing is known to be likely, and nothing waits for how many bits it has.
+  // The same without a fast path: neither case is likely, and the next block does not wait for the
+  // number of bits.
   static bool DecodeFoundDc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, int& last_dc) {
     const HuffmanEntry entry = table.entries[bits.Peek(kLookupBits)];
     bits.Take(entry & kEntryLength);
@@ -260,7 +261,7 @@ class EntropyMcus final : public DecodedMcus {
     return last_dc == out[0];
   }
 
-  // From coefficient `k` on.
+  // Decodes from coefficient `k` on.
   template <Part kPart>
   static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
     do {
@@ -278,7 +279,8 @@ class EntropyMcus final : public DecodedMcus {
         out[kNatural[k]] = static_cast<JCOEF>(ValueOf(entry));
         k += 1 + (entry & kLast);
         if (k >= DCTSIZE2) {
-          // After the last coefficient of all there is no end: it is of the next block.
+          // There is no end-of-block code after coefficient 63: that code belongs to the next
+          // block.
           if (k == DCTSIZE2 + kLast) bits.PutBack(table.end_code, table.end_length);
           return true;
         }
@@ -287,15 +289,15 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
-  // The same, several coefficients at a look, none of which is wanted. What was ready for the DC
-  // coefficient before is enough for the first ones.
+  // Skips coefficients, several per lookup. The bits available after the DC coefficient are enough
+  // for the first lookups.
   static bool WalkAc(JpegBits& bits, const Tables& tables, JCOEF* unwanted) {
     uint32_t k = 1;
     for (int walks = kWalksAfterDc;; walks = kWalksPerRefill) {
       for (; walks > 0; --walks) {
         const WalkEntry walk = tables.walk->entries[bits.Peek(kWalkBits)];
         const uint32_t after = k + CoefficientsOf(walk);
-        // Where the last coefficient of all is among them, codes after it are of the next block.
+        // If coefficient 63 is among them, codes after it belong to the next block.
         if (after >= DCTSIZE2) [[unlikely]] {
           const Rest rest = DecodeRest(bits, *tables.ac, unwanted, k);
           bits = rest.bits;
@@ -313,15 +315,14 @@ class EntropyMcus final : public DecodedMcus {
     JpegBits bits;
     bool sound;
   };
-  // Of a block, from coefficient `k` on. With bits of its own: those of the caller stay in
+  // Decodes a block from coefficient `k` on. Copies the bits, so that the caller's stay in
   // registers.
   static Rest DecodeRest(JpegBits bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
     const bool sound = DecodeAc<Part::kRest>(bits, table, out, k);
     return {bits, sound};
   }
 
-  // The rest of an entry that is kLonger, for the coefficient at `k`, which becomes that of the
-  // next.
+  // Completes an entry with kLonger for the coefficient at `k`; sets `k` to the next one.
   template <Part kPart>
   static bool DecodeLonger(JpegBits& bits, const HuffmanTable& table, HuffmanEntry entry,
                            JCOEF* out, uint32_t& k) {
@@ -339,7 +340,7 @@ class EntropyMcus final : public DecodedMcus {
     return true;
   }
 
-  // The symbol of an entry that is kLonger; negative: no code.
+  // The symbol of an entry with kLonger; negative: no code.
   static int SymbolOf(JpegBits& bits, const HuffmanTable& table, HuffmanEntry entry) {
     if (entry & kEntryLength) return ValueOf(entry);
     const HuffmanCode code = CodeIn(bits.Peek(16), table, kLookupBits + 1);
@@ -353,7 +354,7 @@ class EntropyMcus final : public DecodedMcus {
     return value;
   }
 
-  // libjpeg's own decoder begins where the data do. Its errors may leave by a longjmp.
+  // libjpeg's decoder starts at the beginning of the data. Its errors may leave by a longjmp.
   boolean LeaveTo(j_decompress_ptr info, JBLOCKROW* blocks) {
     SetMcuDecoder(info, theirs_);
     for (size_t i = 0; i < finished_; ++i) theirs_->decode_mcu(info, nullptr);
@@ -366,17 +367,17 @@ class EntropyMcus final : public DecodedMcus {
   const uint8_t* const data_;
   const uint8_t* const end_;
   JpegBits bits_;
-  const unsigned restart_interval_;  // MCUs; 0: there are no restarts
+  const unsigned restart_interval_;  // in MCUs; 0: no restarts
   unsigned to_restart_;
   unsigned restarts_ = 0;
-  size_t finished_ = 0;  // MCUs that libjpeg has got, or does not want
-  size_t decoded_ = 0;   // MCUs up to the one at which `bits_` are
+  size_t finished_ = 0;  // MCUs that libjpeg received or skipped
+  size_t decoded_ = 0;   // MCUs before the position of `bits_`
   std::array<Tables, MAX_COMPS_IN_SCAN> tables_{};
   std::array<std::unique_ptr<HuffmanTable>, NUM_HUFF_TBLS> dc_tables_, ac_tables_;
   std::unique_ptr<Walks> walks_;
-  std::unique_ptr<JpegWalk> ahead_;  // as long as it finds blocks
+  std::unique_ptr<JpegWalk> ahead_;  // while it finds blocks
   bool dc_alone_ = false;            // some blocks become one pixel
-  int walked_;                       // MCUs of which not all is wanted
+  int walked_;                       // number of MCUs that were partly skipped
 };
 
 #endif
@@ -388,7 +389,7 @@ std::unique_ptr<DecodedMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr inf
                                            [[maybe_unused]] const JpegIndex& index,
                                            [[maybe_unused]] bool always) {
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
-  constexpr size_t kLeastBytes = 1024;  // where filling the tables takes as long as they save
+  constexpr size_t kLeastBytes = 1024;  // below this, filling the tables takes as long as they save
   if (IsBaseline(info) && (always || info->src->bytes_in_buffer >= kLeastBytes)) {
     return std::make_unique<EntropyMcus>(info, first_column, index, always);
   }

@@ -1,4 +1,4 @@
-// An entropy decoder for baseline JPEGs that takes the place of libjpeg-turbo's.
+// An entropy decoder for baseline JPEGs that replaces libjpeg-turbo's.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -17,11 +17,11 @@ class DecodedMcus : public JpegMcus {
   using JpegMcus::JpegMcus;
 };
 
-// Replaces the entropy decoder of `info`, which has started to decompress and read no line, where
-// the image is one that ours decodes: coefficients and with them pixels, warnings and errors stay
-// the same. Null if it is not. The data are what its source holds in memory, to the end of the
-// file. With an index of these, what is not shown is jumped over.
-// `always`: of few data too, for which libjpeg is as fast, without tables as large.
+// Replaces the entropy decoder of `info`, which has started to decompress and read no line. The
+// coefficients, and therefore pixels, warnings and errors, stay the same. Null if our decoder does
+// not support the image. Decodes the data in the memory of the source of `info`, up to the end of
+// the file. With an index of these data, MCUs that are not shown are skipped. `always`: also for
+// small data, for which libjpeg is as fast, without such large tables.
 std::unique_ptr<DecodedMcus> DecodeEntropy(j_decompress_ptr info, JDIMENSION first_column,
                                            const JpegIndex& index, bool always = false);
 

@@ -8,16 +8,16 @@
 namespace penstock {
 
 struct JpegHeader {
-  int64_t height, width;  // pixels
+  int64_t height, width;  // in pixels
   int components;
   bool huffman;     // entropy-coded with Huffman codes: at least one bit per block
-  size_t frame_at;  // where the marker of the frame stands, after its 0xFF
+  size_t frame_at;  // the position of the frame's marker, after its 0xFF
 };
 
-// "\xFF\xD8\xFF", as TensorFlow's is_jpeg has it.
+// "\xFF\xD8\xFF", as in TensorFlow's is_jpeg.
 bool StartsAsJpeg(std::string_view contents);
 
-// Throws a DataError of `op` when `contents` is not a JPEG or ends before its frame header.
+// Throws a DataError of `op` if `contents` is not a JPEG or ends before its frame header.
 JpegHeader ReadJpegHeader(const char* op, std::string_view contents);
 
 }  // namespace penstock

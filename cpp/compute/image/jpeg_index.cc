@@ -1,4 +1,4 @@
-// Finds the index of a JPEG, and makes it.
+// Finds and writes the index of a JPEG.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_index.h"
 
@@ -18,12 +18,12 @@ constexpr std::string_view kIndexMagic{"penstock index of MCUs 1\0", 25};
 constexpr size_t kIndexHead = kIndexStart.size() + 2 + kIndexMagic.size() + 4;  // up to the points
 constexpr size_t kIndexChecksum = 4;
 constexpr size_t kIndexTail = 4 + kIndexChecksum;  // after the points
-constexpr size_t kMostIndex = 0xFFFF + 2;          // bytes of a segment with its marker
-constexpr size_t kMostBytes = UINT32_MAX / 8;      // of a JPEG: bits are counted
+constexpr size_t kMostIndex = 0xFFFF + 2;          // size of a segment with its marker
+constexpr size_t kMostBytes = UINT32_MAX / 8;      // of a JPEG, because bits are counted
 
-// Closer ones save a window little: half of the distance is walked over in each row.
+// Closer points save little: each row of a window wastes, on average, half the distance.
 constexpr JDIMENSION kLeastDistance = 4;
-constexpr size_t kLeastBytesPerByte = 20;  // of the JPEG, for each of the index
+constexpr size_t kLeastBytesPerByte = 20;  // of the JPEG, for each byte of the index
 
 size_t BytesOfPoint(int components) { return 4 + 2 * static_cast<size_t>(components); }
 
@@ -31,12 +31,12 @@ size_t PointsOf(const jpeg_decompress_struct& info, size_t distance) {
   return info.MCU_rows_in_scan * ((info.MCUs_per_row + distance - 1) / distance);
 }
 
-// Where the marker of the only scan is, for `data` that come after its header.
+// The position of the marker of the only scan, given the `data` after its header.
 size_t ScanAt(size_t data, const jpeg_decompress_struct& info) {
   return data - (8 + 2 * static_cast<size_t>(info.comps_in_scan));
 }
 
-// The segment of an index that ends there, of whatever file. Empty if there is none.
+// The index segment that ends at `end`, for any file. Empty if there is none.
 std::string_view SegmentBefore(std::string_view jpeg, size_t end) {
   if (end < kIndexHead + kIndexTail) return {};
   const size_t size = NumberAt(jpeg, end - kIndexTail, 4);
@@ -49,12 +49,12 @@ std::string_view SegmentBefore(std::string_view jpeg, size_t end) {
   return sound ? segment : std::string_view();
 }
 
-// Of a file, from what is before the checksum and what is after it.
+// The checksum of a file, from the parts before and after the stored checksum.
 uint32_t ChecksumOf(std::string_view before, std::string_view after) {
   return Crc32c(after.data(), after.size(), Crc32c(before.data(), before.size()));
 }
 
-// The points of a JPEG, as close as they may be.
+// Collects the points of a JPEG at the minimum distance.
 class IndexWriter final : public JpegScan {
  public:
   IndexWriter(std::string_view jpeg, bool always)
@@ -62,7 +62,7 @@ class IndexWriter final : public JpegScan {
 
   std::string Write() {
     if (!Read()) return {};
-    points_.pop_back();  // after the last MCU
+    points_.pop_back();  // the point after the last MCU
     const size_t scan = ScanAt(header_size(), info());
     const std::string_view old = SegmentBefore(jpeg_, scan);
     const std::string segment = Segment(jpeg_.size() - old.size());
@@ -86,7 +86,7 @@ class IndexWriter final : public JpegScan {
     return true;
   }
 
-  // Without its checksum; empty if it cannot be made of few enough bytes.
+  // The segment without its checksum; empty if it cannot be small enough.
   std::string Segment(size_t bytes) const {
     const JDIMENSION columns = info().MCUs_per_row;
     const size_t most = always_ ? kMostIndex : std::min(bytes / kLeastBytesPerByte, kMostIndex);
@@ -104,7 +104,7 @@ class IndexWriter final : public JpegScan {
     segment += static_cast<char>(size - 2);
     segment += kIndexMagic;
     AppendNumber(segment, distance, 4);
-    const size_t known = points_.size() / info().MCU_rows_in_scan;  // of a row
+    const size_t known = points_.size() / info().MCU_rows_in_scan;  // points in a row
     for (size_t i = 0; i < points_.size(); ++i) {
       if (i % known % (distance / least_) == 0) AppendPoint(segment, points_[i]);
     }
@@ -121,7 +121,7 @@ class IndexWriter final : public JpegScan {
 
   const std::string_view jpeg_;
   const bool always_;
-  const JDIMENSION least_;  // distance of the points that are noted
+  const JDIMENSION least_;  // distance between collected points
   std::vector<JpegPoint> points_;
 };
 

@@ -1,14 +1,15 @@
-// A baseline JPEG that says where in its data some of its MCUs begin: a window is decoded without
-// the Huffman codes above it and beside it.
+// A baseline JPEG with an index of the positions of some of its MCUs in the data. With it, a window
+// is decoded without the Huffman codes above it and on both sides.
 //
-// For all other programs it is a JPEG as before. In front of its scan (SOS) stands a segment FF EF:
+// Other programs read it like any JPEG. A segment FF EF precedes its scan (SOS):
 //   its length (2 bytes, big-endian as in all segments), kIndexMagic
-//   how many MCUs of a row one point is for (4); numbers are little-endian
+//   the number of MCUs in a row per point (4); numbers are little-endian
 //   the points, those of each row from its first MCU on: the bit of the data where the MCU begins
-//     (4), and of each component the DC coefficient before it (2)
+//     (4), and for each component the preceding DC coefficient (2)
 //   the size of the segment (4), and the CRC-32C of the file without this number (4)
 //
-// It is believed only in the very file that it was made for, which was decoded then, and is sound.
+// An index is used only in exactly the file for which it was made, which was decoded then and is
+// intact.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -20,16 +21,16 @@
 
 namespace penstock {
 
-// What decoding an MCU depends on.
+// The decoder state at the beginning of an MCU.
 struct JpegPoint {
-  size_t bit = 0;                           // of the data, stuffed zeros included
-  std::array<int, MAX_COMPS_IN_SCAN> dc{};  // the last coefficients
+  size_t bit = 0;                           // of the data, counting stuffed zeros
+  std::array<int, MAX_COMPS_IN_SCAN> dc{};  // the last DC coefficients
 };
 
 class JpegIndex {
  public:
   JpegIndex() = default;
-  // Of the points of an image with as many MCUs in a row.
+  // The points of an image with `columns` MCUs in a row.
   JpegIndex(std::string_view points, JDIMENSION distance, JDIMENSION columns, int components)
       : points_(points),
         distance_(distance),
@@ -37,23 +38,23 @@ class JpegIndex {
         components_(components) {}
 
   explicit operator bool() const { return distance_ > 0; }
-  JDIMENSION distance() const { return distance_; }  // from one to the next
-  // The last one in this row that is not after this column.
+  JDIMENSION distance() const { return distance_; }  // between points
+  // The last point in this row that is not after this column.
   JpegPoint At(JDIMENSION row, JDIMENSION column) const;
 
  private:
   std::string_view points_;
-  JDIMENSION distance_ = 0;  // MCUs
-  size_t per_row_ = 0;       // points
+  JDIMENSION distance_ = 0;  // in MCUs
+  size_t per_row_ = 0;       // in points
   int components_ = 0;
 };
 
-// The index of a JPEG whose data begin at that byte, after what `info` has read; false if it has
-// none that is of this file. `jpeg` outlives what is returned.
+// The index of a JPEG whose data begin at byte `data`, which follows what `info` has read; false if
+// it has no index, or one of another file. `jpeg` must outlive the result.
 JpegIndex FindIndex(std::string_view jpeg, size_t data, const jpeg_decompress_struct& info);
 
-// A JPEG with its index. Empty if it has one, if it is not an intact baseline one, or too small to
-// pay. `always`: of small ones too, with a point for every MCU.
+// Adds an index to a JPEG. Empty if it already has one, is not an intact baseline JPEG, or is too
+// small to benefit. `always`: also small ones, with a point for every MCU.
 std::string IndexJpeg(std::string_view jpeg, bool always = false);
 
 }  // namespace penstock

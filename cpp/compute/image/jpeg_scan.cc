@@ -1,4 +1,5 @@
-// Decodes the Huffman codes of a JPEG with our decoder alone: what it leaves to libjpeg is damaged.
+// Decodes the Huffman codes of a JPEG with our decoder alone: anything it would leave to libjpeg
+// counts as damage.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_scan.h"
 
@@ -24,7 +25,7 @@ bool JpegScan::Read() {
   return true;
 }
 
-// A longjmp may leave any function below: none has an object with a destructor.
+// A longjmp may leave any function below, so none may have an object with a destructor.
 bool JpegScan::Start() {
   if (setjmp(escape_)) return false;
   info_.err = jpeg_std_error(&errors_);

@@ -1,4 +1,4 @@
-// All MCUs of a JPEG one after another, without pixels.
+// Reads all MCUs of a JPEG in order, without producing pixels.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -17,18 +17,18 @@ class JpegScan {
   JpegScan(const JpegScan&) = delete;
   JpegScan& operator=(const JpegScan&) = delete;
 
-  // Calls Take for each MCU. False if it is not an intact JPEG of the kind that we decode, or Take
-  // returned false.
+  // Calls Take for each MCU. False if the file is not an intact JPEG that our decoder supports, or
+  // if Take returned false.
   bool Read();
 
   const jpeg_decompress_struct& info() const { return info_; }
   size_t header_size() const { return header_size_; }  // bytes before the data
 
  protected:
-  // The blocks of the MCU at `column` of a row.
+  // Receives the blocks of the MCU at `column` of a row.
   virtual bool Take(JDIMENSION column, const JBLOCK* blocks) = 0;
 
-  JpegPoint Next() const { return mcus_->Next(); }  // where the MCU after it begins
+  JpegPoint Next() const { return mcus_->Next(); }  // where the next MCU begins
 
  private:
   [[noreturn]] static void OnError(j_common_ptr info);

@@ -1,4 +1,4 @@
-// Copies stored coefficients to where libjpeg wants them.
+// Copies stored coefficients to libjpeg's blocks.
 #if defined(PENSTOCK_HAS_JPEG)
 #include <bit>
 #include <cstring>
@@ -40,13 +40,13 @@ class StoredMcus final : public JpegMcus {
   }
 
  private:
-  // One or two coefficients: of one, both are the same.
+  // One or two coefficients; for a single one, both are the same.
   struct Step {
     int16_t first = 0, second = 0;
     uint8_t zeros = 0;    // before the first one
-    uint8_t between = 0;  // how far the second one is after it
-    // How far the next one is after that. What has no number ends its block, so that no data keep
-    // the reader going.
+    uint8_t between = 0;  // offset from the first to the second
+    // Offset from the second to the next one. Unassigned step numbers end their block, so that no
+    // data can keep the reader going.
     uint8_t after = kStoredLast;
   };
 
@@ -79,7 +79,7 @@ class StoredMcus final : public JpegMcus {
     const bool wanted = Wanted(blocks);
     if (wanted && column_ == read_) [[likely]]
       return ReadMcu(blocks) && Advance();
-    // What comes before in this row has not been wanted.
+    // The MCUs before it in this row were skipped.
     while (wanted && read_ < column_) {
       if (!ReadMcu(nullptr)) return false;
     }
@@ -155,8 +155,8 @@ class StoredMcus final : public JpegMcus {
   const uint8_t* begin_;
   const uint8_t* end_;
   const uint8_t* at_ = nullptr;
-  JDIMENSION row_ = 0;   // MCUs
-  JDIMENSION read_ = 0;  // MCUs of this row
+  JDIMENSION row_ = 0;   // in MCUs
+  JDIMENSION read_ = 0;  // MCUs read in this row
 };
 
 }  // namespace

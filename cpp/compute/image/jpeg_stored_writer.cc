@@ -1,4 +1,4 @@
-// Stores the coefficients of a JPEG: the most frequent ones, and pairs of them, take a byte.
+// Stores the coefficients of a JPEG: the most frequent ones, and pairs of them, take one byte.
 #if defined(PENSTOCK_HAS_JPEG)
 #include <algorithm>
 #include <array>
@@ -14,13 +14,13 @@
 namespace penstock {
 namespace {
 
-constexpr double kMostGrowth = 1.6;  // of the bytes of the JPEG
+constexpr double kMostGrowth = 1.6;  // relative to the bytes of the JPEG
 
 // A coefficient as (zeros << 1 | last) << 16 | value, or a DC coefficient as kIsDc | difference.
 using Token = uint32_t;
 constexpr Token kIsDc = 1u << 31;
 
-// The zeros, with the mark of the last one, and the value.
+// The zeros, with the mark of the last coefficient, and the value.
 void AppendCoefficient(std::string& out, Token token) {
   const uint32_t zeros = token >> 17, last = token >> 16 & 1;
   AppendNumber(out, zeros | (last ? kStoredLast : 0), 1);
@@ -36,7 +36,7 @@ class TokenReader final : public JpegScan {
   const std::vector<size_t>& rows() const { return rows_; }  // where they begin
 
  private:
-  // False at what cannot be stored.
+  // False if a coefficient cannot be stored.
   bool Take(JDIMENSION column, const JBLOCK* blocks) override {
     if (column == 0) {
       rows_.push_back(tokens_.size());
@@ -72,7 +72,7 @@ class TokenReader final : public JpegScan {
   std::array<int, MAX_COMPS_IN_SCAN> dc_{};
 };
 
-// The numbers of the coefficients, and pairs of them, that are most frequent in an image.
+// Step numbers for the most frequent coefficients, and pairs of them, in an image.
 class Steps {
  public:
   explicit Steps(const std::vector<Token>& tokens) {
@@ -80,9 +80,9 @@ class Steps {
     ChooseTwos(tokens);
   }
 
-  // Of a step for the coefficient at that place; 0: there is none.
+  // The step for the coefficient at that index; 0: no step.
   uint8_t One(size_t at) const { return numbers_[at]; }
-  // Of a step for it and the one after it, of the same block.
+  // The step for it and the next coefficient, of the same block; 0: no step.
   uint8_t Two(size_t at) const { return twos_[PairOf(numbers_[at], numbers_[at + 1])]; }
 
   void Append(std::string& out) const {
@@ -97,10 +97,10 @@ class Steps {
 
  private:
   static constexpr size_t kMostOnes = 110, kMostTwos = kStoredMostSteps - kMostOnes;
-  static constexpr size_t kSide = kMostOnes + 1;  // numbers of ones, and 0
-  // What is worth its bytes in the table, once it saves some in the blocks.
+  static constexpr size_t kSide = kMostOnes + 1;  // numbers of single coefficients, and 0
+  // Minimum counts for which a step saves more bytes than it takes in the table.
   static constexpr uint32_t kLeastOnes = 2, kLeastTwos = 7;
-  // Of the coefficients that are counted: zeros before it, and absolute value.
+  // Limits for counted coefficients: zeros before it, and absolute value.
   static constexpr uint32_t kZeros = 16;
   static constexpr int kValue = 32;
   static constexpr size_t kPlaces = size_t{kZeros} * 2 * 2 * kValue;
@@ -119,7 +119,7 @@ class Steps {
   }
   static size_t PairOf(uint8_t first, uint8_t second) { return first * kSide + second; }
 
-  // The places of the largest counts, at most `most` and none below `least`.
+  // The indices of the largest counts, at most `most` of them, without counts below `least`.
   static std::vector<size_t> Largest(const std::vector<uint32_t>& counts, size_t most,
                                      uint32_t least) {
     std::vector<size_t> places(counts.size());
@@ -160,8 +160,8 @@ class Steps {
   }
 
   std::vector<Token> chosen_;
-  std::vector<size_t> pairs_;     // PairOf
-  std::vector<uint8_t> numbers_;  // of all tokens
+  std::vector<size_t> pairs_;     // from PairOf
+  std::vector<uint8_t> numbers_;  // for all tokens
   std::vector<uint8_t> twos_ = std::vector<uint8_t>(kSide * kSide);
 };
 
@@ -211,7 +211,7 @@ class StoredWriter {
     out_ += blocks;
   }
 
-  // Returns of how many tokens it is. A block is over at its last coefficient, or has none.
+  // Returns the number of tokens used. A block ends with its last coefficient, or has none.
   size_t AppendStep(std::string& blocks, size_t at, size_t end) {
     const Token token = tokens_[at];
     const bool follows = at + 1 < end && !(tokens_[at + 1] & kIsDc);

@@ -8,12 +8,11 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kAfter = 16;           // bytes that may be read after those at hand
-constexpr uint32_t kLongestSteps = 96;  // bits that the steps between two looks for room take
+constexpr size_t kAfter = 16;           // readable bytes after the buffer
+constexpr uint32_t kLongestSteps = 96;  // maximum number of bits between two checks for room
 constexpr int kStepsPerLoad = 3;
 static_assert(kStepsPerLoad * kWalkMost <= 56 && kStepsPerLoad * (16 + 15) <= kLongestSteps);
-// Positions that a walker has room for, for each byte of its share: more only where nearly all
-// blocks are empty.
+// Room for positions per byte of a walker's share: exceeded only if nearly all blocks are empty.
 constexpr size_t kStepsPerByte = 4;
 
 constexpr uint32_t kMostAc = DCTSIZE2 - 1;  // coefficients of a block
@@ -35,17 +34,17 @@ struct JpegWalk::Walker {
 
   bool HasRoom() const { return position < limit && at < last; }
 
-  uint64_t bits = 0;  // the next ones, from the highest
-  uint32_t position;  // of the next one
-  uint32_t limit;     // where it ends
-  uint64_t k = 0;     // AC coefficients of its block that it has passed
+  uint64_t bits = 0;  // the next bits, from the highest
+  uint32_t position;  // of the next bit
+  uint32_t limit;     // where the walk ends
+  uint64_t k = 0;     // AC coefficients of the current block passed so far
   const Step* step;
   const WalkEntry* walk;  // for this step
-  uint32_t* at;           // for the position of this step
-  const uint32_t* last;   // of those that there is room for
+  uint32_t* at;           // where to store the position of this step
+  const uint32_t* last;   // end of the room for positions
   uint32_t* first;
-  const uint32_t* sound;  // the first step after all that was no code
-  bool stops = true;      // at what is no code
+  const uint32_t* sound;  // the first step after the last invalid code
+  bool stops = true;      // whether it stops at an invalid code
 };
 
 JpegWalk::JpegWalk(const uint8_t* data, const uint8_t* end, std::span<const Block> blocks,
@@ -105,7 +104,7 @@ void JpegWalk::Fill() {
   Meet(first, second);
 }
 
-// The bytes from `from_` on, as many as there is room for.
+// Copies the bytes from `from_` on, as many as fit.
 void JpegWalk::TakeBytes() {
   stuffed_.clear();
   size_ = 0;
@@ -126,12 +125,12 @@ void JpegWalk::TakeBytes() {
   std::memset(bytes_.get() + size_, 0, kAfter);
 }
 
-// Lets the first walker go on until it begins an MCU at a bit where the second did.
+// Continues the first walker until it begins an MCU at a bit where the second did.
 void JpegWalk::Meet(Walker& first, Walker& second) {
   const uint32_t end = first.limit;
   const size_t steps = StepsOfMcu();
   Found seconds = FoundBy(second);
-  // Up to what is no code the second was not in step yet.
+  // The second was not synchronised before its last invalid code.
   for (; seconds.mcus > 0 && seconds.next < second.sound; --seconds.mcus) seconds.next += steps;
   const uint32_t* begun = first.first;
   for (; seconds.mcus > 0; --seconds.mcus, seconds.next += steps) {
@@ -149,11 +148,11 @@ void JpegWalk::Meet(Walker& first, Walker& second) {
   found_[0] = FoundBy(first);
 }
 
-// All MCUs that are whole.
+// All complete MCUs.
 JpegWalk::Found JpegWalk::FoundBy(Walker& walker) const {
   const auto steps = static_cast<size_t>(walker.at - walker.first);
   const size_t mcus = steps / StepsOfMcu();
-  if (steps % StepsOfMcu() == 0) *walker.at = walker.position;  // nothing of the next one is taken
+  if (steps % StepsOfMcu() == 0) *walker.at = walker.position;  // where the next one begins
   return {walker.first, mcus};
 }
 
@@ -169,7 +168,7 @@ void JpegWalk::Walk(Walkers&... walkers) const {
   std::tie(walkers...) = Walked(walkers...);
 }
 
-// With walkers of its own, which stay in registers.
+// Copies the walkers, so that they stay in registers.
 template <typename... Walkers>
 std::tuple<Walkers...> JpegWalk::Walked(Walkers... walkers) const {
   while ((walkers.HasRoom() && ...)) {
@@ -181,12 +180,12 @@ std::tuple<Walkers...> JpegWalk::Walked(Walkers... walkers) const {
   return {walkers...};
 }
 
-// Several codes at a look. Where a step ends, nothing is to be foreseen.
+// Skips several codes per lookup. Free of branches, because the end of a step is unpredictable.
 [[gnu::always_inline]] inline void JpegWalk::StepOver(Walker& walker) const {
   const WalkEntry entry = walker.walk[walker.bits >> (64 - kWalkBits)];
   *walker.at = walker.position;
   const uint64_t k = walker.k + CoefficientsOf(entry);
-  // Where the last coefficient of all is among them, codes after it are of the next block.
+  // If coefficient 63 is among them, codes after it belong to the next block.
   if (k >= kMostAc) [[unlikely]] {
     walker = StepOverCode(walker);
     return;
@@ -200,7 +199,7 @@ std::tuple<Walkers...> JpegWalk::Walked(Walkers... walkers) const {
   walker.step += walker.step->to_next & mask;
 }
 
-// One code of any length. With a walker of its own: that of the caller stays in registers.
+// Skips one code of any length. Copies the walker, so that the caller's stays in registers.
 JpegWalk::Walker JpegWalk::StepOverCode(Walker walker) const {
   const Step& step = *walker.step;
   const auto next = static_cast<uint32_t>(Load(walker.position) >> 48);

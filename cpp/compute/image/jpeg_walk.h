@@ -1,11 +1,11 @@
-// Finds where the blocks of a scan begin, from two bits of its data on at once.
+// Finds where the blocks of a scan begin, decoding its data from two positions in parallel.
 //
-// A code begins where the one before it ends, and to find that out takes a processor longer than
-// all that it can do meanwhile. So two walkers take turns. The second begins in the middle of what
-// is at hand, where nobody knows yet what the bits are; but walkers that start at different bits
-// soon go in step (in photographs after some 130 bytes, 1,400 at most). As soon as the first begins
-// an MCU at a bit where the second began one, too, both would go the same way, and what the second
-// has found is true. Where that does not happen, the first goes all the way.
+// A code begins where the previous one ends. Finding that end is a chain of dependent steps, which
+// leaves most of the CPU idle. So two walkers alternate. The second begins in the middle of the
+// buffer, at an unknown bit alignment; but walkers that start at different bits soon synchronise
+// (in photographs after about 130 bytes, 1,400 at most). When the first begins an MCU at a bit
+// where the second also began one, both would continue identically, so the second walker's results
+// are correct from there on. If that never happens, the first walks through everything.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -24,29 +24,29 @@ namespace penstock {
 
 class JpegWalk {
  public:
-  // The codes of one block of an MCU. All WalkTables are in one object.
+  // The codes of one block of an MCU. All WalkTables must be in one object.
   struct Block {
     const HuffmanTable *dc, *ac;
     const WalkTable *dc_walk, *ac_walk;
   };
-  // Of data without restarts. `share`: bytes at hand for each walker.
+  // For data without restarts. `share`: bytes in the buffer for each walker.
   JpegWalk(const uint8_t* data, const uint8_t* end, std::span<const Block> blocks, size_t share);
 
-  // Where the blocks of the next MCU begin: one is kStepsOfBlock numbers after the other. Null near
-  // the end of the data, and at damage: what is left is decoded from Next on without a walk.
+  // The positions of the blocks of the next MCU, kStepsOfBlock numbers per block. Null near the end
+  // of the data, and at damage: the rest is decoded from Next on, without a walk.
   const uint32_t* NextMcu();
-  // The bits from there on, of the MCU that NextMcu has given last.
+  // The bits from a position of the MCU that NextMcu returned last.
   JpegBits BitsAt(uint32_t position) const {
     JpegBits bits = JpegBits::OfPlain(bytes_.get() + position / 8, bytes_.get() + size_);
     bits.Refill();
     bits.Take(position % 8);
     return bits;
   }
-  // The bit of the data, stuffed zeros included, where the MCU after that one begins.
+  // The bit of the data, counting stuffed zeros, where the MCU after that one begins.
   size_t Next() const;
 
   static constexpr size_t kStepsOfBlock = 2;  // the DC coefficient, and the others
-  static constexpr size_t kShare = 8192;      // with which little is gone twice
+  static constexpr size_t kShare = 8192;      // large enough that little is walked twice
 
  private:
   struct Step {
@@ -57,7 +57,7 @@ class JpegWalk {
   };
   struct Walker;
   struct Found {
-    const uint32_t* next = nullptr;  // where MCUs begin, and at last where they end
+    const uint32_t* next = nullptr;  // where MCUs begin, then where the last one ends
     size_t mcus = 0;
   };
 
@@ -76,14 +76,14 @@ class JpegWalk {
 
   const size_t share_;
   std::vector<Step> steps_;  // of an MCU
-  // What is at hand: bytes of the data without stuffed zeros. Positions are bits of it.
+  // The buffer: bytes of the data without stuffed zeros. Positions are bit offsets in it.
   const std::unique_ptr<uint8_t[]> bytes_;
   size_t size_ = 0;
   const uint8_t* const data_;
   const uint8_t* const end_;
-  const uint8_t* from_;            // where they begin in the data
-  std::vector<uint32_t> stuffed_;  // after which of them a zero was left out
-  const std::array<std::unique_ptr<uint32_t[]>, 2> positions_;  // that the walkers find
+  const uint8_t* from_;            // the beginning of the buffer in the data
+  std::vector<uint32_t> stuffed_;  // the bytes in the buffer after which a zero was removed
+  const std::array<std::unique_ptr<uint32_t[]>, 2> positions_;  // found by the walkers
   std::array<Found, 2> found_;
   uint32_t next_ = 0;  // where the next MCU begins
 };

@@ -1,4 +1,4 @@
-// Bytes of which those that are JPEGs are written in another form.
+// Rewrites those byte strings that are JPEGs.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// `rewrite` returns what it makes of a JPEG, or nothing: then it stays, as all else does. Throws a
-// TypeError of `op` for what is no bytes.
+// `rewrite` returns the new form of a JPEG, or an empty string to keep it. Other contents are kept.
+// Throws a TypeError of `op` for inputs that are not bytes.
 std::vector<Tensor> RewriteJpegs(const char* op, const std::vector<Tensor>& inputs,
                                  std::string (*rewrite)(std::string_view jpeg));
 

@@ -25,7 +25,7 @@ class Args {
   void Set(const std::string& name, Value value) { values_[name] = std::move(value); }
   bool Has(const std::string& name) const;  // given, and not None
   const std::map<std::string, Value>& values() const { return values_; }
-  // The name of the dataset or operation they are for.
+  // The name of the dataset or operation they belong to.
   const std::string& owner() const { return owner_; }
   Args OwnedBy(const std::string& owner) const {
     Args args = *this;
@@ -33,7 +33,8 @@ class Args {
     return args;
   }
 
-  // Each throws a TypeError that names owner and argument when it is missing or of another type.
+  // Each throws a TypeError that names owner and argument if the value is missing or has another
+  // type.
   bool Bool(const std::string& name) const { return Get<bool>(name, "a bool"); }
   int64_t Int(const std::string& name) const { return Get<int64_t>(name, "an int"); }
   int64_t Int(const std::string& name, int64_t otherwise) const {
@@ -55,7 +56,7 @@ class Args {
   }
   const Foreign& Object(const std::string& name) const { return Get<Foreign>(name, "an object"); }
 
-  // An int that must be at least `low`: ValueError "batch: batch_size must be >= 1, got 0".
+  // An int of at least `low`; otherwise a ValueError: "batch: batch_size must be >= 1, got 0".
   int64_t IntAtLeast(const std::string& name, int64_t low) const;
   int64_t IntAtLeast(const std::string& name, int64_t low, int64_t otherwise) const {
     return Has(name) ? IntAtLeast(name, low) : otherwise;

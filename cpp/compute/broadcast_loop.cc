@@ -1,4 +1,4 @@
-// Contiguous axes become one; short rows that repeat are written out.
+// Joins contiguous axes, and copies short repeated rows.
 #include "compute/broadcast_loop.h"
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace {
 constexpr int64_t kShortRow = 64;  // items
 constexpr size_t kTileBytes = 4096;
 
-// Of all axes the last `rank`, the inner one at the end.
+// The first `rank` axes are used; the innermost is the last.
 struct Axes {
   int rank = 0;
   std::array<int64_t, kMaxRank> dims{};
   std::array<std::array<intptr_t, kMaxRank>, kMostOperands> strides{};
 };
 
-// Axes that are contiguous in every operand become one.
+// Joins axes that are contiguous in every operand.
 Axes Joined(const Operands& operands, size_t count, const Shape& shape) {
   Axes axes;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -39,10 +39,10 @@ Axes Joined(const Operands& operands, size_t count, const Shape& shape) {
   return axes;
 }
 
-// An operand on the two inner axes.
+// The form of an operand on the two inner axes.
 enum class Inner {
   kWhole,     // contiguous items, or one item for all
-  kRepeated,  // the same row again and again, on all outer axes
+  kRepeated,  // the same row everywhere, on all outer axes
   kOtherwise,
 };
 
@@ -55,10 +55,10 @@ Inner InnerOf(const Axes& axes, size_t operand) {
   return repeated ? Inner::kRepeated : Inner::kOtherwise;
 }
 
-// The rows that are repeated, written out; then the two inner axes are one.
+// Copies of repeated rows, which make one axis of the two inner ones.
 class Tiles {
  public:
-  // False when the operands are not of this kind.
+  // False if the operands do not have this form.
   bool Make(const LoopTable::Loop& loop, Operands& operands, Axes& axes) {
     if (axes.rank < 2 || axes.dims[axes.rank - 1] > kShortRow) return false;
     const int64_t length = axes.dims[axes.rank - 1];
@@ -84,7 +84,7 @@ class Tiles {
     most_ = rows_ * length;
     return true;
   }
-  // Items that a loop may be given at a time.
+  // The maximum number of items per call of the loop.
   int64_t most() const { return most_; }
   bool repeated(size_t operand) const { return repeated_[operand]; }
 
@@ -97,8 +97,7 @@ class Tiles {
       std::memcpy(tile + static_cast<size_t>(i) * item, operand.data + i * stride, item);
     }
     const size_t all = static_cast<size_t>(rows_ * length) * item;
-    for (size_t done = static_cast<size_t>(length) * item;
-         done < all;) {  // twice as many each time
+    for (size_t done = static_cast<size_t>(length) * item; done < all;) {  // doubles each time
       const size_t more = std::min(done, all - done);
       std::memcpy(tile + done, tile, more);
       done += more;
@@ -161,7 +160,7 @@ void RunBroadcast(const LoopTable::Loop& loop, const Operands& given, const Shap
       loop.run(args.data(), &length, inner.data(), loop.data);
       left -= length;
       for (size_t i = 0; i < count && left > 0; ++i) {
-        // A loop may have moved them.
+        // A loop may have changed the pointers.
         args[i] = operands[i].data;
         if (!tiles.repeated(i)) args[i] += (axes.dims[last] - left) * inner[i];
       }

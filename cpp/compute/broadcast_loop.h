@@ -1,4 +1,4 @@
-// Running a loop over operands that are broadcast against each other.
+// Runs a loop over operands that are broadcast against each other.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace penstock {
 
 constexpr size_t kMostOperands = 4;
 
-// One operand of a loop: where it begins, and the distance from one item to the next on each axis.
+// One operand of a loop: its beginning, and the distance between items on each axis.
 struct Strided {
   char* data;
   std::array<intptr_t, kMaxRank> strides{};
@@ -25,9 +25,9 @@ Strided Broadcast(const uint8_t* data, const Shape& from, size_t item, const Sha
 // A copy of an operand with one item for each item of `shape`.
 Tensor WrittenOut(const Strided& operand, DType type, const Shape& shape);
 
-// Runs `loop` over all items of `shape`. With `exact`, its results do not depend on how many items
-// it is given at a time: rows that are repeated (three channels against an image) are then written
-// out several times, so that the loop is called for many rows at once.
+// Runs `loop` over all items of `shape`. `exact`: the loop's results do not depend on how many
+// items it receives per call. Repeated rows (three channels against an image) are then copied
+// several times, so that each call of the loop covers many rows.
 void RunBroadcast(const LoopTable::Loop& loop, const Operands& operands, const Shape& shape,
                   bool exact);
 

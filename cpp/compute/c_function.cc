@@ -1,4 +1,4 @@
-// c_function: a function of the user, compiled elsewhere, by its address.
+// c_function: a compiled function of the user, given by its address.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -11,12 +11,11 @@
 namespace penstock {
 namespace {
 
-// operands: where the items of each input lie, then those of the output, C-contiguous. sizes: the
-// value of each name of the signature, in the order in which they first stand there. 0: all is
-// well.
+// operands: pointers to the items of each input, then of the output, all C-contiguous. sizes: the
+// value of each name in the signature, in order of first appearance. Returns 0 on success.
 using CKernel = int32_t (*)(void* const* operands, const int64_t* sizes);
 
-// A type and the sizes of its axes: a number, or one that stands for the name ~number.
+// A type and the sizes of its axes: a number, or ~i for name number i.
 struct Declared {
   DType dtype;
   std::vector<int64_t> sizes;
@@ -125,7 +124,7 @@ class CFunction final : public FillOp {
   }
 
  private:
-  // Checks the inputs; the value of each name.
+  // Checks the inputs; returns the value of each name.
   std::vector<int64_t> SizesOf(const std::vector<Tensor>& inputs) const {
     CheckInputs("cfunction", inputs, signature_.inputs().size());
     std::vector<int64_t> sizes(signature_.names().size(), -1);

@@ -1,5 +1,5 @@
-// cast: an array of numbers as another number type, with NumPy's astype semantics; to bfloat16 and
-// from it with those of ml_dtypes.
+// cast: converts numbers to another type with NumPy's astype semantics; to and from bfloat16 with
+// the semantics of ml_dtypes.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -25,14 +25,14 @@ DType TypeOf(const std::string& name) {
 
 float ToFloat(uint16_t upper) { return std::bit_cast<float>(static_cast<uint32_t>(upper) << 16); }
 
-// To the nearest, and of two to the even one.
+// Rounds to nearest, ties to even.
 uint16_t ToBFloat16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16 & 0x8000) | 0x7FC0);
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-// By way of float32, a few items at a time.
+// Converts through float32, a few items per step.
 void CastBFloat16(DType from, const uint8_t* in, DType to, uint8_t* out, size_t count) {
   constexpr size_t kFew = 256;
   float wide[kFew];

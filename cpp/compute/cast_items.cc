@@ -1,4 +1,4 @@
-// Between all number types: complex numbers go through their real and imaginary parts.
+// Conversions between all number types. Complex numbers are converted as real and imaginary parts.
 #include "compute/cast_items.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kItemsAtOnce = 512;  // items: the buffers below stay in the first-level cache
+constexpr size_t kItemsAtOnce = 512;  // items: the buffers below stay in the L1 cache
 
-// The real parts of complex numbers, through a buffer of their own type.
+// Converts the real parts of complex numbers, through a separate buffer.
 void CastRealParts(TypeCode part, const uint8_t* in, TypeCode to, uint8_t* out, size_t count) {
   alignas(64) uint8_t parts[kItemsAtOnce * sizeof(long double)];
   size_t part_size = DType::Of(part).itemsize, to_size = DType::Of(to).itemsize;
@@ -56,7 +56,7 @@ bool CastItems(TypeCode from, const void* in, TypeCode to, void* out, size_t cou
   TypeCode from_part = PartOf(from), to_part = PartOf(to);
   CastLoop loop = FindCast(from_part, to_part);
   if (!loop) return false;
-  if (count == 0) return true;  // the pointers may be null, which memcpy must not be given
+  if (count == 0) return true;  // the pointers may be null, which memcpy does not allow
   bool from_complex = from_part != from, to_complex = to_part != to;
   auto* bytes = static_cast<const uint8_t*>(in);
   if (from_complex == to_complex) {

@@ -1,4 +1,4 @@
-// A loop for each pair of real types, for each set of instructions.
+// A loop for each pair of real types, for each instruction set.
 #include <cstdint>
 #include <cstring>
 #include <limits>

@@ -1,4 +1,4 @@
-// numpy.clip: which of the limits there are is decided by the type that comes.
+// numpy.clip: the input's type decides which limits have an effect.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// Whether a plain integer is at one end of the type of what it limits, or beyond.
+// Whether a plain integer is at or beyond that end of the value's type.
 bool LimitsNothing(const Tensor& value, const Tensor& limit, bool lower) {
   bool nothing = false;
   VisitReal(value.dtype().code, [&]<typename T>(std::type_identity<T>) {
@@ -43,7 +43,7 @@ class Clip final : public FillOp {
   }
 
   bool by_rows(const std::vector<Tensor>& inputs) const override {
-    for (size_t i = 1; i < inputs.size(); ++i) {  // of plain integers each row has its own
+    for (size_t i = 1; i < inputs.size(); ++i) {  // each row has a different plain integer
       const auto& weak = i == 1 && limits_.low ? limits_.low : limits_.high;
       if (*weak == LoopTable::kInt && inputs[i].shape().rank() > 0) return false;
     }
@@ -83,7 +83,7 @@ class Clip final : public FillOp {
   }
 
   const ClipLimits limits_;
-  std::unique_ptr<const Op> none_, low_, high_, both_;  // null where such limits are not given
+  std::unique_ptr<const Op> none_, low_, high_, both_;  // null if such limits are not set
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Choosing the loop for some operands, and what NumPy checks before it runs one.
+// Selects the loop for some operands, and makes NumPy's checks before the loop runs.
 #include "compute/elementwise.h"
 
 #include <algorithm>
@@ -45,19 +45,20 @@ const LoopTable::Loop* LoopTable::Find(const std::vector<int>& kinds) const {
 
 namespace {
 
-// Real results of these do not depend on how many items a loop is given at a time.
+// Their real results do not depend on how many items a loop receives per call.
 constexpr std::array<std::string_view, 10> kExactOps{
     "add",       "subtract", "multiply",   "divide",  "equal",
     "not_equal", "less",     "less_equal", "greater", "greater_equal"};
 
-// These have shorter ways for one exponent, or one limit, of many items, which give other bits.
+// NumPy's loops for these have shortcuts for a single exponent, or a single limit, that applies to
+// many items; the results differ in some bits.
 constexpr std::array<std::string_view, 2> kShorter{"power", "clip"};
-// A mean of their results is that of the mean of the first operand.
+// The mean of their results is the result for the mean of the first operand.
 constexpr std::array<std::string_view, 4> kLinear{"add", "subtract", "multiply", "divide"};
-// Which of two zeros they give depends on the position among the items.
+// Which of two zeros they return depends on the position among the items.
 constexpr std::array<std::string_view, 2> kByPlace{"fmin", "fmax"};
 
-// Comparisons, as what they say of a smaller and of a larger first operand.
+// Comparisons, with their results for a smaller and for a larger first operand.
 struct Comparison {
   std::string_view name;
   bool of_smaller, of_larger;
@@ -78,7 +79,7 @@ bool IsNegative(const Tensor& integer) {
   return integer.dtype().code == TypeCode::kInt64 && integer.value<int64_t>() < 0;
 }
 
-// Calls of a function's loops.
+// Calls the loops of one function.
 class Calls {
  public:
   Calls(std::shared_ptr<const LoopTable> table, std::vector<LoopTable::Weak> weak, bool of_scalars)
@@ -96,12 +97,12 @@ class Calls {
   bool keeps_means() const { return std::ranges::count(kLinear, table_->name()) > 0; }
 
   bool by_rows(const std::vector<Tensor>& inputs) const {
-    // NumPy squares a lone complex number in another way than many.
+    // NumPy squares a single complex number differently than several.
     const bool real = std::ranges::none_of(
         inputs, [](const Tensor& input) { return input.dtype().code >= TypeCode::kComplex64; });
     if (shorter_ && CastsMany(inputs)) return false;
     if (!real || by_place_ || (shorter_ && AreSingleItems(inputs))) return false;
-    // What is done with a plain integer that does not fit is decided for each.
+    // A plain integer that does not fit must be handled for each row separately.
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (weak_[i] != LoopTable::kInt || inputs[i].shape().rank() == 0) continue;
       const LoopTable::Loop* loop = table_->Find(KindsOf(inputs));
@@ -158,8 +159,8 @@ class Calls {
   }
 
  private:
-  // Whether NumPy has to cast exponents or limits that are arrays: they come to its loop through
-  // buffers, and never as one for many items.
+  // Whether NumPy must cast exponents or limits that are arrays. It then passes them to the loop
+  // through buffers, never as one item for many.
   bool CastsMany(const std::vector<Tensor>& inputs) const {
     const LoopTable::Loop* loop = table_->Find(KindsOf(inputs));
     if (!loop || !IsFloating(loop->types[0].code)) return false;
@@ -169,7 +170,7 @@ class Calls {
     return false;
   }
 
-  // Whether rows may be of one item each.
+  // Whether the rows may have one item each.
   static bool AreSingleItems(const std::vector<Tensor>& inputs) {
     return std::ranges::all_of(inputs, [](const Tensor& input) {
       const Shape shape = input.shape();
@@ -225,7 +226,7 @@ class Calls {
     return shape;
   }
 
-  // What a comparison of integers with a plain one beyond their type says of all of them.
+  // The result, equal for all items, of comparing integers with a plain integer beyond their type.
   std::optional<bool> KnownComparison(const std::vector<Tensor>& inputs,
                                       const LoopTable::Loop& loop) const {
     if (!comparison_) return std::nullopt;
@@ -241,7 +242,7 @@ class Calls {
     return std::nullopt;
   }
 
-  // A plain integer beyond the type is an error where there is nothing to do with it, too.
+  // A plain integer beyond the type is an error even if there are no items.
   void CheckPlain(const std::vector<Tensor>& inputs, const LoopTable::Loop& loop) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (weak_[i] == LoopTable::kInt) Converted(inputs, loop.types[i], i);
@@ -263,13 +264,13 @@ class Calls {
     return made;
   }
 
-  // One item, with the strides that NumPy has for it: loops have several ways, and see by them
-  // whether they work for arrays or scalars.
+  // Runs one item with the strides that NumPy would use: loops have several variants, and choose by
+  // the strides between arrays and scalars.
   void RunSingle(const std::vector<Tensor>& inputs, const LoopTable::Loop& loop,
                  const Operands& operands) const {
     std::array<char*, kMostOperands> args{};
     std::array<intptr_t, kMostOperands> strides{};
-    bool one_call = true;  // without an iterator over axes, of which those of size 1 have no stride
+    bool one_call = true;  // no axis iterator, for which size-1 axes have stride 0
     Shape of_arrays;
     for (size_t i = 0; i < loop.types.size(); ++i) {
       args[i] = operands[i].data;
@@ -289,7 +290,7 @@ class Calls {
     loop.run(args.data(), &count, strides.data(), loop.data);
   }
 
-  // NumPy's scalars and arrays have other orders of these.
+  // NumPy orders these differently as scalars and as arrays.
   void CheckOrder(const std::vector<Tensor>& inputs, const Shape& shape) const {
     if (!of_scalars_ || !comparison_ || shape.rank() > 0) return;
     if (comparison_->of_smaller == comparison_->of_larger) return;
@@ -312,7 +313,7 @@ class Calls {
     }
   }
 
-  // A complex number of Python by a float64, which is a float of Python: an error of Python.
+  // Dividing a Python complex by a float64, which is a Python float, raises Python's error.
   void CheckDivisor(const std::vector<Tensor>& inputs) const {
     if (!of_scalars_ || !divides_ || weak_[0] != LoopTable::kComplex ||
         inputs[1].shape().rank() > 0)
@@ -324,7 +325,7 @@ class Calls {
     }
   }
 
-  // The loop of NumPy would take the GIL for this error.
+  // NumPy's loop would acquire the GIL to raise this error.
   void CheckExponents(const Strided& exponent, Shape shape, const LoopTable::Loop& loop) const {
     TypeCode code = loop.types[1].code;
     if (code >= TypeCode::kUInt8 && code <= TypeCode::kUInt64) return;
@@ -346,7 +347,7 @@ class Calls {
   const std::shared_ptr<const LoopTable> table_;
   const std::vector<LoopTable::Weak> weak_;
   const bool of_scalars_;
-  const Comparison* const comparison_;  // null: it is none
+  const Comparison* const comparison_;  // null: not a comparison
   const bool shorter_;
   const bool by_place_;
   const bool divides_;
@@ -371,7 +372,7 @@ class Elementwise final : public FillOp {
   const Calls calls_;
 };
 
-// With several results: divmod.
+// For several results: divmod.
 class ElementwiseMany final : public Op {
  public:
   explicit ElementwiseMany(Calls calls) : calls_(std::move(calls)) {}

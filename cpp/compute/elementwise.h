@@ -1,5 +1,4 @@
-// Operations that do the same to each item, by loops that come from outside: NumPy's ufuncs, or C
-// functions of the user.
+// Elementwise operations that run external loops: NumPy's ufuncs, or C functions of the user.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +11,18 @@
 
 namespace penstock {
 
-// Runs over `*count` items; operand i (inputs, then outputs) begins at args[i] and advances by
-// strides[i] bytes. The same as NumPy's PyUFuncGenericFunction. No lock of a foreign runtime is
-// held.
+// Processes `*count` items; operand i (inputs, then outputs) begins at args[i] and advances by
+// strides[i] bytes. The same as NumPy's PyUFuncGenericFunction. Called without the lock of a
+// foreign runtime.
 using ItemLoop = void (*)(char** args, const intptr_t* count, const intptr_t* strides, void* data);
 
-// Loops of one function, and which of them serves which types.
+// The loops of one function, and the types that each loop handles.
 class LoopTable {
  public:
-  // What an input is: a type, or a plain number of the user's code that takes the type of the
-  // others.
+  // How strongly an input's type counts: kStrong, or a plain number of the user's code, which takes
+  // the type of the others.
   enum Weak : uint8_t { kStrong, kInt, kFloat, kComplex };
-  static constexpr int kKinds = 19;  // TypeCode up to kCLongDouble, then the weak ones
+  static constexpr int kKinds = 19;  // TypeCode up to kCLongDouble, then the weak kinds
   static int KindOf(TypeCode code, Weak weak) {
     return weak == kStrong ? static_cast<int>(code)
                            : static_cast<int>(TypeCode::kCLongDouble) + static_cast<int>(weak);
@@ -43,9 +42,9 @@ class LoopTable {
   const std::vector<DType>& types(int loop) const {
     return loops_[static_cast<size_t>(loop)].types;
   }
-  // Inputs of these kinds are served by that loop.
+  // Assigns that loop to inputs of these kinds.
   void Serve(const std::vector<int>& kinds, int loop);
-  // Null when there is none.
+  // Null if no loop is assigned.
   const Loop* Find(const std::vector<int>& kinds) const;
 
  private:
@@ -53,20 +52,20 @@ class LoopTable {
   const std::string name_;
   const int inputs_, outputs_;
   std::vector<Loop> loops_;
-  std::vector<int16_t> serving_;  // by the kinds of all inputs; -1: none
+  std::vector<int16_t> serving_;  // by the kinds of all inputs; -1: no loop
 };
 
-// Inputs are broadcast against each other by NumPy's rules. `weak` says which of them are plain
-// numbers; `of_scalars`: without any axes it computes what NumPy does for scalars, whose operators
-// and functions of one number differ from those of arrays without axes.
+// Inputs are broadcast against each other by NumPy's rules. `weak` marks plain numbers.
+// `of_scalars`: for inputs without axes, computes what NumPy does for scalars, whose operators and
+// functions of one number differ from those of zero-dimensional arrays.
 std::unique_ptr<const Op> MakeElementwise(std::shared_ptr<const LoopTable> table,
                                           std::vector<LoopTable::Weak> weak,
                                           bool of_scalars = false);
 
 using LoopsPtr = std::shared_ptr<const LoopTable>;
 
-// The first input between limits, as numpy.clip computes it: a plain integer at the end of the type
-// or beyond it limits nothing. The inputs are the value and the limits that are given.
+// Clips the first input to limits, as numpy.clip does: a plain integer at or beyond the end of the
+// type's range does not limit anything. The inputs are the value and the limits that are set.
 struct ClipLoops {
   LoopsPtr clip, minimum, maximum, positive;
 };
@@ -75,22 +74,22 @@ struct ClipLimits {
 };
 std::unique_ptr<const Op> MakeClip(const ClipLoops& loops, const ClipLimits& limits);
 
-// The first input to the power of the second, as the operator ** computes it, which is not always
-// what numpy.power does.
+// The first input to the power of the second, as the operator ** computes it, which differs from
+// numpy.power in some cases.
 struct PowerLoops {
   LoopsPtr power, square, reciprocal, sqrt;
-  bool squares_bools;  // whether arrays of bools are squared too, which depends on NumPy's version
+  bool squares_bools;  // whether arrays of bools are squared too; depends on NumPy's version
 };
 struct PowerOperand {
   LoopTable::Weak weak;
-  bool stays_array;  // also without axes, where NumPy does not turn it into a scalar
+  bool stays_array;  // also without axes, where NumPy would turn it into a scalar
 };
 std::unique_ptr<const Op> MakePower(const PowerLoops& loops, PowerOperand base,
                                     PowerOperand exponent);
-// The operator abs, of scalars where there are no axes.
+// The operator abs; inputs without axes are scalars.
 std::unique_ptr<const Op> MakeAbsolute(LoopsPtr absolute);
-// The same operation of two inputs as an operator that changes the first one: `x += y`. What comes
-// out is the array after the change. `name` is for errors; `stays_array` as of a PowerOperand.
+// An operation of two inputs as an in-place operator on the first one: `x += y`. The output is the
+// array after the change. `name` is for errors; `stays_array` as in PowerOperand.
 std::unique_ptr<const Op> MakeInPlace(std::shared_ptr<const Op> op, std::string name,
                                       bool stays_array);
 

@@ -1,4 +1,4 @@
-// Defaults of functions.
+// Default implementations of Function.
 #include "compute/function.h"
 
 #include <cstring>

@@ -21,7 +21,7 @@ inline float FloatOf(Half half) {
 
 namespace internal {
 
-// Rounds a float or double, given as its bits, to a half.
+// Rounds the bits of a float or double to a half.
 template <typename Float, typename Bits>
 Half HalfOfBits(Bits bits) {
   constexpr int kMantissa = sizeof(Float) == 4 ? 23 : 52;

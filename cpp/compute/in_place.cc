@@ -1,12 +1,12 @@
-// What the operators +=, *= and their kind do to their left side, with NumPy's semantics: an array
-// keeps its type and its shape, a scalar gives way to the result.
+// The effect of the operators +=, *= and so on, with NumPy's semantics: an array keeps its type and
+// shape; a scalar is replaced by the result.
 #include "compute/cast_items.h"
 #include "compute/elementwise.h"
 
 namespace penstock {
 namespace {
 
-// In the order in which NumPy casts "same_kind"; -1 for what is no number.
+// Ranks types in the order of NumPy's "same_kind" casts; -1 for types that are not numbers.
 int OrderOf(TypeCode code) {
   if (code == TypeCode::kBool) return 0;
   if (code >= TypeCode::kUInt8 && code <= TypeCode::kUInt64) return 1;
@@ -26,7 +26,7 @@ class InPlace final : public FillOp {
     if (shape.rank() == 0 || !op_->by_rows(inputs)) return false;
     // Rows that are scalars take the result's type.
     if (shape.rank() == 1) return op_->fill()->Output(inputs).dtype == inputs[0].dtype();
-    // Axes that rows do not have themselves may have been added before the others.
+    // The second axis may have been added because rows have fewer axes than the other input.
     return shape[1] != 1 || inputs[1].shape().rank() < shape.rank();
   }
   bool row_local() const override { return op_->row_local(); }

@@ -6,7 +6,7 @@
 namespace penstock {
 
 // "decode_png: this penstock was built without libpng; run: ... (or, for use outside of native
-// functions: pip install pillow)"; `instead` is what stands in brackets.
+// functions: pip install pillow)"; `instead` is the text in brackets.
 inline Error MissingLibrary(const char* op, const char* library, const char* package,
                             const char* instead) {
   return Error(ErrorKind::kRuntime,

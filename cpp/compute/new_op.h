@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// From the arguments, where the class takes any.
+// Passes the arguments if the class takes any.
 template <typename T>
 std::unique_ptr<const Op> NewOp(const Args& args) {
   if constexpr (std::is_constructible_v<T, const Args&>) {

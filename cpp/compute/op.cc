@@ -1,4 +1,4 @@
-// Making what was opened: at once, or strip by strip.
+// Makes an opened result, in one piece or strip by strip.
 #include "compute/op.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace penstock {
 
 void Unmade::Make(Tensor& out) const {
-  constexpr int64_t kStripBytes = 128 << 10;  // two of them fit into the second cache of a CPU
+  constexpr int64_t kStripBytes = 128 << 10;  // two strips fit into a CPU's L2 cache
   if (!begin) return all(out);
   const int64_t rows = spec.shape[0];
   std::unique_ptr<Rows> made = begin({0, 0, rows, spec.shape[1]});

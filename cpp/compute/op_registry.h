@@ -1,4 +1,4 @@
-// Makers of operations by name: an operation registers itself with one line of its own file.
+// Makers of operations by name. An operation registers itself with one line in its file.
 #pragma once
 
 #include <memory>

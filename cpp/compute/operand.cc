@@ -1,4 +1,4 @@
-// The checks that operations share.
+// Checks shared by operations.
 #include "compute/operand.h"
 
 #include "compute/cast_items.h"
@@ -74,7 +74,7 @@ ImageBatch Operand::Images(const Tensor& tensor) const {
 }
 
 std::vector<int64_t> Operand::Integers(const Tensor& tensor, int64_t count) const {
-  // An empty list has no type of its own.
+  // The type of an empty list is arbitrary.
   if (!IsInteger(tensor.dtype().code) && tensor.elements() > 0) {
     throw Error(ErrorKind::kType, "{}: {} must hold integers, got {}", std::string_view(op),
                 std::string_view(argument), tensor.dtype().name());

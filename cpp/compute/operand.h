@@ -1,4 +1,4 @@
-// Checked access to the inputs of an operation; each error names operation and argument.
+// Checked access to the inputs of an operation. Each error names operation and argument.
 #pragma once
 
 #include <string_view>
@@ -8,25 +8,25 @@
 
 namespace penstock {
 
-// A batch of images as the loops see it; an image without a batch axis is a batch of one.
+// A batch of images for the loops; an image without a batch axis is a batch of one.
 struct ImageBatch {
   int64_t count, height, width, channels;
 };
 
-// An input as errors name it: "resize: images must ...".
+// An input with its name for errors: "resize: images must ...".
 struct Operand {
   const char* op;
   const char* argument;
 
-  // One string (bytes; text too when `text`).
+  // One string (bytes; with `text` also text).
   std::string_view String(const Tensor& tensor, bool text = false) const;
-  // Plain bytes per item: neither strings nor objects.
+  // Requires plain bytes per item: neither strings nor objects.
   void CheckDense(const Tensor& tensor) const;
-  // Integers or floats.
+  // Requires integers or floats.
   void CheckReal(const Tensor& tensor) const;
-  // The size of the last axis.
+  // Requires this size of the last axis.
   void CheckChannels(const Tensor& tensor, int64_t channels) const;
-  // One number that is an integer or a float.
+  // A single integer or float.
   double Number(const Tensor& tensor) const;
   // (height, width, channels) or (batch, height, width, channels).
   ImageBatch Images(const Tensor& tensor) const;
@@ -36,7 +36,7 @@ struct Operand {
   std::vector<double> Numbers(const Tensor& tensor, int64_t count) const;
 };
 
-// The number of inputs an operation was called with.
+// Checks the number of inputs of a call.
 void CheckInputs(const char* op, const std::vector<Tensor>& inputs, size_t least, size_t most);
 inline void CheckInputs(const char* op, const std::vector<Tensor>& inputs, size_t count) {
   CheckInputs(op, inputs, count, count);

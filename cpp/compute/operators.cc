@@ -1,5 +1,5 @@
-// The operators ** and abs, where they are not what NumPy's functions are: there are shorter ways
-// for some exponents of arrays, and scalars have arithmetic of their own.
+// The operators ** and abs, where they differ from NumPy's functions: NumPy has shortcuts for some
+// exponents of arrays, and separate arithmetic for scalars.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -69,7 +69,8 @@ class Power final : public FillOp {
     return inputs[number].shape().rank() == 0 && !stays_array_[number];
   }
 
-  // What is called instead for an array and a plain exponent; null where it is numpy.power.
+  // The operation to call instead of numpy.power for an array and a plain exponent; null if there
+  // is none.
   const Op* Shorter(const std::vector<Tensor>& inputs) const {
     const Tensor &base = inputs[0], &exponent = inputs[1];
     if (weak_[0] != LoopTable::kStrong || IsScalar(inputs, 0)) return nullptr;
@@ -84,8 +85,8 @@ class Power final : public FillOp {
     return root && floats ? sqrt_.get() : nullptr;
   }
 
-  // Whether NumPy raises two scalars by the C library, other than by its loops: neither of them
-  // is promoted to a type that both lack.
+  // Whether NumPy uses the C library for two scalars instead of its loops: that is, unless both are
+  // promoted to another type.
   bool AreScalars(const std::vector<Tensor>& inputs, DType made) const {
     if (!IsFloating(made.code)) return false;
     bool of_one = false;
@@ -127,7 +128,7 @@ class Absolute final : public FillOp {
   explicit Absolute(LoopsPtr absolute)
       : absolute_(MakeElementwise(std::move(absolute), {LoopTable::kStrong})) {}
   bool by_rows(const std::vector<Tensor>& inputs) const override {
-    return absolute_->by_rows(inputs);  // never of complex numbers
+    return absolute_->by_rows(inputs);  // false for complex numbers
   }
   bool row_local() const override { return true; }
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
@@ -144,7 +145,7 @@ class Absolute final : public FillOp {
         T parts[2];
         std::memcpy(parts, number.data(), sizeof(parts));
         // As NumPy's hypot(). The symbol of hypot() has a new version since glibc 2.35, which
-        // wheels would then need. cabs() has an old one, and calls the same function.
+        // wheels would then require. cabs() has an old version, and calls the same function.
         const T length = std::abs(std::complex<T>(parts[0], parts[1]));
         std::memcpy(out.mutable_data(), &length, sizeof(length));
       }

@@ -29,14 +29,14 @@ TypeCode ComplexOf(TypeCode part) {
   return part == TypeCode::kFloat64 ? TypeCode::kComplex128 : TypeCode::kComplex64;
 }
 
-// The float type that holds an integer type as well as floats do.
+// The smallest float type to which NumPy promotes an integer type.
 TypeCode FloatFor(TypeCode integer) {
   size_t bytes = DType::Of(integer).itemsize;
   if (bytes == 1) return TypeCode::kFloat16;
   return bytes == 2 ? TypeCode::kFloat32 : TypeCode::kFloat64;
 }
 
-// Of a signed and an unsigned type.
+// The common type of a signed and an unsigned type.
 TypeCode MixedIntegers(TypeCode of_signed, TypeCode of_unsigned) {
   size_t bytes = DType::Of(of_unsigned).itemsize;
   if (DType::Of(of_signed).itemsize > bytes) return of_signed;
@@ -45,7 +45,7 @@ TypeCode MixedIntegers(TypeCode of_signed, TypeCode of_unsigned) {
   return bytes == 2 ? TypeCode::kInt32 : TypeCode::kInt16;
 }
 
-// A type and a plain number of this weakness.
+// The common type of a type and a plain number of this weakness.
 TypeCode WithPlain(TypeCode type, int64_t weak) {
   if (weak == LoopTable::kInt) return type == TypeCode::kBool ? TypeCode::kInt64 : type;
   if (weak == LoopTable::kFloat) {
@@ -55,7 +55,7 @@ TypeCode WithPlain(TypeCode type, int64_t weak) {
   return IsFloating(type) ? ComplexOf(type) : TypeCode::kComplex128;
 }
 
-// The first of plain integers that cannot be a value of that type, as text.
+// The first plain integer that does not fit into that type, as text.
 std::optional<std::string> Misfit(const Tensor& integers, TypeCode code) {
   std::optional<std::string> misfit;
   auto look = [&]<typename Plain>(const Plain* values) {
@@ -79,7 +79,7 @@ std::optional<std::string> Misfit(const Tensor& integers, TypeCode code) {
   return misfit;
 }
 
-// Whether float64 has each of plain integers: all of at most 53 bits.
+// Whether float64 represents all of the integers exactly: each has at most 53 bits.
 bool AreDoubles(const Tensor& integers) {
   auto look = [&]<typename Plain>(const Plain* values) {
     return std::all_of(values, values + integers.elements(), [](Plain value) {
@@ -133,7 +133,7 @@ DType Promotion::TypeOf(const std::vector<Tensor>& inputs, size_t count) const {
   for (size_t i = 0; i < count; ++i) {
     DType type = inputs[i].dtype();
     if (type.code == TypeCode::kObject) {
-      if (inputs[i].elements() == 0) continue;  // may have been of strings
+      if (inputs[i].elements() == 0) continue;  // may have been strings
       throw Error(ErrorKind::kType, "{}: {} must be numbers or strings, got opaque objects",
                   std::string_view(op), std::string_view(argument));
     }
@@ -141,7 +141,8 @@ DType Promotion::TypeOf(const std::vector<Tensor>& inputs, size_t count) const {
     if (!found || *found == type) {
       found = type;
     } else if (IsNumber(found->code) && IsNumber(type.code)) {
-      // Integers meet the floats one by one: two of them may need a wider type than each.
+      // Combine integers with floats individually: two integer types may need a wider type than
+      // each.
       const int kind = KindOf(type.code), most = KindOf(found->code);
       if (kind >= most)
         found = DType::Of(kind > most ? type.code : Promoted(found->code, type.code));

@@ -1,4 +1,4 @@
-// The type that values of several number types have in common, by NumPy's rules.
+// The common type of values of several number types, by NumPy's rules.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,27 @@ namespace penstock {
 // The common type of two number types; their order does not matter.
 TypeCode Promoted(TypeCode a, TypeCode b);
 
-// Plain integers of the user's code: int64, or uint64 where those are too small.
+// Plain integers of the user's code: int64, or uint64 if those are too small.
 
-// Whether each can be a value of that type.
+// Whether each can be represented in that type.
 bool Fit(const Tensor& integers, TypeCode code);
-// The integers as that type, converted as NumPy does; one that does not fit is an Error of `op`.
+// Converts the integers to that type as NumPy does; throws an Error of `op` for one that does not
+// fit.
 Tensor FromPlain(std::string_view op, const Tensor& integers, DType type);
 
-// Values that are joined into one array. `weak` says for each whether it is a plain number of the
-// user's code, which takes the type of the others (LoopTable::Weak); empty: none is. An Error names
+// Promotion of values that are joined into one array. `weak` marks plain numbers of the user's
+// code, which take the type of the others (LoopTable::Weak); empty: no plain numbers. Errors name
 // operation and argument.
 struct Promotion {
   const char* op;
   const char* argument;
   std::vector<int64_t> weak;
-  bool wrap = false;  // plain integers are cast as arrays are, as by numpy.where
+  bool wrap = false;  // cast plain integers like arrays, as numpy.where does
 
-  // The type of the first `count` inputs together. Strings and times only go with their own kind.
+  // The common type of the first `count` inputs. Strings and times only combine with their own
+  // kind.
   DType TypeOf(const std::vector<Tensor>& inputs, size_t count) const;
-  // Input `i` as that type; the same memory where it is of it already.
+  // Input `i` converted to that type; shares memory if it already has the type.
   Tensor Converted(const std::vector<Tensor>& inputs, size_t i, DType type) const;
 
  private:

@@ -1,4 +1,4 @@
-// python_number: arithmetic of sizes, which are ints and floats of Python in a plain function.
+// python_number: arithmetic on sizes, which are Python ints and floats in the plain function.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kName = "python_number";
-constexpr int64_t kExactInDouble = int64_t{1} << 53;  // up to here a double holds every integer
+constexpr int64_t kExactInDouble = int64_t{1} << 53;  // doubles up to here hold every integer
 
 enum class Result : uint8_t { kNumber, kFloat, kBool, kBits };
 
@@ -105,7 +105,7 @@ class PythonNumber final : public FillOp {
     return static_cast<double>(value);
   }
 
-  // -1, 0, 1; 2: neither is smaller, nor are they equal.
+  // -1, 0 or 1; 2: unordered.
   template <typename T>
   static int Order(T a, T b) {
     return a < b ? -1 : a == b ? 0 : a > b ? 1 : 2;
@@ -188,7 +188,8 @@ class PythonNumber final : public FillOp {
   Result result_ = Result::kNumber;
 };
 
-// shape_as_array: what NumPy makes of a tuple of sizes. One of no size is an array of floats.
+// shape_as_array: the array that NumPy makes from a tuple of sizes. Refuses an empty tuple, which
+// NumPy makes an array of floats.
 class ShapeAsArray final : public FillOp {
  public:
   bool by_rows(const std::vector<Tensor>&) const override { return true; }

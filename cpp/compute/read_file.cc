@@ -1,4 +1,4 @@
-// io.read_file: the content of a file as bytes. io.copy_file: as a file of this machine.
+// io.read_file: the contents of a file as bytes. io.copy_file: copies them to a local file.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +37,7 @@ class ReadFile final : public Op {
   }
 };
 
-// Copies what is under the first name to a new file with the second one; the result is its size.
+// Copies the file of the first name to a new file of the second name; the result is its size.
 class CopyFile final : public Op {
  public:
   bool waits() const override { return true; }

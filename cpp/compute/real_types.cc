@@ -23,7 +23,7 @@ DType TypeNamed(const char* op, const char* argument, const std::string& name) {
     DType type = DType::Of(static_cast<TypeCode>(i));
     if (type.name() == name) return type;
   }
-  // NumPy names these two by their size.
+  // NumPy names these two by their platform-specific size.
   if (name == "float96" || name == "float128") return DType::Of(TypeCode::kLongDouble);
   if (name == "complex192" || name == "complex256") return DType::Of(TypeCode::kCLongDouble);
   throw Error(ErrorKind::kType, "{}: {} must be a bool, integer, float or complex type, got {}",

@@ -1,4 +1,4 @@
-// From a type code to the C++ type of its items, and from a name to a type.
+// Maps a type code to the C++ type of its items, and a name to a type.
 #pragma once
 
 #include <string>
@@ -68,7 +68,7 @@ inline bool IsReal(TypeCode code) { return code <= TypeCode::kLongDouble; }
 // The type of the real and imaginary parts of a complex type; the type itself for others.
 TypeCode PartOf(TypeCode code);
 
-// The number type that NumPy calls `name`; a TypeError that names operation and argument otherwise.
+// The number type that NumPy calls `name`; otherwise a TypeError that names operation and argument.
 DType TypeNamed(const char* op, const char* argument, const std::string& name);
 
 }  // namespace penstock

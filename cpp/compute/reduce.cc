@@ -1,4 +1,4 @@
-// Sums and their kind.
+// Sums and other reductions.
 #include "compute/reduce.h"
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 namespace penstock {
 namespace {
 
-// Contiguous axes that are reduced or kept together.
+// Consecutive axes that are all reduced, or all kept.
 struct Group {
   int64_t size;
   bool reduced;
-  intptr_t from = 0;  // bytes from one index to the next: in the input
-  intptr_t to = 0;    // and in the output, 0 where it is reduced
+  intptr_t from = 0;  // bytes between indices in the input
+  intptr_t to = 0;    // and in the output; 0 if reduced
 };
 
-// As that type, where the loops may read it: they need whole items at their alignment.
+// Converts to that type, with each item aligned as the loops require.
 Tensor As(TypeCode code, const Tensor& x) {
   const bool same = x.dtype().code == code;
   if (same && reinterpret_cast<uintptr_t>(x.data()) % std::min<size_t>(x.dtype().itemsize, 16) == 0)
@@ -86,8 +86,8 @@ class Reduce final : public FillOp {
     TypeCode type = SumType(inputs[0].dtype().code);
     Tensor x = As(type, inputs[0]);
     Tensor sums = out.dtype().code == type ? out : Tensor::Make(DType::Of(type), out.shape());
-    const int64_t count = x.elements() / out.elements();  // in each sum
-    // A scalar lies inside its tensor: `sums` then is a copy.
+    const int64_t count = x.elements() / out.elements();  // number of items in each sum
+    // A scalar is stored inside its tensor, so `sums` is then a copy.
     if (how_.type == Reduction::kMeanOfInput && SumMayOverflow(x, count)) {
       MeanInParts(x, count, sums);
     } else {
@@ -175,7 +175,7 @@ class Reduce final : public FillOp {
       auto* sum = reinterpret_cast<char*>(sums.mutable_data() + of_sums);
       auto* value = reinterpret_cast<char*>(const_cast<uint8_t*>(x.data() + of_input));
       intptr_t count = inner.size;
-      if (first && from_first_) {  // which Start has copied
+      if (first && from_first_) {  // copied by Start
         const intptr_t copied = inner.reduced ? 1 : count;
         value += copied * item;
         count -= copied;
@@ -186,8 +186,8 @@ class Reduce final : public FillOp {
     });
   }
 
-  // Calls with the offsets in input and output of each item, in order, and whether it is the first
-  // of those that make the same item of the output.
+  // Calls `visit` for each item, in order, with its offsets in input and output, and whether it is
+  // the first item of its sum.
   template <typename Visit>
   static void ForEach(const std::vector<Group>& groups, const Visit& visit) {
     std::vector<int64_t> at(groups.size());
@@ -211,7 +211,7 @@ class Reduce final : public FillOp {
     }
   }
 
-  // What the first items are added to: nothing, or for the largest and smallest, themselves.
+  // Sets the initial values: the neutral value or, for maximum and minimum, the first items.
   void Start(const Tensor& x, std::vector<Group> groups, Tensor& sums) const {
     const size_t item = x.dtype().itemsize;
     if (from_first_) {
@@ -229,8 +229,8 @@ class Reduce final : public FillOp {
     }
   }
 
-  // Whether `count` of these 64-bit integers may be too large together; narrower ones, which are
-  // added in 64 bits, never are.
+  // Whether the sum of `count` of these 64-bit integers may overflow. Narrower ones, which are
+  // added in 64 bits, never do.
   bool SumMayOverflow(const Tensor& x, int64_t count) const {
     bool may = false;
     VisitWide(x, [&]<typename T>(const T* values) {
@@ -245,7 +245,7 @@ class Reduce final : public FillOp {
   }
 
   // The mean of 64-bit integers whose sum needs more bits: the sum of their quotients by the count,
-  // and what the remainders add to it.
+  // plus the mean of the remainders.
   void MeanInParts(const Tensor& x, int64_t count, Tensor& means) const {
     Tensor quotients = Tensor::Make(x.dtype(), x.shape());
     Tensor remainders = Tensor::Make(x.dtype(), x.shape());
@@ -265,7 +265,7 @@ class Reduce final : public FillOp {
       for (int64_t i = 0; i < means.elements(); ++i) {
         mean[i] = static_cast<T>(mean[i] + left[i] / number);
         const T cut = static_cast<T>(left[i] % number);
-        if constexpr (std::is_signed_v<T>) {  // cut towards zero, as each partial result was
+        if constexpr (std::is_signed_v<T>) {  // truncated towards zero, as each partial result was
           if (mean[i] > 0 && cut < 0) --mean[i];
           if (mean[i] < 0 && cut > 0) ++mean[i];
         }
@@ -273,7 +273,7 @@ class Reduce final : public FillOp {
     });
   }
 
-  // Calls with the items of 64-bit integers, and not for other types.
+  // Calls `visit` with the items of 64-bit integers; does nothing for other types.
   template <typename Visit>
   static void VisitWide(const Tensor& x, const Visit& visit) {
     if (x.dtype().code == TypeCode::kInt64) visit(reinterpret_cast<const int64_t*>(x.data()));
@@ -285,7 +285,7 @@ class Reduce final : public FillOp {
     VisitReal(sums.dtype().code, [&]<typename T>(std::type_identity<T>) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         auto* values = reinterpret_cast<T*>(sums.mutable_data());
-        // In 64 bits: the count may be beyond the range of the type.
+        // In 64 bits: the count may be out of the type's range.
         using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
         for (int64_t i = 0; i < sums.elements(); ++i) {
           values[i] = static_cast<T>(static_cast<Wide>(values[i]) / static_cast<Wide>(count));
@@ -320,7 +320,7 @@ class Reduce final : public FillOp {
   const Reduction how_;
   const bool logical_;
   const bool from_first_;       // has no neutral value
-  const bool starts_with_one_;  // which is its neutral value
+  const bool starts_with_one_;  // its neutral value is 1
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A function around another one that calls it again.
+// A function that wraps another one and repeats its failing calls.
 #include "compute/retries.h"
 
 #include <functional>
@@ -67,7 +67,7 @@ class RetryingFunction final : public Function {
       row += block.rows;
       if (block.rows > 0) out.push_back(std::move(block));
       if (!error) continue;
-      if (stopped) break;  // it comes again with those after it
+      if (stopped) break;  // retried with the rows after it
       try {
         out.push_back(Again(call, kept, row, *error, info));
       } catch (const Error& transient) {
@@ -81,7 +81,7 @@ class RetryingFunction final : public Function {
     throw *std::move(stopped);
   }
 
-  // What calls for one row give after the first one. Throws transient errors.
+  // Repeats the call for one row after its first failure. Throws transient errors.
   Block Again(ForRows call, const Block& kept, int64_t row, Error error, const CallInfo& info) {
     CallInfo alone = info;
     alone.index += row;

@@ -1,4 +1,4 @@
-// Calls that are made again when they fail.
+// Repeats calls that fail.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace penstock {
 
-// `planned` such that a call that fails is made again, up to as many times as the argument
-// max_retries says; without it, `planned` itself.
+// Wraps `planned` so that failing calls are repeated, up to the argument max_retries; without that
+// argument, returns `planned` itself.
 PlannedFunction WithRetries(PlannedFunction planned, const Args& args);
 
-// Whether one may make the call again that has failed with `error`.
+// Whether a call that failed with `error` may be repeated.
 bool MayRetry(const Error& error);
-// Counts a call that is made again.
+// Counts a repeated call.
 void CountRetry(const CallInfo& info);
-// Says in a note how often a call was made that has failed each time.
+// Adds a note with the number of failed attempts.
 void NoteTries(Error& error, int64_t retries);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// round: numbers to a power of ten, in their own type, with the steps of numpy.round.
+// round: rounds numbers to a power of ten, in their own type, with the steps of numpy.round.
 #include <cmath>
 #include <type_traits>
 

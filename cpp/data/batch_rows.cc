@@ -11,13 +11,13 @@
 namespace penstock {
 namespace {
 
-// "'s leaf ['a']", "" for a lone leaf.
+// "'s leaf ['a']"; "" for a single leaf.
 std::string LeafOf(const Structure* structure, size_t leaf) {
   std::string path = structure->LeafPath(static_cast<int>(leaf));
   return path.empty() ? path : "'s leaf " + path;
 }
 
-// For each column one row of it as a column: the one of the smallest or of the largest size.
+// One row of each column, as a column: the row with the smallest or the largest size.
 std::vector<Column> Extremes(const Block& block, bool largest) {
   std::vector<Column> rows;
   for (const Column& column : block.columns) {
@@ -35,7 +35,7 @@ std::vector<Column> Extremes(const Block& block, bool largest) {
   return rows;
 }
 
-// The first row of some columns.
+// The first row of these columns.
 Element FirstOf(std::span<const Column> columns, const Structure* structure) {
   Element first;
   first.structure = structure;
@@ -61,7 +61,7 @@ bool BatchRows::Joins(size_t leaf, const Tensor& came, std::vector<DType>* dtype
 std::optional<Error> BatchRows::Check(std::span<const Column> columns, const Structure* structure,
                                       int64_t index) {
   const std::string& stage = stage_.kind;
-  std::vector<DType> dtypes;  // when they become known with this row
+  std::vector<DType> dtypes;  // set if this row determines them
   if (stretches_.empty()) {
     for (const Tensor& column : columns) dtypes.push_back(column.dtype());
     leaves_ = columns.size();
@@ -99,7 +99,7 @@ bool BatchRows::AppendRagged(const Block& block) {
     for (bool largest : {false, true}) {
       if (Check(Extremes(rows, largest), rows.structure, 0)) return false;
     }
-  } catch (const Error&) {  // it says nothing of the row
+  } catch (const Error&) {  // this error is not about the row
     return false;
   }
   for (size_t i = 0; i < rows.columns.size(); ++i) {
@@ -176,7 +176,7 @@ std::optional<Error> BatchRows::Append(Block&& block, int64_t index, Block* rest
                                     : Conform(structure, block.elements[row].leaves, structure_);
       if (conforms) {
         structure = structure_;
-        slab = {};  // its columns are others than those of the rows before
+        slab = {};  // its columns are in a different order than those of the previous rows
       }
     }
     if (stacked) {
@@ -194,7 +194,7 @@ std::optional<Error> BatchRows::Append(Block&& block, int64_t index, Block* rest
     }
     if (error) {
       error->In({stage_, index + row, ElementText(FirstOf(added, structure))}, block.origin(row));
-      // All rows of a column are of one shape: only the first is blamed.
+      // All rows of a column have one shape, so report only the first.
       if (stacked) std::ranges::move(added, block.columns.begin());
       if (row + 1 < block.rows) *rest = block.Slice(row + 1, block.rows - row - 1);
       return error;

@@ -1,4 +1,4 @@
-// Rows in and out of blocks, and blocks made of others.
+// Moving rows into and out of blocks, and combining blocks.
 #include "data/block.h"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ Block Block::Slice(int64_t begin, int64_t count) const {
 }
 
 Block Block::SliceApart(int64_t first, int64_t count) const {
-  const std::vector<bool> own = own_columns();  // before Slice refers to all of them
+  const std::vector<bool> own = own_columns();  // before Slice adds references to all of them
   std::vector<std::vector<bool>> lone;
   if (!stacked()) {
     for (int64_t row = first; row < first + count; ++row) {
@@ -120,7 +120,7 @@ Block Block::SliceApart(int64_t first, int64_t count) const {
 }
 
 void Block::BecomeConstant() {
-  slab = {};  // a batch would be of this memory
+  slab = {};  // otherwise a batch would use this memory
   for (Column& column : columns) {
     if (column.rank() > 0) column.items.BecomeConstant();
   }

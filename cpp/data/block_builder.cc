@@ -1,4 +1,4 @@
-// Writing rows where they belong.
+// Writing rows to their destination.
 #include "data/block_builder.h"
 
 #include <cstring>
@@ -85,7 +85,7 @@ Tensor BlockBuilder::InSlab(size_t leaf, DType dtype, const Shape& shape) {
 }
 
 void BlockBuilder::AddToSlab(Element row) {
-  constexpr size_t kLongCopy = 32 << 10;  // bytes that are copied without the foreign lock
+  constexpr size_t kLongCopy = 32 << 10;  // bytes from which copies release the foreign lock
   Block block;
   block.structure = row.structure;
   block.rows = 1;
@@ -143,13 +143,13 @@ bool BlockBuilder::AddToColumns(const Element& row) {
                 leaf.data(), leaf.nbytes());
   }
   open_.origins.Add(open_.rows, row.origin);
-  ++open_.rows;  // the row counts when all of it is there
+  ++open_.rows;  // the row counts once all of it is written
   return true;
 }
 
 void BlockBuilder::CloseColumns() {
   if (open_.rows > 0) {
-    // All the memory first: the rows of an open block are never lost or given twice.
+    // Allocate everything first, so that rows of an open block are neither lost nor returned twice.
     open_.columns.reserve(columns_.size());
     if (done_.size() == done_.capacity()) done_.reserve(2 * done_.size() + 1);
     for (Tensor& column : columns_) {

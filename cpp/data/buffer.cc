@@ -1,4 +1,4 @@
-// The pool from which Buffer takes memory that was used before.
+// The pool of recycled buffers.
 #include "data/buffer.h"
 
 #include <array>
@@ -29,18 +29,18 @@ constexpr size_t kHugeFrom = size_t{4} << 20;
 constexpr size_t kPooledFrom = size_t{16} << 10;
 constexpr int64_t kIdleLimit = int64_t{512} << 20;
 constexpr int kClasses = 4 * 48;
-constexpr size_t kLargest = size_t{1} << 47;  // no address space is larger; the last class
-// Memory that stays unused in the pool for one to two of these periods goes back to the system.
+constexpr size_t kLargest = size_t{1} << 47;  // exceeds any address space; the last class
+// Memory that stays idle in the pool for one to two of these periods is returned to the system.
 constexpr int64_t kTimeIdleNs = 1'000'000'000;
 constexpr int64_t kWorthTrimming = 1 << 20;  // bytes
 
-// Four classes per power of two: at most a quarter is lost to rounding.
+// Four classes per power of two: rounding wastes at most a quarter.
 int ClassOf(size_t size, size_t* capacity) {
   int log2 = std::bit_width(size) - 1;
   size_t step = (size_t{1} << log2) / 4;
   size_t quarter = (size - (size_t{1} << log2) + step - 1) / step;
   *capacity = (size_t{1} << log2) + quarter * step;
-  return 4 * log2 + static_cast<int>(quarter);  // quarter 4 is the next power's class 0
+  return 4 * log2 + static_cast<int>(quarter);  // quarter 4 is class 0 of the next power
 }
 
 size_t AlignOf(size_t capacity) { return capacity >= kHugeFrom ? kHuge : kAlign; }
@@ -50,8 +50,8 @@ uint8_t* SystemAllocate(size_t capacity, [[maybe_unused]] size_t used) {
   size_t rounded = (capacity + align - 1) / align * align;
   void* data = ::operator new(rounded, std::align_val_t(align));
 #if defined(PENSTOCK_LINUX)
-  // A fresh 4 KiB page costs about 2 us on a virtual machine; a huge one a hundredth per byte, but
-  // it is there as a whole: what would be partly unused is left to small ones.
+  // A fresh 4 KiB page costs about 2 us on a virtual machine; a huge page costs about 1/100 per
+  // byte, but is always allocated as a whole. So the partly used end gets small pages.
   if (align == kHuge) madvise(data, used / kHuge * kHuge, MADV_HUGEPAGE);
 #endif
   return static_cast<uint8_t*>(data);
@@ -68,12 +68,12 @@ struct Pool {
   std::atomic<int64_t> bytes_idle{0};
   uint64_t generation = ForkGeneration();
   // Under the mutex:
-  size_t round = 0;       // of trimming
-  bool trimming = false;  // a thread trims from time to time, for as long as there is much idle
+  size_t round = 0;       // trimming round
+  bool trimming = false;  // a thread trims periodically, as long as much memory is idle
 };
 
 std::atomic<Pool*> g_pool{nullptr};
-std::atomic<int64_t> g_idle_limit{kIdleLimit};  // relaxed everywhere: it stands alone
+std::atomic<int64_t> g_idle_limit{kIdleLimit};  // relaxed everywhere: an independent value
 
 Pool& ThePool() {
   // acquire: pairs with the release below. Leaked: buffers may be freed at any time before exit.
@@ -82,7 +82,7 @@ Pool& ThePool() {
   auto* fresh = new Pool;
   if (g_pool.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel)) {
     static std::once_flag once;
-    // A fork may have copied the mutex while another thread held it: the child starts a new pool.
+    // A fork may have copied the mutex while another thread held it: the child creates a new pool.
     std::call_once(once,
                    [] { OnForkChild([] { g_pool.store(nullptr, std::memory_order_release); }); });
     return *fresh;
@@ -91,7 +91,7 @@ Pool& ThePool() {
   return *pool;
 }
 
-// Until little is idle. Memory comes back soon after a run, and no thread stays for it.
+// Trims until little memory is idle. So memory is returned soon after a run, and the thread ends.
 void TrimFromTimeToTime(Pool& pool) {
   for (;;) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kTimeIdleNs));
@@ -102,11 +102,10 @@ void TrimFromTimeToTime(Pool& pool) {
       break;
     }
   }
-  TrimFreedMemory();  // smaller buffers are malloc's, which keeps free memory below others
+  TrimFreedMemory();  // smaller buffers belong to malloc, which keeps free memory below used blocks
 }
 
-// Whoever gives a buffer back may be a destructor: without a thread it is tried again with the
-// next.
+// The caller may be a destructor. If there is no thread, the next freed buffer tries again.
 void StartTrimming(Pool& pool) noexcept {
   try {
     ThreadPool::Get().Run(Lane::kNative, "ps-trim", [&pool] { TrimFromTimeToTime(pool); });
@@ -123,7 +122,7 @@ BufferRef Buffer::Allocate(size_t size) {
   if (size < kPooledFrom) {
     // One allocation for the header and the bytes.
     constexpr size_t kHeader = (sizeof(Buffer) + kAlign - 1) / kAlign * kAlign;
-    // malloc keeps small blocks at hand for each thread, aligned_alloc does not.
+    // malloc has a per-thread cache of small blocks, aligned_alloc does not.
     void* raw = std::malloc(kHeader + size + kAlign);
     if (!raw) throw std::bad_alloc();
     uintptr_t memory = (reinterpret_cast<uintptr_t>(raw) + kAlign - 1) / kAlign * kAlign;
@@ -209,7 +208,7 @@ void Buffer::Destroy() {
   }
   Pool& pool = ThePool();
   auto bytes = static_cast<int64_t>(capacity_);
-  if (generation_ != pool.generation) return;  // inherited through a fork: leaked on purpose
+  if (generation_ != pool.generation) return;  // inherited through a fork: leaked intentionally
   pool.bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
   if (pool.bytes_idle.load(std::memory_order_relaxed) + bytes >
       g_idle_limit.load(std::memory_order_relaxed)) {
@@ -225,7 +224,7 @@ void Buffer::Destroy() {
     std::lock_guard lock(pool.mutex);
     next_free_ = pool.idle[bucket];
     pool.idle[bucket] = this;
-    size_ = pool.round;  // while it is idle: since when
+    size_ = pool.round;  // while idle: the round in which it became idle
     start = !pool.trimming && idle >= kWorthTrimming;
     pool.trimming = pool.trimming || start;
   }
@@ -252,7 +251,7 @@ void BufferPool::Trim() {
     std::lock_guard lock(pool.mutex);
     const size_t round = pool.round++;
     for (Buffer*& head : pool.idle) {
-      Buffer** link = &head;  // the latest are in front
+      Buffer** link = &head;  // the newest are at the front
       while (*link && (*link)->size_ == round) link = &(*link)->next_free_;
       Buffer* cut = std::exchange(*link, nullptr);
       while (cut) {

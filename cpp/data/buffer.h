@@ -1,4 +1,4 @@
-// Reference-counted, 64-byte-aligned bytes: from a recycling pool, or foreign memory with a
+// Reference-counted, 64-byte-aligned memory: from a recycling pool, or foreign memory with a
 // releaser.
 #pragma once
 
@@ -12,25 +12,25 @@ namespace penstock {
 
 class BufferRef;
 
-// One block of memory. Its last reference gives it back to where it came from; it is recycled then
-// and never earlier, because trainers (JAX on CPU, torch.from_numpy) alias what they were handed.
+// One block of memory. Dropping its last reference returns it to its origin. It is never recycled
+// earlier, because trainers (JAX on CPU, torch.from_numpy) alias the arrays they receive.
 class Buffer {
  public:
   using Releaser = void (*)(void* context, void* data, size_t size);
 
-  // Uninitialised memory from the pool, aligned to 64 bytes (2 MiB from 4 MiB on).
+  // Uninitialised memory from the pool, aligned to 64 bytes (2 MiB for sizes of 4 MiB or more).
   static BufferRef Allocate(size_t size);
   // Foreign memory; `release` runs on whichever thread drops the last reference.
   static BufferRef Borrow(void* data, size_t size, Releaser release, void* context);
-  // The same for memory that others may read too, or that no one may write: it counts as shared.
+  // The same for memory that others may read or that must not be written: it counts as shared.
   static BufferRef BorrowConstant(const void* data, size_t size, Releaser release, void* context);
-  // The memory of `whole` once more, for whoever alone uses a part of it: counts by itself. The
-  // caller makes sure that no one else refers to those bytes, now or later.
+  // Another buffer for the memory of `whole`, for the only user of a part of it; has its own count.
+  // The caller guarantees that no one else refers to those bytes, now or later.
   static BufferRef Part(BufferRef whole);
-  // The same for whoever may only read it: counts as shared.
+  // The same for a user that may only read it: counts as shared.
   static BufferRef Constant(BufferRef whole);
-  // Memory that other buffers own: keeps them all alive (rows of references stacked without a
-  // copy).
+  // Memory whose contents refer to other buffers; keeps them alive (rows of references stacked
+  // without a copy).
   static BufferRef Allocate(size_t size, std::vector<BufferRef> owners);
 
   uint8_t* data() const { return data_; }
@@ -38,10 +38,10 @@ class Buffer {
   bool foreign() const { return foreign_; }
   Releaser releaser() const { return release_; }
   void* context() const { return context_; }
-  // Whether no one may write, or others may read too.
+  // Whether it must not be written, or others may read it.
   bool constant() const { return constant_; }
-  // Whether the holder of this reference may write. acquire: pairs with the release in Unref, so
-  // that the last owner sees all writes.
+  // Whether the holder of this reference may write. acquire: pairs with the release in ~BufferRef,
+  // so that the last owner sees all writes.
   bool unique() const { return refs_.load(std::memory_order_acquire) == 1 && !constant_; }
 
  private:
@@ -60,9 +60,9 @@ class Buffer {
   Releaser release_ = nullptr;
   void* context_ = nullptr;
   std::vector<BufferRef>* owners_ = nullptr;
-  Buffer* whole_ = nullptr;  // a reference, of a part
+  Buffer* whole_ = nullptr;  // for a part: a reference to the whole
   Buffer* next_free_ = nullptr;
-  uint64_t generation_ = 0;  // fork generation of the pool it came from
+  uint64_t generation_ = 0;  // fork generation of its pool
 };
 
 // A counted reference; empty by default.
@@ -78,8 +78,8 @@ class BufferRef {
     return *this;
   }
   ~BufferRef() {
-    // acq_rel: the releasing half publishes this owner's writes, the acquiring half sees the
-    // others'.
+    // acq_rel: the release half publishes this owner's writes, the acquire half makes the writes of
+    // other owners visible.
     if (buffer_ && buffer_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) buffer_->Destroy();
   }
 
@@ -95,8 +95,7 @@ class BufferRef {
   Buffer* buffer_ = nullptr;
 };
 
-// The recycling pool: size classes of a quarter power of two, last in first out, as few as
-// possible.
+// The recycling pool: four size classes per power of two, each last in, first out.
 class BufferPool {
  public:
   struct Stats {
@@ -104,9 +103,9 @@ class BufferPool {
     int64_t bytes_idle;
   };
   static Stats stats();
-  // Gives idle memory back to the system.
+  // Returns idle memory to the system.
   static void Trim();
-  // From now on at most so many bytes are idle, if that is less than before.
+  // Lowers the limit of idle bytes to `bytes`, if that is less than the current limit.
   static void LimitIdle(int64_t bytes);
 };
 

@@ -1,4 +1,4 @@
-// Overflow-checked arithmetic on sizes, offsets and counts that are read from a file.
+// Overflow-checked arithmetic on sizes, offsets and counts read from files.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ constexpr std::optional<uint64_t> CheckedMultiply(uint64_t a, uint64_t b) {
   return a * b;
 }
 
-// `number` with one more digit appended.
+// Appends a digit to `number`.
 constexpr std::optional<uint64_t> WithDigit(uint64_t number, uint64_t base, uint64_t digit) {
   const std::optional<uint64_t> shifted = CheckedMultiply(number, base);
   return shifted ? CheckedAdd(*shifted, digit) : std::nullopt;
 }
 
-// Whether the `size` bytes from `begin` lie within the first `whole` bytes.
+// Whether the `size` bytes starting at `begin` lie within the first `whole` bytes.
 constexpr bool LiesWithin(uint64_t begin, uint64_t size, uint64_t whole) {
   return begin <= whole && size <= whole - begin;
 }

@@ -1,4 +1,4 @@
-// Rows in and out of columns.
+// Moving rows into and out of columns.
 #include "data/column.h"
 
 #include <algorithm>

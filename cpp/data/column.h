@@ -1,4 +1,4 @@
-// One leaf of consecutive rows, and how it is laid out.
+// One leaf of consecutive rows, and its layout.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-// Where the items of each row begin, and as the last entry where those of the last row end.
+// The start of each row's items, followed by the end of the last row's.
 using Splits = std::shared_ptr<const std::vector<int64_t>>;
 
-// The storage of the tensor says whether items are numbers, strings or boxed objects. They belong
-// to rows in one of three ways:
+// The tensor's storage determines whether items are numbers, strings or foreign objects. Items are
+// assigned to rows in one of three ways:
 // - stacked: one item along the first axis for each row;
 // - ragged: a row has the items [splits[row], splits[row + 1]) along the first axis;
 // - constant: the tensor is the item of every row, without an axis of rows.
@@ -26,13 +26,13 @@ struct Column {
   Column(Tensor ragged, std::vector<int64_t> ends)
       : Column(std::move(ragged), std::make_shared<const std::vector<int64_t>>(std::move(ends))) {}
   static Column Constant(Tensor item);
-  // Of one row.
+  // From one row.
   static Column Of(const Tensor& row) { return row.Reshaped(row.shape().Prepend(1)); }
-  // A column of separate rows: stacked if they are of one shape, else ragged; nullopt if they
-  // differ in more than the size of their first axis.
+  // From separate rows: stacked if all have one shape, otherwise ragged; nullopt if they differ in
+  // more than the size of their first axis.
   static std::optional<Column> Of(const std::vector<const Tensor*>& rows);
 
-  // For code to which it does not matter how the items belong to rows.
+  // For code that does not depend on how items are assigned to rows.
   operator const Tensor&() const { return items; }
 
   Tensor items;
@@ -47,35 +47,33 @@ struct Column {
   bool ragged() const { return splits != nullptr; }
   bool stacked() const { return !splits && !constant; }
   DType dtype() const { return items.dtype(); }
-  // How many axes a row has.
+  // The number of axes of a row.
   int rank() const { return items.shape().rank() - stacked(); }
   Tensor Row(int64_t row) const { return stacked() ? items.Row(row) : OwnRow(row); }
   // Of a row.
   Shape shape(int64_t row) const;
-  // The shape of stacked rows into which the first `rows` of these fit.
+  // The shape of a stacked array that the first `rows` rows fit into.
   Shape Cover(int64_t rows) const;
 
-  // Whether its rows are arrays to whose memory no one else refers: who gives out each row once may
-  // let its user write to it. Asked before the first row is given out.
+  // Whether the column is own: its rows are arrays whose memory no one else refers to. If each row
+  // is passed on once, its consumer may write to it. Check before the first row is passed on.
   bool own() const {
     return stacked() && items.storage() == Storage::kDense && items.shape().rank() > 1 &&
            items.buffer() && items.buffer()->unique();
   }
 
   Column Slice(int64_t begin, int64_t count) const;
-  // The same rows of an own column, as a column that is own too: other rows of it go elsewhere.
+  // The same rows of an own column, as a column that is also own. Other rows go to other consumers.
   Column Divide(int64_t begin, int64_t count) const;
-  // The rows of these numbers, which ascend; a copy of them.
+  // A copy of the rows with these ascending indices.
   Column Take(const std::vector<int64_t>& rows) const;
-  // The same rows of a ragged column, without the items before the first row and after the last
-  // one.
+  // The same rows of a ragged column, without the items before the first and after the last row.
   Column FromZero() const;
-  // `rows` rows in stacked form, also of a constant column; empty when a constant cannot be
-  // repeated.
+  // `rows` rows in stacked form, even if constant; empty if a constant cannot be repeated.
   Column Stacked(int64_t rows) const;
 
-  // For rows that have axes. The items of all rows along their own first axis, one row after the
-  // other, and those of a row among them.
+  // For rows with axes: the items of all rows concatenated along their first axis, and the range of
+  // one row among them.
   Tensor Flat() const;
   Range RangeOf(int64_t row) const {
     if (splits) {

@@ -1,4 +1,4 @@
-// The element types that flow through a pipeline, and the only switch over them.
+// The element types of a pipeline, and the only switch over them.
 #pragma once
 
 #include <cstdint>
@@ -27,28 +27,28 @@ enum class TypeCode : uint8_t {
   kDatetime64,   // int64 counts; the unit is the parameter
   kTimedelta64,  // int64 counts; the unit is the parameter
   kBytes,        // byte strings of any length
-  kText,         // the same bytes, marked as UTF-8 text
+  kText,         // the same, marked as UTF-8 text
   kObject,       // opaque objects of a foreign runtime
-  kAdded,        // plain bytes of a type that a package adds to NumPy; the parameter is its name
+  kAdded,  // plain bytes of a type that another package adds to NumPy; the parameter is its name
 };
 
-// A small value: type, bytes per item, and an interned parameter (the unit of a time, the name of
-// an added type; 0 is none).
+// A small value: type, bytes per item, and an interned parameter (unit of a time, name of an added
+// type; 0: none).
 struct DType {
   TypeCode code = TypeCode::kFloat64;
   uint16_t param = 0;
   uint32_t itemsize = 8;
 
   bool operator==(const DType&) const = default;
-  // Items that are references to strings or objects rather than plain bytes.
+  // Whether items are references to strings or objects rather than plain bytes.
   bool is_reference() const { return code >= TypeCode::kBytes && code <= TypeCode::kObject; }
-  // The name NumPy gives it: "float32", "datetime64[ns]"; "bytes", "str" and "object" otherwise.
+  // The NumPy name: "float32", "datetime64[ns]"; otherwise "bytes", "str" and "object".
   std::string name() const;
 
   static DType Of(TypeCode code);
   static DType OfTime(TypeCode code, std::string_view unit);
   static DType Added(std::string_view name, uint32_t itemsize);
-  // The interned parameter's text, "" for none.
+  // The text of the interned parameter; "" if none.
   std::string_view parameter() const;
 };
 

@@ -1,4 +1,4 @@
-// Elements: how much memory they hold, and keeping them without their neighbours.
+// Elements: their memory use, and copies that do not pin other rows.
 #include "data/element.h"
 
 namespace penstock {
@@ -12,7 +12,7 @@ size_t Element::footprint() const {
 void Element::KeepAlone() {
   constexpr size_t kLittle = 512;
   for (Tensor& leaf : leaves) {
-    // Foreign memory has an owner who keeps it anyway.
+    // The owner of foreign memory keeps it anyway.
     if (leaf.is_inline() || leaf.storage() == Storage::kObjects || leaf.buffer()->foreign())
       continue;
     if (leaf.buffer()->size() <= 2 * leaf.footprint() + kLittle) continue;

@@ -1,4 +1,4 @@
-// What flows: an element, or at its position an error or the end.
+// Elements, and the steps of an iterator.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ struct Element {
   Origin origin;
 
   size_t footprint() const;
-  // Copies leaves that are views of much more memory: a row that was made together with many others
-  // would otherwise keep the memory of all of them.
+  // Copies leaves that are views of much larger memory: otherwise a row that was produced together
+  // with many others would pin the memory of all.
   void KeepAlone();
 };
 
 struct End {};
 
-// One answer of an iterator.
+// One result of an iterator.
 using Step = std::variant<Element, End, Error>;
 
 }  // namespace penstock

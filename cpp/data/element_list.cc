@@ -1,4 +1,4 @@
-// Makes columns of elements.
+// Building columns from elements.
 #include "data/element_list.h"
 
 #include <optional>
@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kSmall = 2 << 10;  // bytes of an element, on average, that is copied
+constexpr size_t kSmall = 2 << 10;  // maximum average bytes of elements that are copied
 
-// The elements as columns, if they fit into such and are small.
+// Returns small elements as columns, if their form allows it.
 std::optional<Block> Packed(const std::vector<ElementList::Kept>& elements) {
   size_t bytes = 0;
   for (const auto& element : elements) {
@@ -33,7 +33,7 @@ std::optional<Block> Packed(const std::vector<ElementList::Kept>& elements) {
   return block;
 }
 
-// The element with a leaf replaced by one row of a column.
+// Replaces a leaf of the element by an empty row of this form.
 void Replace(ElementList::Kept& element, size_t leaf, const LeafSpec& form) {
   auto fitted = std::make_shared<Element>(*element);
   fitted->leaves[leaf] = EmptyRows(1, form).Row(0);

@@ -1,4 +1,4 @@
-// Many elements that are kept in memory, by their numbers.
+// Many elements in memory, accessed by index.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace penstock {
 
-// Elements that are small and of one form become columns, a group of them at a time: an Element
-// takes some 400 bytes around its leaves. Others stay as they are.
+// Small elements of one form are stored as columns, one group at a time, because an Element needs
+// about 400 bytes around its leaves. Other elements are stored unchanged.
 class ElementList {
  public:
   using Kept = std::shared_ptr<const Element>;
   struct Group {
     Block columns;               // without origins
-    std::vector<Kept> elements;  // none where the rows are columns
+    std::vector<Kept> elements;  // empty if the rows are columns
 
     int64_t rows() const {
       return elements.empty() ? columns.rows : static_cast<int64_t>(elements.size());
@@ -28,13 +28,13 @@ class ElementList {
     }
   };
 
-  // The next element. Empty lists adopt the form of the other elements.
+  // Adds the next element. Empty lists adopt the form of the other elements.
   void Add(Kept element);
-  // After the last one.
+  // Call after the last element.
   void Finish();
 
   int64_t size() const { return size_; }
-  // Each of kTogether rows but the last one.
+  // Rows per group, except the last one.
   static constexpr int64_t kTogether = 256;
   std::vector<Group>& groups() { return groups_; }
   const std::vector<Group>& groups() const { return groups_; }
@@ -45,7 +45,7 @@ class ElementList {
 
  private:
   void FitEmptyLists(Kept& element);
-  // Gives a leaf of all elements so far, which are empty lists there, a form.
+  // Converts a leaf of all previous elements, which are empty lists, to this form.
   void FitBefore(size_t leaf, const LeafSpec& form);
 
   ElementSpec first_;  // of the first element; empty lists have the form of a later one

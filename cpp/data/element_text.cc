@@ -1,4 +1,4 @@
-// Writing leaves, and the nesting around them.
+// Formats leaves and their nesting.
 #include "data/element_text.h"
 
 #include <charconv>
@@ -10,9 +10,9 @@ namespace penstock {
 namespace {
 
 constexpr size_t kLongestString = 120;  // bytes
-constexpr size_t kLongestBinary = 24;   // bytes of one that is no text
-constexpr size_t kLongestText = 400;    // of an element
-constexpr int64_t kMostStrings = 3;     // of an array
+constexpr size_t kLongestBinary = 24;   // bytes of a binary string
+constexpr size_t kLongestText = 400;    // per element
+constexpr int64_t kMostStrings = 3;     // per array
 
 void AppendEscaped(std::string& out, std::string_view text, bool bytes) {
   while (!text.empty()) {
@@ -28,7 +28,7 @@ void AppendEscaped(std::string& out, std::string_view text, bool bytes) {
   }
 }
 
-// Whether there is more in it than UTF-8: names of files are text, though they come as bytes.
+// Whether it is not UTF-8 text. File names are text, although their type is bytes.
 bool IsBinary(std::string_view text) {
   while (!text.empty()) {
     const size_t length = SequenceLength(text);
@@ -61,7 +61,7 @@ float HalfValue(uint16_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-// A lone item; "" for one of a type that has no short form.
+// A single item; "" if its type has no short form.
 std::string ScalarText(const Tensor& leaf) {
   switch (leaf.dtype().code) {
     case TypeCode::kBool:
@@ -132,7 +132,7 @@ class Writer {
   }
 
   std::string text;
-  bool tells = false;  // one from another
+  bool tells = false;  // whether the text distinguishes elements
 
  private:
   void WriteLeaf(const Tensor& leaf) {
@@ -170,13 +170,13 @@ std::string Quoted(std::string_view text, bool bytes) {
     const std::string begin = Quoted(text.substr(0, kLongestBinary), bytes);
     return begin + "... of " + std::to_string(text.size()) + " bytes";
   }
-  std::string shown;  // before it is shortened, because then a URL may not be recognized
+  std::string shown;  // before shortening, because a shortened URL may not be recognized
   if (text.find("://") != std::string_view::npos) text = shown = WithoutSecrets(text);
   std::string out = bytes ? "b'" : "'";
   if (text.size() <= kLongestString) {
     AppendEscaped(out, text, bytes);
   } else {
-    // More of the end: that is where paths differ.
+    // Keep more of the end, where paths differ.
     size_t head = kLongestString / 3;
     size_t tail = text.size() - (kLongestString - head);
     while (!bytes && head > 0 && ContinuesSequence(text[head])) --head;
@@ -189,7 +189,7 @@ std::string Quoted(std::string_view text, bool bytes) {
 }
 
 std::string ElementText(const Element& element) {
-  // Memory ran out before it was made.
+  // Memory ran out before it was complete.
   if (element.leaves.size() < static_cast<size_t>(element.structure->leaves())) return "";
   Writer writer(element.leaves);
   writer.Write(element.structure);

@@ -1,4 +1,4 @@
-// Elements as short text, for messages: by it users find the one that failed.
+// Short texts for elements, which identify the failed element in messages.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace penstock {
 
-// As Python writes it, on one line of limited length: "('photos/a.jpg', 3)". Strings are shortened
-// in the middle, arrays are dtype and shape, arrays of strings have the first ones as well. "" when
-// nothing in it distinguishes it from other elements: it has neither a string nor a lone number.
-// Leaves whose memory has been moved out may be arrays.
+// Returns the element in Python syntax, on one line of limited length: "('photos/a.jpg', 3)".
+// Strings are shortened in the middle. Arrays appear as dtype and shape, arrays of strings also
+// with their first strings. Returns "" if the text would not distinguish the element from others,
+// because it has neither a string nor a scalar number. Leaves whose memory was moved out appear as
+// arrays.
 std::string ElementText(const Element& element);
-// The same of one row.
+// The same for one row.
 std::string RowText(const Block& rows, int64_t row);
-// The Python repr of a string, without the secrets of URLs and shortened in the middle. Binary data
-// is cut off after its first bytes.
+// Returns the Python repr of a string, with secrets removed from URLs, shortened in the middle.
+// Binary data is truncated after its first bytes.
 std::string Quoted(std::string_view text, bool bytes);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Rows without items in the form of others.
+// Rows without items, in the form of other rows.
 #include "data/empty_list.h"
 
 #include <algorithm>

@@ -101,11 +101,11 @@ void Error::LeftStage(const StageLabel& stage) noexcept {
   if (left_stage_ || transient()) return;
   left_stage_ = true;
   try {
-    // Files are written by what knows no more of the stage than what it is.
+    // Code that handles files knows only the kind of the stage.
     const bool known =
         failed_step_ && (!failed_step_->stage.plain() || failed_step_->stage.kind != stage.kind);
     if (!known && !stage.plain()) Note(Format("penstock: in stage {}", stage.text()));
-  } catch (const std::bad_alloc&) {  // the rows before the error are worth more than a note
+  } catch (const std::bad_alloc&) {  // the rows before the error matter more than a note
   }
 }
 

@@ -1,5 +1,5 @@
-// Errors are values that keep their position in the stream: they are thrown inside a stage and
-// passed between stages.
+// Errors are values with a position in the stream: thrown inside a stage, passed as values between
+// stages.
 #pragma once
 
 #include <concepts>
@@ -24,12 +24,12 @@ enum class ErrorKind : uint8_t {
   kNotFound,         // FileNotFoundError
   kOs,               // OSError with its errno
   kData,             // penstock.DataError: corrupt input
-  kState,            // penstock.StateError: what a saved state goes on with is not there
+  kState,            // penstock.StateError: something that a saved state needs is missing
   kMemory,           // MemoryError
-  kRecursion,        // RecursionError: the stack of a thread is too short
+  kRecursion,        // RecursionError: a thread's stack is too small
   kRuntime,          // RuntimeError
   kWorker,           // penstock.WorkerError: a worker process has ended
-  kForeign,          // an exception of the foreign runtime, re-raised as itself
+  kForeign,          // an exception of the foreign runtime, re-raised unchanged
   kCancelled,        // the session is closing; never shown
   kInterrupted,      // a signal handler raised; nothing was consumed
 };
@@ -37,8 +37,8 @@ enum class ErrorKind : uint8_t {
 // The step of a stage that failed.
 struct FailedStep {
   StageLabel stage;
-  int64_t element = 0;  // its number at the stage
-  std::string text;     // the element in short form (ElementText), or ""
+  int64_t element = 0;  // its index at the stage
+  std::string text;     // a short form of the element (ElementText), or ""
 };
 
 namespace internal {
@@ -60,7 +60,8 @@ void AppendAny(std::string& out, T value) {
 inline void AppendAny(std::string& out, std::string_view value) { AppendValue(out, value); }
 }  // namespace internal
 
-// Replaces each "{}" of `format` in order (GCC 12 has no std::format). Escapes texts: Printable.
+// Replaces each "{}" of `format` in order (GCC 12 has no std::format). Escapes texts, see
+// Printable.
 template <typename... Args>
 std::string Format(std::string_view format, const Args&... args) {
   std::string out;
@@ -79,7 +80,7 @@ class Error : public std::exception {
   template <typename... Args>
   Error(ErrorKind kind, std::string_view format, const Args&... args)
       : kind_(kind), message_(Format(format, args...)) {}
-  // errno and its text are added: "read_file: cannot open a.txt: Permission denied".
+  // Appends errno and its text: "read_file: cannot open a.txt: Permission denied".
   static Error FromErrno(int code, const std::string& file, std::string message);
   // An exception object of the foreign runtime.
   static Error Foreign(std::shared_ptr<void> exception);
@@ -100,14 +101,14 @@ class Error : public std::exception {
     notes_.push_back(std::move(note));
     return *this;
   }
-  // Says in a note which element of which stage failed, and which file that is from.
+  // Adds a note that names the failed element, its stage and its file.
   Error& In(FailedStep step, Origin origin);
   const FailedStep* failed_step() const { return failed_step_.get(); }
-  // Reads or writes everything but the exception of the foreign runtime.
+  // Reads or writes everything except the exception of the foreign runtime.
   void Visit(StateVisitor& visitor);
-  // An error that was read becomes the exception that it was.
+  // Attaches the original exception to an error that was read.
   void Becomes(std::shared_ptr<void> exception) { foreign_ = std::move(exception); }
-  // Called by the frame of the stage that the error comes from, before any other stage sees it. An
+  // Called by the frame of the stage that the error arises in, before any other stage sees it. An
   // error without a FailedStep gets a note with the stage's label, if the label says more than the
   // kind of the stage and there is memory for the note.
   void LeftStage(const StageLabel& stage) noexcept;

@@ -1,4 +1,4 @@
-// The runtime of a process without foreign objects, and the one that takes over from it.
+// The runtime of a process without foreign objects, and the pointer to the current one.
 #include "data/foreign.h"
 
 #include "data/error.h"
@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Before any static that needs them, in whatever file.
+// Initialised before any static in any file that needs them.
 constinit ForeignRuntime none;
 constinit ForeignRuntime* the_runtime = &none;
 

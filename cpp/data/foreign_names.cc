@@ -1,4 +1,4 @@
-// The two tables of foreign forms: by their objects, and by their names.
+// The two tables of foreign forms: by object, and by name.
 #include "data/foreign_names.h"
 
 #include <map>
@@ -20,14 +20,14 @@ struct Known {
   std::vector<Sought> names;  // its entries in Forms::found
 };
 
-// An entry goes with the last reference to its form, and before the object: an address in it is
-// never that of another object.
+// An entry is removed with the last reference to its form, before the object is released. So an
+// address in the table never belongs to a different object.
 struct Forms {
   std::mutex mutex;  // a leaf lock
   std::unordered_map<const void*, Known> of;
   std::map<Sought, const void*> found;
 
-  // All with the mutex held.
+  // The following require the mutex.
   ForeignRef Live(const void* object) {
     auto known = of.find(object);
     return known == of.end() ? nullptr : known->second.form.lock();
@@ -36,7 +36,7 @@ struct Forms {
     auto known = of.find(object);
     return known == of.end() || known->second.form.expired();
   }
-  // A name stays with the one that had it first.
+  // The first form with a name keeps it.
   void AddName(Known& known, const void* object, Sought name) {
     auto [place, fresh] = found.emplace(name, object);
     if (!fresh && (place->second == object || !Gone(place->second))) return;
@@ -60,7 +60,7 @@ void Forget(const ForeignForm* form) {
     Forms& forms = TheForms();
     std::lock_guard lock(forms.mutex);
     auto known = forms.of.find(form->object);
-    // Not expired: the object was named again since the last reference went.
+    // Not expired: the object was named again after the last reference was dropped.
     if (known != forms.of.end() && known->second.form.expired()) {
       for (const Sought& name : known->second.names) {
         auto found = forms.found.find(name);
@@ -85,7 +85,7 @@ ForeignRef KnownForeign(const void* object) {
 
 ForeignRef NameForeign(Structure::Kind kind, ForeignForm form,
                        const std::vector<std::string>& fields) {
-  ForeignRef made(new ForeignForm(std::move(form)), Forget);  // goes without the mutex, if unused
+  ForeignRef made(new ForeignForm(std::move(form)), Forget);  // if unused, freed without the mutex
   Forms& forms = TheForms();
   std::lock_guard lock(forms.mutex);
   Known& known = forms.of[made->object];

@@ -1,5 +1,5 @@
-// The classes and dict keys of structures: kept while a structure has them, and with names, so that
-// a structure can be written to a file and found again by another process.
+// The classes and dict keys of structures. They live as long as a structure has them, and have
+// names, so that a structure can be written to a file and restored in another process.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,33 @@
 
 namespace penstock {
 
-// The class of a named tuple or record, or the canonical keys of a dict; a reference to the object
-// is released with it.
+// The class of a named tuple or record, or the canonical keys of a dict. Destroying it releases a
+// reference to the object.
 struct ForeignForm {
   const void* object;
-  std::string name;  // "" for one that no file can hold
-  bool lasting;      // the object lives as long as the process, whoever else has it
+  std::string name;  // "" if it cannot be written to a file
+  bool lasting;      // the object lives as long as the process in any case
 };
 
-// "" also for a structure that has neither.
+// Also "" for a structure without a form.
 inline const std::string& ForeignName(const Structure& structure) {
   static const std::string none;
   return structure.foreign_form() ? structure.foreign_form()->name : none;
 }
 
-// Null when no ForeignRef to this object exists.
+// Null if no ForeignRef to this object exists.
 ForeignRef KnownForeign(const void* object);
-// Takes over a reference to the object. `fields` are Structure::names() of its structures.
+// Takes over a reference to the object. `fields` are the Structure::names() of its structures.
 ForeignRef NameForeign(Structure::Kind kind, ForeignForm form,
                        const std::vector<std::string>& fields);
 
-// Looks up what has been named in this process; asks the runtime for the rest, which may have no
-// answer on a thread that cannot call it. What is found has these fields: both may come from a file
-// that has not been checked. Null: not found.
+// Finds a form named in this process; otherwise asks the runtime, which may have no answer on a
+// thread that must not call it. The result has these fields. `name` and `fields` may come from an
+// unchecked file. Returns null if not found.
 ForeignRef FindForeign(Structure::Kind kind, const std::string& name,
                        const std::vector<std::string>& fields);
-// How many of these lookups have found nothing on this thread. A reader of a file sees by it
-// whether an error may disappear once elements have named what was sought.
+// The number of unsuccessful calls of FindForeign on this thread. It shows the reader of a file
+// whether an error may disappear once elements have named the missing form.
 int64_t ForeignMisses();
 
 }  // namespace penstock

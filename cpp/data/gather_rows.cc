@@ -1,4 +1,4 @@
-// Rows of one size in memory, by their numbers.
+// Gathers rows of one size by index.
 #include "data/gather_rows.h"
 
 namespace penstock {

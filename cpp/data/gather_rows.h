@@ -1,4 +1,4 @@
-// Rows that lie anywhere in memory, copied one after the other.
+// Copies rows from anywhere in memory into consecutive memory.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,7 @@ void GatherFixed(uint8_t* to, int64_t rows, AddressOf address_of) {
   }
 }
 
-// Copies rows of `bytes` each, the i-th from address_of(i); the next rows are fetched from memory
-// while one is copied.
+// Copies rows of `bytes` each, the i-th from address_of(i), and prefetches later rows meanwhile.
 template <typename AddressOf>
 void GatherRows(uint8_t* to, size_t bytes, int64_t rows, AddressOf address_of) {
   switch (bytes) {
@@ -34,7 +33,7 @@ void GatherRows(uint8_t* to, size_t bytes, int64_t rows, AddressOf address_of) {
     default:
       break;
   }
-  // While these bytes are copied, a line comes from memory.
+  // While these bytes are copied, a line arrives from memory.
   constexpr size_t kBytesAhead = 2048;
   constexpr size_t kLine = 64;
   const auto ahead = static_cast<int64_t>(std::max<size_t>(kBytesAhead / (bytes + 1), 2));
@@ -47,7 +46,7 @@ void GatherRows(uint8_t* to, size_t bytes, int64_t rows, AddressOf address_of) {
   }
 }
 
-// The rows of these numbers.
+// Copies the rows with these indices.
 void GatherRows(uint8_t* to, const uint8_t* from, size_t bytes, const int64_t* indices,
                 int64_t rows);
 

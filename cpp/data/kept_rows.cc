@@ -1,4 +1,4 @@
-// Finding rows among blocks.
+// Finding rows in blocks.
 #include "data/kept_rows.h"
 
 #include <algorithm>

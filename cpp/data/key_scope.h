@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// Between Enter and Exit, which are called by one thread: the n-th operation has the n-th key that
-// follows from the seed.
+// Between Enter and Exit, called by one thread, the n-th operation uses the n-th key derived from
+// the seed.
 class KeyScope {
  public:
   explicit KeyScope(uint64_t seed) : seed_(seed) {}

@@ -1,4 +1,4 @@
-// Origins of rows: looking them up, and writing down those that do not follow the first one.
+// Looking up origins of rows, and storing those that do not follow from the first.
 #include "data/origin.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Grows the vector to hold `count` items, with room to spare whenever it must grow.
+// Grows the vector to hold `count` items; reserves more than needed when it reallocates.
 template <typename T>
 void Grow(std::vector<T>& items, size_t count) {
   if (items.capacity() < count) items.reserve(std::max(count, 2 * items.capacity()));
@@ -72,7 +72,7 @@ void RowOrigins::Write(int64_t row, Origin origin) {
     first = std::move(origin);
     return;
   }
-  // All the memory first: either the row is written down, or nothing has changed.
+  // Allocate everything first: either the row is stored, or nothing changes.
   const auto rows = static_cast<size_t>(row) + 1;
   const bool keyed = !keys.empty() || origin.key != first.key + static_cast<uint64_t>(row);
   const int64_t next = first.index < 0 ? -1 : first.index + row;

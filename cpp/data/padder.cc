@@ -1,4 +1,4 @@
-// Copies each row into the corner of its area in the batch, and fills the rest of that area.
+// Copies each row into the corner of its area in the batch, and fills the rest of the area.
 #include "data/padder.h"
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 namespace penstock {
 namespace {
 
-// Goes through one row of the batch in order, and says which items are copied and which are
-// padding, in runs as long as possible.
+// Iterates over one row of the batch in order, and reports runs, as long as possible, of items to
+// copy and of padding.
 class Corner {
  public:
-  // Shapes with the axis of rows.
+  // The shapes include the axis of rows.
   Corner(const Shape& whole, const Shape& part) : axes_(std::max(whole.rank() - 1, 1)) {
     for (int i = 0; i < axes_; ++i) {
       bool real = i + 1 < whole.rank();
@@ -29,7 +29,7 @@ class Corner {
     }
     whole_items_ = whole_items;
     part_items_ = part_items;
-    // All axes after this one have the same size: they are copied in one run.
+    // All later axes have the same size, so they are copied in one run.
     while (flat_ > 0 && whole_[flat_] == part_[flat_]) --flat_;
   }
 
@@ -66,7 +66,7 @@ class Corner {
   int64_t whole_items_ = 1, part_items_ = 1;
 };
 
-// Writes an item over and over.
+// Fills memory with copies of an item.
 void Repeat(uint8_t* to, const uint8_t* item, size_t itemsize, int64_t count) {
   size_t bytes = static_cast<size_t>(count) * itemsize;
   bool alike = std::all_of(item, item + itemsize, [&](uint8_t byte) { return byte == item[0]; });
@@ -74,7 +74,7 @@ void Repeat(uint8_t* to, const uint8_t* item, size_t itemsize, int64_t count) {
     std::memset(to, item[0], bytes);
     return;
   }
-  constexpr size_t kMost = 4096;  // copied from the first-level cache
+  constexpr size_t kMost = 4096;  // copied from the L1 cache
   std::memcpy(to, item, itemsize);
   for (size_t done = itemsize; done < bytes;) {
     size_t next = std::min({done, bytes - done, std::max(kMost / itemsize * itemsize, itemsize)});
@@ -91,7 +91,7 @@ void Padder::Begin(const Structure* structure, const std::vector<DType>& dtypes)
   try {
     leaves_ = rules_->Match(structure, dtypes);
   } catch (const Error& error) {
-    // A value of another dtype than that of the empty lists so far.
+    // The padding value may have a different dtype than the empty lists so far.
     if (!open() || error.kind() != ErrorKind::kType) throw;
     unmatched_ = error;
     leaves_ = PaddingRules(stage(), nullptr, nullptr, nullptr).Match(structure, dtypes);
@@ -149,10 +149,10 @@ Tensor Padder::Join(size_t leaf) {
     equal = equal && columns(stretch)[leaf].items.storage() == Storage::kObjects;
   }
   if (!equal) return JoinStrings(leaf, shape);
-  return JoinItems(leaf, shape);  // nothing is padded: the references move
+  return JoinItems(leaf, shape);  // nothing is padded: the references are moved
 }
 
-// Copies the rows of a stretch to those of the batch from row `to` on, item numbers as in Corner.
+// Copies the rows of a stretch to the batch, starting at row `to`; item indices as in Corner.
 template <typename Copy, typename Fill>
 void Padder::CopyRows(const Stretch& stretch, size_t leaf, const Shape& shape, int64_t to,
                       Copy& copy, Fill& fill) {
@@ -170,7 +170,7 @@ void Padder::CopyRows(const Stretch& stretch, size_t leaf, const Shape& shape, i
     const int64_t row = to + i;
     const auto [begin, count] = column.RangeOf(i);
     part[1] = count;
-    if (shape.rank() == 2 && part[1] > 0) {  // most often
+    if (shape.rank() == 2 && part[1] > 0) {  // the most common case
       copy(row * shape[1], begin, part[1]);
       if (part[1] < shape[1]) fill(row * shape[1] + part[1], shape[1] - part[1]);
       continue;
@@ -206,7 +206,7 @@ Tensor Padder::JoinDense(size_t leaf, const Shape& shape) {
   return batch;
 }
 
-// The padding is one string, which all padded items refer to.
+// The padding is one string that all padded items refer to.
 Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
   std::string_view padding = leaves_[leaf].value ? leaves_[leaf].value->string() : "";
   size_t bytes = padding.size();
@@ -245,7 +245,7 @@ Tensor Padder::JoinStrings(size_t leaf, const Shape& shape) {
     row += stretch.rows;
   }
   TypeCode code = dtype(leaf).code;
-  if (code == TypeCode::kObject) {  // all are empty: only the padding says what it would hold
+  if (code == TypeCode::kObject) {  // all are empty: only the padding shows the type
     code = leaves_[leaf].value ? leaves_[leaf].value->dtype().code : TypeCode::kText;
   }
   return Tensor::Packed(code, shape, numbers.take_buffer(), std::move(text));

@@ -1,4 +1,4 @@
-// Pads rows to one shape while it stacks them.
+// Stacks rows, padded to one shape.
 #pragma once
 
 #include "data/batch_rows.h"
@@ -14,7 +14,7 @@ class Padder final : public BatchRows {
  protected:
   void Begin(const Structure* structure, const std::vector<DType>& dtypes) override;
   std::optional<std::string> Misfit(size_t leaf, const Tensor& column) const override;
-  bool MayDiffer(size_t) const override { return true; }  // in size, as any of its rows
+  bool MayDiffer(size_t) const override { return true; }  // in size, like any row of it
   Tensor Join(size_t leaf) override;
 
  private:
@@ -25,10 +25,10 @@ class Padder final : public BatchRows {
   Tensor JoinStrings(size_t leaf, const Shape& shape);
 
   std::shared_ptr<const PaddingRules> rules_;
-  StructureRef structure_;  // that leaves_ were matched to
+  StructureRef structure_;  // to which leaves_ were matched
   std::vector<DType> dtypes_;
   std::vector<LeafPadding> leaves_;
-  std::optional<Error> unmatched_;  // why the padding values do not suit the dtypes so far
+  std::optional<Error> unmatched_;  // why the padding values do not match the dtypes so far
 };
 
 }  // namespace penstock

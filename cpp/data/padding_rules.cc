@@ -12,7 +12,8 @@ bool HoldsNone(const Structure* structure) {
                              [](const StructureRef& child) { return HoldsNone(child); });
 }
 
-// The child of `values` that belongs to child `i` of `element`, and the leaves before it; -1: none.
+// Returns the index of the child of `values` for child `i` of `element`, and the number of leaves
+// before it; -1 if there is none.
 int ChildFor(const Structure* values, const Structure* element, size_t i, int* leaves_before) {
   size_t j = i;
   if (element->kind() == Structure::Kind::kDict) {
@@ -41,7 +42,7 @@ std::string PaddingRules::Leaf(const Structure* structure, size_t leaf) const {
 
 void PaddingRules::MatchValues(const Structure* values, const Structure* element, int* next,
                                std::vector<int>* first, std::vector<int>* count) const {
-  if (values->kind() == Structure::Kind::kNone) {  // defaults for all below
+  if (values->kind() == Structure::Kind::kNone) {  // defaults for all leaves below
     for (int i = 0; i < element->leaves(); ++i) {
       first->push_back(-1);
       count->push_back(0);
@@ -110,7 +111,7 @@ std::vector<LeafPadding> PaddingRules::Match(const Structure* structure,
     for (int j = begin; j < end && !rules[i].value; ++j) {
       const Tensor& scalar = values->leaves[static_cast<size_t>(j)];
       bool fits = scalar.dtype() == dtypes[i];
-      // Perhaps strings, as far as empty arrays show.
+      // empty object arrays may turn out to be strings
       fits = fits || (dtypes[i].code == TypeCode::kObject && scalar.dtype().is_reference());
       if (fits) rules[i].value = scalar;
     }

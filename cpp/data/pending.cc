@@ -1,4 +1,4 @@
-// Cutting blocks into the sizes that are asked for.
+// Cutting blocks to the requested sizes.
 #include "data/pending.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Block PendingBlocks::Take(int64_t max_rows) {
     }
     taken_ += rows;
     if (taken_ == front.rows) {
-      // An error is a step of its own: a state between the two needs nothing pulled again.
+      // An error is a separate step, so a state between the rows and the error pulls nothing again.
       std::optional<Error> error = std::move(front.error);
       bool end = front.end;
       blocks_.pop_front();

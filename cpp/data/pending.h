@@ -1,4 +1,4 @@
-// Blocks that are made but not delivered yet, given out as they are asked for.
+// Blocks that were produced but not delivered, returned in the requested sizes.
 #pragma once
 
 #include <deque>
@@ -11,11 +11,12 @@ namespace penstock {
 class PendingBlocks {
  public:
   bool empty() const { return blocks_.empty(); }
-  // Elements and errors that wait.
+  // Waiting elements and errors.
   int64_t steps() const { return steps_; }
   void Add(std::vector<Block> blocks);
   void Add(Block block);
-  // At most `max_rows` rows of the first block; its end comes with its last row, its error alone.
+  // Returns at most `max_rows` rows of the first block. Its end is returned with its last row, its
+  // error separately.
   Block Take(int64_t max_rows);
 
  private:

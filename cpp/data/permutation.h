@@ -1,4 +1,5 @@
-// A random order of many numbers as a function of a key: no memory, and any position at once.
+// A random order as a function of a key: needs no memory, and any position can be computed
+// directly.
 #pragma once
 
 #include <array>
@@ -10,12 +11,12 @@
 
 namespace penstock {
 
-// A permutation of [0, size). Few numbers are shuffled (Fisher and Yates), so that each of their
-// orders is equally likely. More are enciphered: a Feistel network (Luby and Rackoff, "How to
+// A permutation of [0, size). Small sizes are shuffled (Fisher-Yates), so that all orders are
+// equally likely. Larger ones are enciphered with a Feistel network (Luby and Rackoff, "How to
 // construct pseudorandom permutations from pseudorandom functions", SIAM J. Comput. 17, 1988) over
-// the next power of two, whose halves may differ by a bit, with the mixer of SplitMix64 as its
-// function; what falls outside is enciphered again, which is a permutation of what is inside (Black
-// and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
+// the next power of two, whose halves may differ by one bit, with the mixer of SplitMix64 as its
+// round function. Values out of range are enciphered again, which yields a permutation of the range
+// (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 class Permutation {
  public:
   static constexpr int64_t kFew = 4096;
@@ -37,7 +38,7 @@ class Permutation {
     for (size_t i = 0; i < rounds_.size(); ++i) rounds_[i] = key.Fold(i);
   }
 
-  // The number at a position in [0, size).
+  // The value at a position in [0, size).
   int64_t operator()(int64_t position) const {
     auto number = static_cast<uint64_t>(position);
     if (!few_.empty()) return few_[number];
@@ -58,7 +59,7 @@ class Permutation {
   }
 
   uint64_t size_;
-  std::vector<uint16_t> few_;  // the whole order, of few numbers
+  std::vector<uint16_t> few_;  // the whole order, for small sizes
   int left_bits_ = 0;
   uint64_t left_ = 0;  // masks of the halves
   uint64_t right_ = 0;

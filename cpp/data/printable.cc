@@ -1,4 +1,4 @@
-// The escaped characters, and their escapes.
+// The escaped characters and their escapes.
 #include "data/printable.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ std::string WithoutUsers(std::string_view text) {
     host = host.substr(0, host.find_first_of("/?#"));
     const size_t user = host.rfind('@');
     if (user == std::string_view::npos) return;
-    // Other schemes have a part of the repository's or container's name there.
+    // In other schemes, this is part of the name of a repository or container.
     const bool password = host.substr(0, host.find('@')).find(':') != std::string_view::npos;
     if (IsWeb(scheme) || (password && scheme != "git" && scheme != "github"))
       rest.remove_prefix(user + 1);
@@ -87,7 +87,7 @@ std::string WithoutQueries(std::string_view text) {
     std::string_view url = rest.substr(0, rest.find_first_of(ends));
     const size_t query = url.find('?');
     if (query == std::string_view::npos) return;
-    if (url.back() == ':' || url.back() == ',') url.remove_suffix(1);  // part of the sentence
+    if (url.back() == ':' || url.back() == ',') url.remove_suffix(1);  // punctuation of the text
     out.append(url.substr(0, query)).append("?...");
     rest.remove_prefix(url.size());
   });

@@ -1,4 +1,4 @@
-// Text that is safe to show: in a terminal, in a log, in an error.
+// Text that is safe to show in terminals, logs and errors.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// The size of the UTF-8 sequence at the beginning of `text`; 0 if there is none.
+// The size of the UTF-8 sequence at the start of `text`; 0 if there is none.
 size_t SequenceLength(std::string_view text);
 // Appends the first character of `text`, which must not be empty; returns its size in bytes.
 // Control characters, line separators, marks that change the direction of text, and bytes that are
@@ -15,8 +15,8 @@ size_t SequenceLength(std::string_view text);
 size_t AppendPrintable(std::string& out, std::string_view text);
 // The same for all characters. Keep it consistent with penstock.printable.
 std::string Printable(std::string_view text);
-// A text whose URLs have no user and password, and "..." for the queries of web servers, which may
-// be signatures. Keep it consistent with penstock.printable.
+// Removes user names and passwords from URLs, and replaces queries of web URLs, which may be
+// signatures, by "...". Keep it consistent with penstock.printable.
 std::string WithoutSecrets(std::string_view text);
 
 }  // namespace penstock

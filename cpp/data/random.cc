@@ -1,4 +1,4 @@
-// Where keys come from when no seed is given.
+// The source of keys if no seed is set.
 #include "data/random.h"
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace {
 
 class GlobalSeeds {
  public:
-  // Calls `use` with the sequence. Without set_seed, it starts at the first use, and again in a
-  // fork child, which would otherwise draw the same numbers as its parent.
+  // Calls `use` with the sequence. Without set_seed, the sequence starts at the first use, and
+  // again in a fork child, which would otherwise draw the same numbers as its parent.
   template <typename Use>
   auto With(Use use) {
     std::lock_guard lock(mutex_);
@@ -51,10 +51,10 @@ class GlobalSeeds {
     return device() | uint64_t{device()} << 32;
   }
 
-  std::mutex mutex_;  // a leaf lock; guards the following
+  std::mutex mutex_;  // a leaf lock; protects the following
   SeedSequence seeds_;
   bool begun_ = false;
-  uint64_t generation_ = 0;  // of the process in which the sequence began
+  uint64_t generation_ = 0;  // of the process that started the sequence
 };
 
 }  // namespace
@@ -77,7 +77,7 @@ RandomKey NextOperationKey(std::optional<uint64_t> seed) {
 uint64_t NextSessionSeed() {
   ElementRandom& current = CurrentElementRandom();
   if (current.active) {
-    // Counts down, so it never meets the numbers of the element's operations.
+    // Counts down, so it never collides with the numbers of the element's operations.
     return current.stage.Key().Fold(current.element).Fold(~current.made++).value;
   }
   return GlobalSeeds::Get().With([](SeedSequence& seeds) {

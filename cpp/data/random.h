@@ -1,6 +1,6 @@
-// Counter-based randomness: a key is folded from (seed, stage, epoch, element), or, with an
-// explicit seed, from (seed, epoch, element). A draw is a pure function of key and counter, so no
-// thread has a generator, and the order of work does not matter.
+// Counter-based randomness: a key is folded from (seed, stage, epoch, element) or, with an explicit
+// seed, from (seed, epoch, element). A draw is a pure function of key and counter, so no thread has
+// a generator, and the order of work does not matter.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ inline std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter, uint32_t 
 struct RandomKey {
   uint64_t value = 0;
 
-  // Another key, as good as independent of this one for each `data` (the mixer of SplitMix64).
+  // Derives another key, practically independent of this one for each `data` (the mixer of
+  // SplitMix64).
   RandomKey Fold(uint64_t data) const {
     uint64_t x = value + 0x9E3779B97F4A7C15 * (data + 1);
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -35,7 +36,7 @@ struct RandomKey {
     return {x ^ (x >> 31)};
   }
 
-  // 64 uniform bits, the draw number `counter`.
+  // 64 uniform bits: draw number `counter`.
   uint64_t Draw(uint64_t counter) const {
     auto out = Philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0},
                       static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32));
@@ -45,7 +46,7 @@ struct RandomKey {
   uint64_t DrawBelow(uint64_t counter, uint64_t bound) const {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Draw(counter)) * bound) >> 64);
   }
-  // A double in [0, 1) of 53 bits.
+  // A double in [0, 1) with 53 random bits.
   double DrawUnit(uint64_t counter) const {
     return static_cast<double>(Draw(counter) >> 11) * 0x1.0p-53;
   }
@@ -68,38 +69,37 @@ struct StageRandom {
   }
 };
 
-// What random operations inside a user's function draw from: set for the thread before each call.
+// The source of random operations inside a user's function; set for the thread before each call.
 struct ElementRandom {
   StageRandom stage;
-  uint64_t element = 0;  // folded into the stage's key when something is drawn, not before
-  uint64_t drawn = 0;    // keys of operations without a seed that were taken for this element
-  uint64_t made = 0;     // seeds of runs and shuffles that were taken for this element
+  uint64_t element = 0;  // folded into the stage's key only when something is drawn
+  uint64_t drawn = 0;    // keys used by operations without a seed for this element
+  uint64_t made = 0;     // seeds used by runs and shuffles for this element
   bool active = false;
-  std::optional<uint64_t> scope = std::nullopt;  // the seed for operations without one
+  std::optional<uint64_t> scope = std::nullopt;  // the seed of the current KeyScope
 };
 ElementRandom& CurrentElementRandom();
 
-// The key of a random operation. With a `seed`, it depends on the seed, the epoch and the element
-// being mapped, so operations with equal seeds draw the same numbers. Outside of pipelines they
-// draw the same numbers each time. Without a seed, every call returns a different key: from a
+// Returns the key of a random operation. With a `seed`, it depends on the seed, the epoch and the
+// element being mapped, so operations with equal seeds draw the same numbers. Outside of pipelines
+// they draw the same numbers each time. Without a seed, every call returns a different key: from a
 // KeyScope, else from the element, else from the global seed.
 RandomKey NextOperationKey(std::optional<uint64_t> seed = std::nullopt);
-// The seed of a run or an unseeded shuffle: from the element being mapped, else the next one of the
-// global sequence.
+// Returns the seed of a run or an unseeded shuffle: from the element being mapped, else the next
+// one of the global sequence.
 uint64_t NextSessionSeed();
 
-// The sequence of seeds from set_seed or the operating system, and the numbers of seeds taken.
-// States hold it, so that runs after a restored one are also reproduced.
+// The sequence of seeds from set_seed or the operating system, with the numbers of seeds used.
+// States contain it, so that runs after a restored one are also reproduced.
 struct SeedSequence {
   uint64_t seed = 0;
   bool given = false;       // by set_seed
-  uint64_t operations = 0;  // keys taken outside of pipelines
-  uint64_t sessions = 0;    // seeds taken by runs and shuffles
+  uint64_t operations = 0;  // keys used outside of pipelines
+  uint64_t sessions = 0;    // seeds used by runs and shuffles
 
   void Visit(StateVisitor& visitor);
 };
 SeedSequence CurrentSeeds();
-// Continues from `seeds`.
 void ContinueSeeds(const SeedSequence& seeds);
 void SetGlobalSeed(uint64_t seed);
 void ClearGlobalSeed();

@@ -1,4 +1,4 @@
-// Giving out rows of the memory of batches.
+// Assigning rows in the memory of batches.
 #include "data/slab.h"
 
 #include <algorithm>
@@ -32,8 +32,9 @@ SlabRows Slabs::Row(int64_t row) {
   const int64_t number = row / rows_;
   auto open = std::ranges::find(open_, number, &Open::number);
   if (open == open_.end()) {
-    // Those that make the rows are few batches apart: older slabs are full, but for rows that
-    // failed. One that is not gets another slab, whose rows do not follow those of this one.
+    // Producers are only a few batches apart, so older slabs are full except for failed rows. If
+    // one is not full after all, its remaining rows get another slab, whose rows do not follow
+    // those of the old one.
     constexpr size_t kMostOpen = 8;
     if (open_.size() > kMostOpen) open_.erase(open_.begin());
     open = open_.insert(open_.end(), {number, std::make_shared<Slab>(rows_, memory_), 0});

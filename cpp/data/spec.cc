@@ -1,4 +1,4 @@
-// How specifications are made from, and relaxed to, one another.
+// Deriving specs from each other.
 #include "data/spec.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// Types and shapes of elements: what element_spec says before anything runs.
+// Types and shapes of elements: the basis of element_spec, known before a run.
 #pragma once
 
 #include <optional>
@@ -25,12 +25,12 @@ struct ElementSpec {
   bool operator==(const ElementSpec&) const = default;
   static ElementSpec Of(const Element& element);
   static ElementSpec Scalar(DType dtype) { return {Structure::Leaf(), {{dtype, {}, false}}}; }
-  // Each leaf with one more axis in front (-1: any size), or without its first one.
+  // Adds a first axis to each leaf (-1: any size), or removes it.
   ElementSpec Stacked(int64_t rows) const;
   ElementSpec Unstacked() const;
-  // The closest spec that covers both; nullopt when structure or dtypes differ.
+  // The narrowest spec that covers both; nullopt if structures or dtypes differ.
   static std::optional<ElementSpec> Cover(const ElementSpec& a, const ElementSpec& b);
-  // "(leaf, leaf) of int64 (), float32 (3,)".
+  // For example "(int64, float32 of shape (3,))".
   std::string ToString() const;
 };
 

@@ -1,4 +1,4 @@
-// Joining stretches of a batch.
+// Joining the stretches of a batch.
 #include "data/stacker.h"
 
 #include <cstring>
@@ -23,7 +23,7 @@ std::optional<std::string> Stacker::Misfit(size_t leaf, const Tensor& column) co
 
 void Stacker::Keep(Stretch stretch) {
   stretches().push_back(std::move(stretch));
-  // One stretch may be all of the batch.
+  // A single stretch may be the whole batch.
   if (stretches().size() == 2 && AreLarge(stretches().front())) {
     next_.slab = std::make_shared<Slab>(capacity_);
     CopyToSlab(stretches().front());
@@ -53,7 +53,7 @@ void Stacker::CopyToSlab(Stretch& stretch) {
       if (column.nbytes()) std::memcpy(rows.mutable_data(), column.data(), column.nbytes());
       column = std::move(rows);
     }
-  } catch (const std::bad_alloc&) {  // the batch may yet be smaller
+  } catch (const std::bad_alloc&) {  // the batch may turn out smaller
     next_ = {};
     return;
   }
@@ -74,7 +74,7 @@ Tensor Stacker::Join(size_t leaf) {
   Tensor& first = columns(stretches().front())[leaf].items;
   if (!dtype(leaf).is_reference()) {
     if (FillSlab()) return first.Rows(0, rows());
-    // Alone, aligned as memory for a batch is, and held here only: the batch is there already.
+    // A single stretch, aligned like batch memory and only referenced here, already is the batch.
     constexpr size_t kAlign = 64;
     const bool aligned = first.offset() % kAlign == 0;
     if (stretches().size() == 1 && aligned && first.buffer() && first.buffer()->unique())

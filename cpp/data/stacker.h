@@ -1,4 +1,4 @@
-// Stacks rows of one shape, without copying those that already lie one after the other in a slab.
+// Stacks rows of one shape, without copying rows that are already consecutive in a slab.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace penstock {
 class Stacker final : public BatchRows {
  public:
   using BatchRows::BatchRows;
-  // The rows taken at a time, at most; never below the number held now.
+  // The maximum number of rows; never below the number held now.
   void SetCapacity(int64_t capacity) override { capacity_ = capacity; }
 
  protected:
@@ -22,11 +22,11 @@ class Stacker final : public BatchRows {
  private:
   bool AreLarge(const Stretch& stretch) const;
   void CopyToSlab(Stretch& stretch);
-  // Whether all rows lie one after the other in a slab.
+  // Whether all rows are consecutive in a slab.
   bool FillSlab() const;
 
   int64_t capacity_ = 1;
-  // For large rows that lie elsewhere: each is copied while it is still in the CPU's cache, instead
+  // For large rows outside of slabs: each is copied while it is still in the CPU's cache, instead
   // of all at the end.
   SlabRows next_;
 };

@@ -1,4 +1,4 @@
-// The wire form of states: varints, and text after its length.
+// The format of states: varints, and texts with their lengths.
 #include "data/state_visitor.h"
 
 #include "data/error.h"
@@ -54,7 +54,7 @@ void StateVisitor::UInt(uint64_t& value) {
 }
 
 void StateVisitor::Bool(bool& value) {
-  uint64_t bit = saving() && value;  // what is restored may have no value yet
+  uint64_t bit = saving() && value;  // when restoring, `value` may be uninitialised
   UInt(bit);
   if (bit > 1) Damaged();
   value = bit != 0;
@@ -81,10 +81,10 @@ void StateVisitor::Ints(std::vector<int64_t>& values) {
   uint64_t size = values.size();
   UInt(size);
   if (!saving()) {
-    if (size > in_.size()) Damaged();  // each takes a byte at least
+    if (size > in_.size()) Damaged();  // each takes at least a byte
     values.assign(size, 0);
   }
-  uint64_t previous = 0;  // neighbours are close: deltas are short; they wrap around
+  uint64_t previous = 0;  // neighbours are close, so deltas are short; they wrap around
   for (auto& value : values) {
     auto delta = static_cast<int64_t>(static_cast<uint64_t>(value) - previous);
     Int(delta);

@@ -11,16 +11,17 @@
 
 namespace penstock {
 
-// One structure of each meaning, for as long as it has references.
+// Interns structures: one per meaning, as long as it has references.
 //
-// The first kMostLasting structures whose children and class live as long as the process do so too,
-// and their references are not counted, because all threads copy them for every element. The others
-// are destroyed with their last reference. A count that has come to zero never rises again, so that
-// its structure is destroyed once, by the thread that has brought it there: that one removes the
-// entry, with the mutex held. A lookup between these two moments finds the entry with a count of
-// zero, leaves that structure alone, and makes the entry refer to a new one. Two structures of the
-// same meaning are never kept at the same time. A dying one keeps its children and its class to the
-// end: no new one has their addresses while the entry is there to be compared with.
+// The first kMostLasting structures whose children and class live as long as the process also live
+// that long. Their references are not counted, because all threads copy them for every element.
+// Other structures are destroyed with their last reference. A count that has reached zero never
+// rises again. So each structure is destroyed once, by the thread that dropped its count to zero,
+// which removes the table entry while holding the mutex. A lookup between these two moments finds
+// the entry with a count of zero, does not touch that structure, and makes the entry refer to a new
+// one. Two structures of the same meaning never have references at the same time. A dying structure
+// keeps its children and its class until the end, so no new ones can have their addresses while its
+// entry can still be compared.
 struct StructureTable {
   using Kind = Structure::Kind;
   static constexpr size_t kMostLasting = 1024;
@@ -66,7 +67,7 @@ struct StructureTable {
     return table;
   }
 
-  // With the mutex held.
+  // Requires the mutex.
   bool Lasts(Kind kind, const std::vector<StructureRef>& children, const ForeignRef& foreign) {
     if (kind == Kind::kLeaf || kind == Kind::kNone) return true;
     bool parts = (!foreign || foreign->lasting) &&
@@ -75,10 +76,10 @@ struct StructureTable {
     return parts && lasting < kMostLasting;
   }
 
-  // With a reference for the caller, if it is counted.
+  // If the result is counted, the caller owns a reference.
   const Structure* Find(Kind kind, std::vector<StructureRef>& children,
                         std::vector<std::string>& names, ForeignRef& foreign) {
-    // Goes without the mutex where memory runs out: with children and classes.
+    // If memory runs out, this is destroyed without the mutex, along with children and classes.
     std::unique_ptr<const Structure, void (*)(const Structure*)> made(
         nullptr, [](const Structure* unused) { delete unused; });
     std::lock_guard lock(mutex);
@@ -144,7 +145,7 @@ Structure::Structure(Kind kind, std::vector<StructureRef> children, std::vector<
 
 bool Structure::TryRetain() const {
   int64_t refs = refs_.load(std::memory_order_relaxed);
-  // relaxed: the table's mutex puts what made the structure before this.
+  // relaxed: the table's mutex orders the construction of the structure before this.
   while (refs > 0 && !refs_.compare_exchange_weak(refs, refs + 1, std::memory_order_relaxed)) {
   }
   return refs > 0;
@@ -152,7 +153,7 @@ bool Structure::TryRetain() const {
 
 void Structure::Destroy() const {
   StructureTable::The().Forget(this);
-  delete this;  // without the mutex: children and classes may go with it
+  delete this;  // without the mutex: children and classes may be destroyed with it
 }
 
 StructureRef Structure::Make(Kind kind, std::vector<StructureRef> children,

@@ -15,13 +15,14 @@ class Structure;
 struct ForeignForm;  // foreign_names.h
 using ForeignRef = std::shared_ptr<const ForeignForm>;
 
-// A reference that keeps a structure; null by default. Most structures live as long as the process:
-// for them it is a pointer, and copying it writes nowhere. The others are counted.
+// A reference that keeps a structure alive; null by default. Most structures live as long as the
+// process: a reference to them is a plain pointer, and copying it writes nothing. Others are
+// reference-counted.
 class StructureRef {
  public:
   StructureRef() = default;
   StructureRef(std::nullptr_t) {}
-  // The caller keeps the structure alive during the call, or it is null.
+  // The caller must keep the structure alive during the call; may be null.
   StructureRef(const Structure* structure);
   StructureRef(const StructureRef& other) : bits_(other.bits_) {
     if (bits_ & kCounted) Retain();
@@ -43,7 +44,7 @@ class StructureRef {
   const Structure* operator->() const { return get(); }
   const Structure& operator*() const { return *get(); }
   explicit operator bool() const { return bits_ != 0; }
-  // The pointer is borrowed: only from a reference that stays, never from a temporary.
+  // Borrows the pointer: only from a reference that outlives it, never from a temporary.
   operator const Structure*() const& { return get(); }
   operator const Structure*() && = delete;
   operator const Structure*() const&& = delete;
@@ -54,7 +55,7 @@ class StructureRef {
 
  private:
   friend class Structure;
-  static constexpr uintptr_t kCounted = 1;  // in the lowest bit of the pointer, which is zero
+  static constexpr uintptr_t kCounted = 1;  // in the pointer's lowest bit, which is otherwise zero
 
   void Swap(StructureRef& other) noexcept { std::swap(bits_, other.bits_); }
   void Retain() const;
@@ -72,10 +73,10 @@ class Structure {
   static const Structure* None();
   static StructureRef Tuple(std::vector<StructureRef> children);
   // `foreign` is the class of a named tuple or record (dataclass), or the canonical key tuple of a
-  // dict; the foreign runtime keeps one object per meaning, so that pointers compare.
+  // dict. The foreign runtime keeps one object per meaning, so that pointers can be compared.
   static StructureRef Make(Kind kind, std::vector<StructureRef> children,
                            std::vector<std::string> names, ForeignRef foreign);
-  // How many there are in this process.
+  // The number of structures in this process.
   static size_t count();
 
   Kind kind() const { return kind_; }
@@ -84,7 +85,7 @@ class Structure {
   const void* foreign() const { return foreign_; }
   const ForeignRef& foreign_form() const { return form_; }
   int leaves() const { return leaves_; }
-  // The path of a leaf, for messages: "['image']", "[0].x", "" for a lone leaf.
+  // The path of a leaf, for messages: "['image']", "[0].x"; "" for a single leaf.
   std::string LeafPath(int leaf) const;
   // "(leaf, {'a': leaf})", or with the given text for each leaf: "(int64, {'a': str})".
   std::string ToString(const std::vector<std::string>& leaves = {}) const;
@@ -117,21 +118,21 @@ inline StructureRef::StructureRef(const Structure* structure)
   }
 }
 
-// relaxed: whoever copies a reference has one, or another owner keeps one meanwhile.
+// relaxed: the copier holds a reference, or another owner keeps one meanwhile.
 inline void StructureRef::Retain() const { get()->refs_.fetch_add(1, std::memory_order_relaxed); }
 
 inline void StructureRef::Release() const {
-  // acq_rel: the releasing half puts this owner's reads before the end, the acquiring half of the
-  // last owner sees those of the others.
+  // acq_rel: the release half orders this owner's reads before the destruction; the acquire half
+  // lets the last owner's destruction follow the reads of the others.
   if (get()->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) get()->Destroy();
 }
 
-// For each leaf of `to`, its number in `from`; empty when they differ in more than the order of
-// dict keys.
+// For each leaf of `to`, its index in `from`; empty if they differ in more than the order of dict
+// keys.
 std::vector<int> LeafOrder(const Structure* from, const Structure* to);
 
-// Brings leaves, or columns of them, into the order of `wanted`. False, with nothing changed, when
-// the structures differ in more than the order of dict keys.
+// Reorders leaves, or columns of them, as in `wanted`. Returns false, without changes, if the
+// structures differ in more than the order of dict keys.
 template <typename Leaves>
 bool Conform(const Structure* structure, Leaves& leaves, const Structure* wanted) {
   if (structure == wanted) return true;

@@ -1,4 +1,4 @@
-// Rows as the columns of several blocks: a table whose memory is someone else's.
+// A table in foreign memory: rows as columns of several blocks.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,16 @@ namespace penstock {
 
 struct Table {
   ElementSpec spec;            // of a row
-  std::vector<Block> batches;  // with at least one row each, in columns: stacked or ragged
+  std::vector<Block> batches;  // non-empty, in columns: stacked or ragged
 };
 
-// A row of such a batch.
+// A row of a batch of a table.
 struct TableRow {
   const Block* batch;
   int64_t row;
 };
 
-// A copy of these rows as one block, without origins. Lists are ragged columns.
+// Copies these rows into one block, without origins. Lists become ragged columns.
 Block GatherTableRows(const ElementSpec& spec, const std::vector<TableRow>& rows);
 
 }  // namespace penstock

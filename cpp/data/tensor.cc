@@ -34,7 +34,7 @@ std::string Shape::ToString() const {
 
 namespace {
 
-// Throws where the size of such an array exceeds any memory. Sizes may be a user's.
+// Throws if such an array exceeds any memory. Sizes may come from users.
 void CheckBytes(DType dtype, const Shape& shape) {
   int64_t bytes = dtype.itemsize;
   bool fits = true, empty = false;
@@ -144,7 +144,7 @@ Tensor Tensor::Row(int64_t i) const {
     return ScalarBytes(dtype_, data() + static_cast<size_t>(i) * dtype_.itemsize);
   }
   if (storage_ == Storage::kPacked && shape_.rank() == 1) {
-    // A short string that is kept must not keep a whole block of them.
+    // A kept short string must not pin a whole block of strings.
     constexpr size_t kMostKept = 8;
     std::string_view item = string(i);
     if (item.size() * kMostKept < buffer_->size()) return String(dtype_.code, item);

@@ -1,4 +1,4 @@
-// A C-contiguous array: buffer, dtype, inline shape. Small scalars live inside it.
+// A C-contiguous array: buffer, dtype, inline shape. Small scalars are stored inside it.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace penstock {
 
 constexpr int kMaxRank = 8;
 
-// Sizes of each axis, -1 for one that is not known (only in specifications).
+// The size of each axis; -1 if unknown (only in specs).
 class Shape {
  public:
   Shape() = default;
@@ -32,7 +32,7 @@ class Shape {
   }
   Shape Prepend(int64_t rows) const;
   Shape WithoutFirst() const { return {dims_.data() + 1, static_cast<size_t>(rank_ - 1)}; }
-  // As Python writes it: "(3,)", "(None, 4)".
+  // In Python syntax: "(3,)", "(None, 4)".
   std::string ToString() const;
   bool operator==(const Shape& other) const {
     return rank_ == other.rank_ &&
@@ -44,27 +44,27 @@ class Shape {
   std::array<int64_t, kMaxRank> dims_{};
 };
 
-// How the items of a tensor of references are held.
+// How the items of a tensor are stored.
 enum class Storage : uint8_t {
   kDense,    // itemsize bytes each
-  kPacked,   // strings: where each begins and ends (int64), and their bytes
+  kPacked,   // strings: their start and end offsets (int64), and their bytes
   kObjects,  // foreign object pointers, owned by the buffer
 };
 
 class Tensor {
  public:
   Tensor() = default;
-  // Where memory comes from.
+  // An allocator.
   using Memory = BufferRef (*)(size_t size);
   // Uninitialised dense memory.
   static Tensor Make(DType dtype, const Shape& shape, Memory memory = &Buffer::Allocate);
   static Tensor View(DType dtype, const Shape& shape, BufferRef buffer, size_t offset);
   // One string; copies the bytes.
   static Tensor String(TypeCode code, std::string_view bytes);
-  // Many of them; copies the bytes.
+  // Several strings; copies the bytes.
   static Tensor Strings(TypeCode code, const Shape& shape, std::span<const std::string_view> items);
-  // Item i lies at [spans[2 i], spans[2 i + 1]) of `bytes`, which may hold other bytes in between.
-  // The tensor begins with item number `first` of the spans.
+  // Item i is at [spans[2 i], spans[2 i + 1]) of `bytes`, which may have unused bytes in between.
+  // The tensor starts with item `first` of the spans.
   static Tensor Packed(TypeCode code, const Shape& shape, BufferRef spans, BufferRef bytes,
                        size_t first = 0);
   static Tensor Objects(TypeCode code, const Shape& shape, BufferRef pointers, size_t first = 0);
@@ -96,7 +96,7 @@ class Tensor {
     std::memcpy(&item, data(), sizeof(T));
     return item;
   }
-  // Item i of bytes or text, however it is held.
+  // Item i of bytes or text, in any storage.
   std::string_view string(int64_t i = 0) const {
     if (storage_ == Storage::kObjects) return ForeignString(i);
     auto* span =
@@ -108,25 +108,25 @@ class Tensor {
     return reinterpret_cast<void* const*>(buffer_->data()) + offset_;
   }
   const BufferRef& buffer() const { return buffer_; }
-  // Moves the memory out of a tensor that is about to go.
+  // Moves the memory out; the tensor must not be used afterwards.
   BufferRef take_buffer() { return std::move(buffer_); }
   size_t offset() const { return offset_; }
 
-  // Row i along the first axis, a view (scalars are copied).
+  // Row i along the first axis: a view (scalars are copied).
   Tensor Row(int64_t i) const;
-  // Rows [first, first + count), a view.
+  // Rows [first, first + count): a view.
   Tensor Rows(int64_t first, int64_t count) const;
-  // The rows of these numbers, which ascend; a copy.
+  // A copy of the rows with these ascending indices.
   Tensor Take(const std::vector<int64_t>& rows) const;
-  // The items of `parts`, in order, under `shape`. All have this dtype, but arrays without items
-  // may have another one. Strings are not copied when there is one tensor only and its buffer holds
-  // little else.
+  // The items of `parts`, in order, with shape `shape`. All have this dtype, except that arrays
+  // without items may have another one. Strings are not copied if there is only one tensor and its
+  // buffer holds little else.
   static Tensor Concat(DType dtype, const Shape& shape, const std::vector<const Tensor*>& parts);
-  // A copy in memory that holds nothing else; not of foreign objects.
+  // A copy in memory that holds nothing else; not for foreign objects.
   Tensor Alone() const;
-  // Whoever gets it may only read it, however soon others let go of its memory.
+  // Makes it read-only for later consumers, even once they are the only owners of its memory.
   void BecomeConstant();
-  // The same memory under another shape of as many elements.
+  // The same memory with another shape of equal size.
   Tensor Reshaped(const Shape& shape) const;
 
  private:

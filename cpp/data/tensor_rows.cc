@@ -1,4 +1,4 @@
-// Some rows of a tensor, and several tensors put one after the other in new memory.
+// Selecting rows of a tensor, and concatenating tensors in new memory.
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -41,7 +41,7 @@ Tensor ConcatStrings(DType dtype, const Shape& shape, const std::vector<const Te
   for (const Tensor* part : parts) {
     for (int64_t i = 0; i < part->elements(); ++i) bytes += part->string(i).size();
   }
-  // Strings that lie in a block of their own stay there, unless few would keep a large one.
+  // Strings in a single block stay there, unless a few would pin a large block.
   constexpr size_t kMostKept = 8;
   if (parts.size() == 1 && parts[0]->storage() == Storage::kPacked &&
       bytes * kMostKept >= parts[0]->buffer()->size()) {
@@ -63,7 +63,7 @@ Tensor ConcatStrings(DType dtype, const Shape& shape, const std::vector<const Te
   return Tensor::Packed(dtype.code, shape, std::move(spans), std::move(text));
 }
 
-// Rows that follow each other are copied together.
+// Consecutive rows are copied together.
 std::vector<Tensor> RunsOf(const Tensor& column, const std::vector<int64_t>& chosen) {
   std::vector<Tensor> runs;
   for (size_t i = 0; i < chosen.size();) {

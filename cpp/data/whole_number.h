@@ -1,5 +1,5 @@
-// A leaf as a whole number, as functions and datasets give it for the number of a class or an
-// input.
+// Reads an integer leaf, such as a class number or an input index returned by a function or
+// dataset.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// The value of one integer of any type; nullopt for anything else.
+// The value of a single integer of any type; nullopt otherwise.
 inline std::optional<int64_t> WholeNumber(const Tensor& leaf) {
   if (leaf.elements() != 1) return std::nullopt;
   switch (leaf.dtype().code) {

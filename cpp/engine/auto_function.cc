@@ -1,4 +1,4 @@
-// How long calls hold the lock of the foreign runtime, and what follows from it.
+// Measures how long calls hold the foreign lock, and chooses threads or processes.
 #include "engine/auto_function.h"
 
 #include <algorithm>
@@ -24,21 +24,21 @@ namespace {
 constexpr int64_t kMeasureNs = 250'000'000;
 constexpr int64_t kBetweenKnocksNs = 5'000'000;
 constexpr int64_t kFewestRows = 4;  // long calls are measured for longer
-// Below this share of the time, threads lose little to each other.
+// Below this fraction of the time, threads lose little to each other.
 constexpr double kMuch = 0.6;
-// What it costs to hand a row to another process and to take the result: both in ns, the second
-// one for each byte.
+// The cost of sending a row to another process and receiving the result, in ns: fixed, and per
+// byte.
 constexpr double kHandOverNs = 2000;
 constexpr double kHandOverNsPerByte = 0.2;
-// By how much it must become faster.
+// The speedup required: the new time must be below this fraction of the old one.
 constexpr double kGain = 0.9;
 
-enum Choice : int64_t { kThreads, kProcesses };  // as the moves of a session have them
+enum Choice : int64_t { kThreads, kProcesses };  // values in the session's tuning moves
 
-// Threads call the function, and their processor time is counted. Meanwhile one thread asks for the
-// lock now and then: the share of these times at which it was not free is how much of the time it
-// was held. By these calls, as far as they have used a processor: for that share of the time, or,
-// where the machine is busy with others, for that share of what this process had.
+// Threads call the function, and their CPU time is measured. Meanwhile another thread tries the
+// foreign lock now and then; the fraction of tries that find it held estimates how long it is held.
+// Only the part that these calls can account for counts: their CPU time as a fraction of the
+// elapsed time or, if other processes keep the machine busy, of this process's CPU time.
 class AutoFunction final : public Function {
  public:
   AutoFunction(const RunContext& context, const PlannedFunction& planned, const Dataset& data,
@@ -82,7 +82,7 @@ class AutoFunction final : public Function {
     call(*here_, std::move(rows));
   }
 
-  // Counts what the calls of some rows take.
+  // Measures the calls for some rows.
   class Counted {
    public:
     Counted(AutoFunction& owner, const Block& rows, const std::vector<Block>& out)
@@ -113,7 +113,7 @@ class AutoFunction final : public Function {
     const int64_t start_ns_;
   };
 
-  // --- on the watching thread ---
+  // --- on the measuring thread ---
 
   void Watch() {
     LeaveForeignLock();
@@ -153,7 +153,7 @@ class AutoFunction final : public Function {
     GoOver(held);
   }
 
-  // --- on that thread, or the one that makes this ---
+  // --- on that thread, or in the constructor ---
 
   void GoOver(const std::string& reason) {
     try {
@@ -178,7 +178,7 @@ class AutoFunction final : public Function {
   const StageLabel stage_;
   const int64_t calls_;
 
-  // Counts: they publish nothing.
+  // Counters; they publish nothing.
   std::atomic<int64_t> running_{0};
   std::atomic<int64_t> rows_{0};
   std::atomic<int64_t> cpu_ns_{0};

@@ -1,4 +1,5 @@
-// executor="auto": a function that threads call at first, and worker processes once that pays.
+// executor="auto": calls the function in threads first, and in worker processes once that is
+// faster.
 #pragma once
 
 #include "compute/function.h"
@@ -6,8 +7,8 @@
 
 namespace penstock {
 
-// For one run of a stage, `data`, that makes `calls` calls at a time (kAutotune: several). Why it
-// chooses what is among the moves of the session.
+// Returns the function for one run of the stage `data`, which makes `calls` concurrent calls
+// (kAutotune: several). The session logs the choice and its reason as a tuning move.
 FunctionPtr MakeAutoFunction(const RunContext& context, const PlannedFunction& planned,
                              const Dataset& data, int64_t calls);
 

@@ -11,8 +11,8 @@
 namespace penstock {
 namespace {
 
-// The numbers that nodes upstream of a cache have among all of the pipeline, which some draws hang
-// on: of the others no more is restored than that they were there.
+// Visits the indices of the nodes upstream of a cache among all counting nodes of the pipeline,
+// since some draws depend on them. Of the other nodes, only their existence is restored.
 void VisitPlaces(StateVisitor& visitor, const Dataset& cache, RunIdentity& identity) {
   constexpr int64_t kMost = int64_t{1} << 16;
   std::vector<int64_t> places;
@@ -29,7 +29,7 @@ void VisitPlaces(StateVisitor& visitor, const Dataset& cache, RunIdentity& ident
   visitor.Demand(places.size() == identity.runs.size(), "every stage must have a position");
   std::vector<std::pair<const Dataset*, int64_t>> placed;
   for (size_t i = 0; i < places.size(); ++i) {
-    if (places[i] < 0) continue;  // made while running, it has none
+    if (places[i] < 0) continue;  // created during the run, so it has no index
     auto at = static_cast<size_t>(places[i]);
     if (placed.size() <= at) placed.resize(at + 1);
     placed[at] = identity.runs[i];
@@ -58,7 +58,7 @@ CacheFillPtr CacheFill::FromFile(const Dataset& cache, const std::string& text) 
     visitor.ExpectEnd();
     return fill;
   } catch (const Error&) {
-    // Older states begin with the same fields, and do not say which stage a fill belongs to.
+    // Older states begin with the same fields, but do not say which stage a fill belongs to.
   }
   try {
     StateVisitor visitor{std::string_view(text)};
@@ -109,7 +109,8 @@ CacheFillPtr CacheFills::Of(const Dataset& cache) const {
 
 namespace {
 
-// The caches from `root` on, depth first, each once; `visit` says whether to go on upstream of one.
+// Visits the caches upstream of `root`, depth first, each once. `visit` returns whether to continue
+// upstream of a cache.
 void ForEachCache(const Dataset& root, const std::function<bool(const Dataset&)>& visit) {
   std::vector<const Dataset*> open{&root};
   std::set<const Dataset*> seen;
@@ -183,7 +184,7 @@ CacheFillPtr FileStore::fill() const {
   try {
     return look_();
   } catch (const Error&) {
-    return nullptr;  // the pass that opens or makes it reports the error
+    return nullptr;  // reported by the pass that opens or creates the file
   }
 }
 
@@ -285,7 +286,7 @@ bool RunFills::Owed(const Dataset& cache, const CacheFill& fill) const {
 
 CacheFillPtr RunFills::Find(const Dataset& cache, const CacheFill* like) const {
   if (CacheFillPtr own = Own(cache, like)) return own;
-  if (cache.cache_store()->in_files()) return nullptr;  // not asked with the lock
+  if (cache.cache_store()->in_files()) return nullptr;  // not accessed under the lock
   CacheFillPtr held = cache.cache_store()->fill();
   return held && (!like || *held == *like) ? held : nullptr;
 }
@@ -325,7 +326,7 @@ CacheFillPtr RunFills::Bind(const Dataset& cache, CacheFillPtr fill) {
   std::lock_guard lock(mutex_);
   if (CacheFillPtr found = Find(cache, fill.get())) fill = std::move(found);
   if (!Planned(cache) || Own(cache, fill.get())) return fill;
-  // In files the last one is what comes later finds.
+  // For files, the newest fill comes first, since later stages use the first.
   auto at = cache.cache_store()->in_files() ? fills_.begin() : fills_.end();
   fills_.insert(at, {&cache, fill, true});
   return fill;
@@ -334,7 +335,7 @@ CacheFillPtr RunFills::Bind(const Dataset& cache, CacheFillPtr fill) {
 void RunFills::Complete(const Dataset& cache, const CacheFillPtr& fill, CacheFill::Rows rows) {
   std::lock_guard lock(mutex_);
   if (Planned(cache) && !Own(cache, fill.get())) {
-    // A second pass beside the first one: what comes later reads that.
+    // A pass concurrent with the first one: later stages read the fill of the first.
     if (Own(cache, nullptr)) return;
     fills_.push_back({&cache, fill, false});
   }

@@ -1,5 +1,4 @@
-// What caches were filled with, in memory and in files. A run's elements depend on it, as they do
-// on the seed.
+// The contents of caches, in memory and in files. Like the seed, they determine a run's elements.
 #pragma once
 
 #include <functional>
@@ -17,25 +16,26 @@ namespace penstock {
 
 class RunFills;
 
-// A pass over the input of a cache, described by everything that its elements depend on. The
-// elements may be held, or be made again.
+// One pass over the input of a cache, described by everything that its elements depend on. The
+// elements may be kept, or be produced again from this description.
 class CacheFill {
  public:
   using Rows = std::shared_ptr<const KeptRows>;
 
   CacheFill(const Dataset& cache, const RunContext& context);
-  // Restores what VisitState has saved.
+  // Restores a fill that VisitState saved.
   CacheFill(const Dataset& cache, StateVisitor& visitor);
-  // Restores what is kept with the elements in files: text(), or less in older files.
+  // Restores the description stored next to the elements in files: text(), or a subset of it in
+  // older files.
   static std::shared_ptr<CacheFill> FromFile(const Dataset& cache, const std::string& text);
 
   void VisitState(StateVisitor& visitor);
-  // The context for a pass that makes the same elements.
+  // The context for a pass that produces the same elements.
   RunContext Of(const RunContext& context) const;
   bool operator==(const CacheFill& other) const { return text_ == other.text_; }
 
   const std::string& text() const { return text_; }
-  Rows rows() const;  // null while they are missing, or when they are in files
+  Rows rows() const;  // null if missing, or stored in files
   void Keep(Rows rows);
 
  private:
@@ -46,13 +46,13 @@ class CacheFill {
   RandomPlace place_;
   RunIdentity identity_;
   std::shared_ptr<const CacheFills> below_;  // of caches upstream
-  std::string text_;                         // all of this as a state has it
-  mutable std::mutex mutex_;                 // a leaf lock over the rows, which are set once
+  std::string text_;                         // all of the above, in the format of states
+  mutable std::mutex mutex_;                 // a leaf lock; protects rows_, which is set once
   Rows rows_;
 };
 using CacheFillPtr = std::shared_ptr<CacheFill>;
 
-// Which fill each cache has, as a stage finds it when it starts its input. Never changes.
+// Maps each cache to its fill at the time a stage starts its input. Immutable.
 class CacheFills {
  public:
   CacheFillPtr Of(const Dataset& cache) const;
@@ -61,47 +61,49 @@ class CacheFills {
   }
 
   bool restored() const { return restored_; }
-  // What a state of the plan of `root` holds of these fills: none upstream of another one.
+  // The fills that a state of the plan of `root` contains: those that are not upstream of another
+  // one.
   std::shared_ptr<const CacheFills> Outermost(const Dataset& root) const;
-  void Set(const Dataset& cache, CacheFillPtr fill);  // replaces what was there
+  void Set(const Dataset& cache, CacheFillPtr fill);  // replaces the previous fill
 
   // Saves or restores the fills of the caches in the plan of `root`. The fills of caches upstream
-  // of a cache that has a fill are saved inside it. `fills` may be null, for none. `run`: when
-  // restoring, the run that they are for.
+  // of a filled cache are saved inside its fill. `fills` may be null (none). `run`: the run to
+  // restore them for; used only when restoring.
   static void VisitState(StateVisitor& visitor, const Dataset& root, RunFills* run,
                          std::shared_ptr<const CacheFills>& fills);
-  // `known`, and for the other caches in the plan of `root` what they hold now (for caches in
-  // files, what RunFills::Now says).
+  // Returns `known`, extended by the current fills of the other caches in the plan of `root`. For
+  // caches in files, RunFills::Now decides.
   static std::shared_ptr<const CacheFills> Now(const Dataset& root, const RunFills& run,
                                                std::shared_ptr<const CacheFills> known);
 
  private:
   std::vector<std::pair<const Dataset*, CacheFillPtr>> fills_;
-  // The run goes on from a state, so it does not use what other runs have put into files since.
+  // The run continues from a state, so it ignores what other runs have since written to files.
   bool restored_ = false;
 };
 
-// What a cache holds for all runs.
+// The fill of a cache that all runs share.
 class CacheStore {
  public:
   virtual ~CacheStore() = default;
-  // A complete fill, or (in memory) a restored one; null: none.
+  // A complete fill, or (in memory) a restored one; null if none.
   virtual CacheFillPtr fill() const = 0;
-  virtual void Offer(const CacheFillPtr& fill) = 0;  // complete, in memory
-  virtual bool in_files() const = 0;                 // which others may replace or remove
-  // The fill that a restored state says the cache held. Later runs make it again if it is missing.
+  virtual void Offer(const CacheFillPtr& fill) = 0;  // a complete fill, in memory
+  virtual bool in_files() const = 0;                 // files can be replaced or removed by others
+  // Sets the fill that the cache held according to a restored state. If it is missing, later runs
+  // produce it again.
   virtual void Restore(const CacheFillPtr& fill) = 0;
-  // A restored fill that was not found in the files so far; null: none.
+  // A restored fill that has not been found in the files so far; null if none.
   virtual CacheFillPtr owed() const { return nullptr; }
-  virtual void Settle(const CacheFill&) {}  // this fill is in the files
-  // The fill that a run finds when it begins.
+  virtual void Settle(const CacheFill&) {}  // this fill is now in the files
+  // The fill for a new run.
   CacheFillPtr ForRuns() const {
     CacheFillPtr owing = owed();
     return owing ? owing : fill();
   }
 };
 
-// In memory: the first complete fill, or the last one that was restored.
+// In memory: keeps the first complete fill, or the last restored one.
 class MemoryStore final : public CacheStore {
  public:
   CacheFillPtr fill() const override;
@@ -110,14 +112,14 @@ class MemoryStore final : public CacheStore {
   void Restore(const CacheFillPtr& fill) override;
 
  private:
-  mutable std::mutex mutex_;  // a leaf lock over the pointer
+  mutable std::mutex mutex_;  // a leaf lock; protects fill_
   CacheFillPtr fill_;
 };
 
-// In files: asks the disk each time.
+// In files: checks the disk on each call.
 class FileStore final : public CacheStore {
  public:
-  // `look`: what the files hold, null for nothing that can be read; may throw.
+  // `look` returns the fill in the files, or null if there is none or it cannot be read; may throw.
   explicit FileStore(std::function<CacheFillPtr()> look) : look_(std::move(look)) {}
   CacheFillPtr fill() const override;
   void Offer(const CacheFillPtr&) override {}
@@ -128,45 +130,46 @@ class FileStore final : public CacheStore {
 
  private:
   std::function<CacheFillPtr()> look_;
-  mutable std::mutex mutex_;  // a leaf lock over the pointer
+  mutable std::mutex mutex_;  // a leaf lock; protects owed_
   CacheFillPtr owed_;
 };
 
-// The fills of one run: those that it has made, and those that a restored state names. A state may
-// ask for another fill than the one that the cache holds. A fill in files is preferred to one that
-// the run knows, so that several processes share it. A run that goes on from a state prefers the
-// fills that it knows, until it has come to the end of what is in the files; a fill that is
-// complete by the state, but not in the files by then, is owed. Caches that functions return come
-// and go: of these only what they hold is known.
+// The fills of one run: those that it completed itself and those named by a restored state, which
+// may differ from the current fill of the cache. A fill in files takes precedence over one the run
+// knows, so that several processes share it. A run that continues from a state uses the fills it
+// knows until it reaches the end of the fill in the files. A fill that is complete according to the
+// state but not yet in the files is owed. Caches inside datasets that functions return are
+// temporary, so the run only knows their current contents.
 class RunFills {
  public:
   explicit RunFills(const Dataset& root);
 
-  // What all caches hold when the run begins.
+  // The fills of all caches at the start of the run.
   std::shared_ptr<const CacheFills> AtStart() const;
-  // Saves or restores the fills of the plan of `root`: what the caches held when the run began
-  // (`at_start`), what the run has made itself or taken from a state, and what else the caches hold
-  // now.
+  // Saves or restores the fills of the plan of `root`: those at the start of the run (`at_start`),
+  // those that the run completed or restored, and the current fills of the remaining caches.
   void VisitState(StateVisitor& visitor, const Dataset& root,
                   std::shared_ptr<const CacheFills>& at_start);
-  // The restored state was valid: later runs find in the caches what they held when it was saved.
+  // Call once the restored state is known to be valid. Later runs then find the cache contents from
+  // the time it was saved.
   void Restore();
-  // What a stage that starts its input now finds in a cache; null: nothing yet. `known`: the fill
-  // that the stage knows so far. `restored`: the run goes on from a state.
+  // Returns the fill for a stage that starts its input now; null if there is none yet. `known`: the
+  // fill that the stage knows so far. `restored`: the run continues from a state.
   CacheFillPtr Now(const Dataset& cache, CacheFillPtr known, bool restored) const;
-  // The fill that an iterator started with `context` makes or reads.
+  // The fill that an iterator started with `context` produces or reads.
   CacheFillPtr For(const Dataset& cache, const RunContext& context) const;
-  // This fill, or an equal one that is known already.
+  // Returns an equal fill that is already known, or `fill` itself.
   CacheFillPtr Same(const Dataset& cache, CacheFillPtr fill) const;
-  // The same for a fill that was complete; it is known from now on.
+  // Like Same, for a fill that was complete; remembers it.
   CacheFillPtr Bind(const Dataset& cache, CacheFillPtr fill);
   void Complete(const Dataset& cache, const CacheFillPtr& fill, CacheFill::Rows rows);
-  // A pass has come to the end of a fill, which is in the files.
+  // A pass reached the end of a fill that is in the files.
   void Kept(const Dataset& cache, const CacheFillPtr& fill);
-  // A pass of a run that goes on from a state has come to the end of a fill which is not in the
-  // files, as it would be without the interruption.
+  // A pass of a run that continues from a state reached the end of a fill that would be in the
+  // files without the interruption, but is not.
   void Owe(const Dataset& cache, const CacheFillPtr& fill);
-  // Whether this fill may be written to files: of several that a run makes at a time, the first is.
+  // Whether this fill may be written to files. If a run makes several fills of one cache, only the
+  // first may.
   bool MayWrite(const Dataset& cache, const CacheFill& fill) const;
 
  private:
@@ -175,19 +178,19 @@ class RunFills {
     CacheFillPtr fill;
     bool owed;
   };
-  // The fills that the run has made itself, or taken from a state: later epochs read them.
+  // The fills that the run completed or restored; later epochs read them.
   std::shared_ptr<const CacheFills> Made() const;
   bool Planned(const Dataset& cache) const;
   bool Owed(const Dataset& cache, const CacheFill& fill) const;
-  // A fill that the run knows; Find also looks at what a cache in memory holds. With `like`, only a
-  // fill that equals it.
+  // Return a fill that the run knows. Find also checks the contents of a cache in memory. With
+  // `like`, only an equal fill is returned.
   CacheFillPtr Own(const Dataset& cache, const CacheFill* like) const;
   CacheFillPtr Find(const Dataset& cache, const CacheFill* like) const;
 
   std::vector<const Dataset*> caches_;  // of the plan
-  mutable std::mutex mutex_;            // over the list; taken before those of stores and fills
+  mutable std::mutex mutex_;  // protects fills_; acquired before the locks of stores and fills
   std::vector<Known> fills_;
-  // What a state that is being restored says of the caches, for Restore. Only SetState writes it.
+  // The fills named by the state being restored, for Restore. Only SetState writes it.
   std::vector<std::pair<const Dataset*, CacheFillPtr>> restored_;
 };
 

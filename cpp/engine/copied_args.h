@@ -1,4 +1,4 @@
-// Copies of arguments, also when memory runs out.
+// Copying arguments, safely even if memory runs out.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-// The same arguments for another owner. When copying a string or vector in a variant throws, GCC
-// 12's library destroys a variant that was never made. So each value is copied by itself, and then
-// moved.
+// Returns the same arguments for another owner. If copying a string or vector inside a variant
+// throws, libstdc++ 12 destroys a variant that was never constructed. So each value is copied
+// outside the variant, then moved into it.
 inline Args CopiedArgs(const Args& args, const std::string& owner) {
   Args copied(owner);
   for (const auto& [name, value] : args.values()) {

@@ -1,4 +1,4 @@
-// Starting stages: their statistics, names and keys follow from where they stand in the plan.
+// Starting stages: derives their statistics, names and keys from their place in the plan.
 #include "engine/dataset.h"
 
 #include <set>
@@ -13,22 +13,22 @@ namespace penstock {
 
 namespace {
 
-// The number of nested functions at which a recursion is considered infinite. Python's own limit is
-// 1000 calls, too. Without a limit, the stack would end the recursion thousands of levels and many
-// seconds later. It is lower for stages with threads, because many threads may be in the recursion.
+// The number of nested functions that counts as infinite recursion. Python's own limit is also 1000
+// calls. Without a limit, the stack would overflow thousands of levels and many seconds later. The
+// limit is lower for stages with threads, because many threads may take part in the recursion.
 constexpr int kMaxNestedFunctions = 1000;
 constexpr int kMaxThreadedFunctions = 100;
 
-// What this thread is about to drop, while it drops a plan.
+// While this thread destroys a plan: the nodes still to destroy.
 constinit thread_local std::vector<DatasetPtr>* dropped = nullptr;
 }  // namespace
 
-// One after the other, not inside one another: chains are long.
+// Iterative, because chains are long.
 Dataset::~Dataset() {
   if (dropped) {
     try {
       for (DatasetPtr& input : inputs_) dropped->push_back(std::move(input));
-    } catch (const std::bad_alloc&) {  // the others go the usual way
+    } catch (const std::bad_alloc&) {  // the rest is destroyed recursively
     }
     return;
   }
@@ -42,7 +42,7 @@ Dataset::~Dataset() {
 }
 
 bool RunContext::MayStartThreads(int depth) {
-  // Each level multiplies the number of threads. The last level may have many already, because the
+  // Each level multiplies the number of threads. The last level may already have many, because the
   // levels above are wide.
   constexpr int kMaxDepth = 2;
   constexpr int kManyThreads = 64;
@@ -117,8 +117,7 @@ IteratorPtr Dataset::StartInput(const RunContext& context, size_t i, int64_t bat
   below.batch_rows = batch_rows;
   below.ragged = ragged;
   below.path += "." + std::to_string(i);
-  // Only a fork in the pipeline distinguishes branches; a chain is distinguished by its stages
-  // (chain()).
+  // Only forks need to distinguish branches; along a chain, the stages do (chain()).
   if (inputs_.size() > 1) below.place = context.place.Fork(i);
   return inputs_[i]->Start(below);
 }
@@ -130,7 +129,7 @@ StageRandom Dataset::Randomness(const RunContext& context) const {
 }
 
 void Dataset::ForEachNode(const std::function<void(const Dataset&)>& visit) const {
-  std::vector<const Dataset*> open{this};  // a stack of its own: chains are long
+  std::vector<const Dataset*> open{this};  // an explicit stack, because chains are long
   std::set<const Dataset*> seen;
   while (!open.empty()) {
     const Dataset* node = open.back();
@@ -205,7 +204,7 @@ void RandomPlace::Visit(StateVisitor& visitor) {
 
 namespace {
 
-thread_local int g_shapes_of_first = 0;  // how many live on this thread
+thread_local int g_shapes_of_first = 0;  // number of instances alive on this thread
 
 }  // namespace
 

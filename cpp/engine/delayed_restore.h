@@ -1,4 +1,4 @@
-// A state that an iterator takes up when it is first pulled, in the thread that pulls.
+// A state that is restored at the first pull, in the pulling thread.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace penstock {
 // Used by one thread at a time.
 class DelayedRestore final {
  public:
-  // The position is `steps` steps after `state`, which the iterator takes up at the first pull.
+  // The position is `steps` steps after `state`. The iterator restores it at the first pull.
   void Set(int64_t steps, StateBlob state) {
     to_discard_ = steps;
     state_ = std::move(state);
   }
 
-  // Whether the iterator is where it was left.
+  // Whether the iterator has reached the saved position.
   bool done() const { return restored_ && to_discard_ == 0; }
-  // Before each pull. After a transient error it goes on with the next call; after another one
+  // Call before each pull. After a transient error, the next call continues. After any other error
   // there is nothing to pull.
   std::optional<Error> Prepare(Iterator& iterator) {
     if (!restored_) {
@@ -41,7 +41,7 @@ class DelayedRestore final {
       return std::nullopt;
     } catch (const Error& error) {
       failure_ = error;
-      if (error.kind() == ErrorKind::kInterrupted) {  // half of it is restored
+      if (error.kind() == ErrorKind::kInterrupted) {  // only partly restored
         failure_ = Error(ErrorKind::kRuntime,
                          "{}: a KeyboardInterrupt came while the state was restored; make a new "
                          "iterator and give it the state again",

@@ -1,4 +1,4 @@
-// From the position of one number of shards to that of another, stage by stage from the end.
+// Converts positions from one number of shards to another, stage by stage from the end.
 #include "engine/elastic.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 
-// Why a stage after shard_evenly does not let states be carried to another number of shards.
+// Why states are not elastic with this stage after shard_evenly.
 std::string_view ReasonOf(const std::string& stage) {
   static const std::map<std::string, std::string_view> kReasons = [] {
     std::map<std::string, std::string_view> reasons;
@@ -44,7 +44,7 @@ const Elastic* AsElastic(const Dataset& dataset) { return dynamic_cast<const Ela
               saved, own);
 }
 
-// Passes over prefetch, which a pipeline may have or not.
+// Skips prefetch, which either pipeline may have or not.
 void DropPrefetch(SavedPosition& position) {
   while (position.state) {
     StateVisitor whole(*position.state);
@@ -56,7 +56,7 @@ void DropPrefetch(SavedPosition& position) {
   }
 }
 
-// A line without its last number, and the number.
+// Splits off the last number of a line.
 std::pair<std::string, int64_t> WithoutNumber(const std::string& line) {
   constexpr size_t kMostDigits = 18;
   const size_t end = line.find_last_of(kDigits);
@@ -148,7 +148,7 @@ ElasticPlan::ElasticPlan(const Dataset& root) : text_(PlanText(root)) {
   text_ = PlanText(root, [&](const Dataset& each, size_t line) {
     if (std::find(sized.begin(), sized.end(), &each) == sized.end()) return std::string();
     sized_[&each] = line;
-    if (dynamic_cast<const PlanDetail*>(&each)) return std::string();  // it says so itself
+    if (dynamic_cast<const PlanDetail*>(&each)) return std::string();  // included already
     return " of " + std::to_string(AsElastic(each)->elastic_size());
   });
 }
@@ -172,7 +172,7 @@ std::optional<std::map<const Dataset*, int64_t>> ElasticPlan::Former(
 std::string ElasticPlan::Refusal(const std::string& saved, bool begun) const {
   if (saved == text_) return "";
   const auto former = Former(saved);
-  if (!former) {  // the first difference that is no number
+  if (!former) {  // find the first difference other than a number
     std::vector<std::string> theirs = PlanLines(saved);
     const std::vector<std::string> ours = PlanLines(text_);
     for (auto& [stage, line] : sized_) {

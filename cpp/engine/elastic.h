@@ -1,4 +1,4 @@
-// Positions that another number of shards takes up, with batches of other sizes.
+// Elastic states: positions restored with another number of shards or other batch sizes.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +12,49 @@
 
 namespace penstock {
 
-// A position in the run that a state was saved in: `steps` steps after `state` (null: the
-// beginning).
+// A position in the run that saved the state: `steps` steps after `state` (null: the beginning).
 struct SavedPosition {
   StateBlob state;
   int64_t steps = 0;
 
-  // As StateTrail saves it. Written, there are no steps left to pass over.
+  // In the format of StateTrail. Write is only for positions without steps left to skip.
   static SavedPosition Read(StateVisitor& visitor);
   void Write(StateVisitor& visitor) const;
 };
 
-// What was before, and what is found while a position is carried over.
+// Inputs and results of converting a position to the new sizes.
 struct Carrying {
-  // The number of shards, or of rows in a batch, that the stages had.
+  // The former number of shards, or of rows per batch, of each stage.
   std::map<const Dataset*, int64_t> former;
-  int64_t more = 0;       // elements that some of the former shards had had besides
-  int64_t position = -1;  // elements that all former shards together had had of this pass
-  int64_t epoch = -1;     // of the pass, where a repeat after shard_evenly counts them
+  int64_t more = 0;       // elements that some former shards delivered beyond `position`
+  int64_t position = -1;  // elements of this pass that all former shards delivered together
+  int64_t epoch = -1;     // of the pass, if a repeat after shard_evenly counts epochs
 
   int64_t Former(const Dataset& stage) const;
 };
 
-// A stage that may stand between shard_evenly and the end of a pipeline whose states serve any
-// number of shards: so many elements of the shard are in so many of its own, whichever they are.
+// A stage that may appear between shard_evenly and the end of a pipeline with elastic states. Each
+// of its elements consists of a fixed number of elements of the shard, whatever their values.
 class Elastic {
  public:
   virtual ~Elastic() = default;
-  // Whether it divides the elements among shards, so that nothing before it depends on them.
+  // Whether it divides the elements among shards, so that stages upstream are independent of the
+  // shards.
   virtual bool divides() const { return false; }
-  // The number of shards, or of rows in a batch; 0 where states do not depend on one.
+  // The number of shards, or of rows per batch; 0 if states do not depend on a size.
   virtual int64_t elastic_size() const { return 0; }
-  // Which of the shards it is of.
+  // The index of this shard.
   virtual int64_t elastic_index() const { return 0; }
-  // Why it cannot, for the input that it has; empty when it can.
+  // Why its states are not elastic for this input; empty if they are.
   virtual std::string unfit() const { return {}; }
   // Writes the stage's state for the position `steps` steps after `saved` (null: its beginning),
-  // which a run with the former numbers has saved. Steps after the end of its elements remain.
+  // which was saved by a run with the former sizes. Steps past the end of its elements remain in
+  // `steps`.
   virtual void CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
                           Carrying& carrying) const = 0;
 };
 
-// The state of `dataset` in this pipeline that continues a position in the former one. Steps after
+// Converts `position` from the former pipeline into a state of `dataset` in this one. Steps past
 // the end remain.
 void Carry(const Dataset& dataset, SavedPosition& position, Carrying& carrying);
 
@@ -62,20 +63,20 @@ class ElasticPlan {
  public:
   explicit ElasticPlan(const Dataset& root);
 
-  // Whether elements are divided somewhere on the way.
+  // Whether the pipeline contains a dividing stage.
   bool divided() const { return !shards_.empty(); }
-  // The stage that keeps states from being carried over, and why; empty when nothing does.
+  // The stage that prevents elastic states, and the reason; empty if they are supported.
   const std::string& problem() const { return problem_; }
-  // The stage that divides; null with a problem.
+  // The dividing stage; null if there is a problem.
   const Dataset* divider() const { return divider_; }
-  // The stages with a number, and the lines of the plan's text that have it.
+  // The stages with a size, and the line of the plan's text that contains it.
   const std::map<const Dataset*, size_t>& sized() const { return sized_; }
-  // The numbers in the text of another plan that differs from this one's in nothing else.
+  // The sizes in the text `saved` of another plan; nullopt if the plans differ in anything else.
   std::optional<std::map<const Dataset*, int64_t>> Former(const std::string& saved) const;
   const std::string& text() const { return text_; }
-  // Why a state with this plan's text cannot be taken up; empty when it can. `begun`: elements were
-  // delivered before it was saved. Before that no stage holds anything that belongs to a number of
-  // shards.
+  // Why a state with this plan's text cannot be restored; empty if it can. `begun`: elements had
+  // been delivered before it was saved. Until then no stage holds anything that depends on the
+  // number of shards.
   std::string Refusal(const std::string& saved, bool begun) const;
 
  private:
@@ -86,12 +87,12 @@ class ElasticPlan {
   std::string text_;
 };
 
-// The position of an iterator over shards, as a state shows it to those who have no pipeline.
+// The position of an iterator over shards, readable from a state without the pipeline.
 struct SharedPosition {
-  int64_t delivered = 0;  // steps of the iterator, since the beginning
-  int64_t shards = 0;     // 0: there are none, or states belong to their number
+  int64_t delivered = 0;  // steps of the iterator since the beginning
+  int64_t shards = 0;     // 0: not sharded, or states depend on the number
   int64_t index = 0;
-  int64_t position = -1;  // as Carrying has it; -1: no position of all shards together
+  int64_t position = -1;  // as in Carrying; -1: the shards have no common position
   int64_t epoch = -1;
   int64_t more = 0;
 

@@ -1,4 +1,4 @@
-// Charging the budget with what is held, and refusing what can never be below the limit.
+// Charges held memory to the budget, and rejects what can never fit within the limit.
 #include "engine/held_bytes.h"
 
 #include "engine/session.h"

@@ -1,4 +1,4 @@
-// HeldBytes: what one stage of a run keeps for long, where the run counts that.
+// HeldBytes: accounts for memory that a stage holds for a long time, if the run counts it.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace penstock {
 
 class Session;
 
-// A buffer that a stage needs in order to go on at all is not part of what runs ahead, so it is
-// counted against the memory limit only if the run's options say `counts_all`. Used by one thread
-// at a time; the session outlives it.
+// A buffer that a stage cannot work without is not lookahead. It counts against the memory limit
+// only if the run has the option `counts_all`. Used by one thread at a time; the session outlives
+// it.
 class HeldBytes final {
  public:
-  // `instead`: what the user may do, for the error.
+  // `instead`: what the error suggests to the user.
   HeldBytes(Session& session, const StageLabel& stage, const char* instead);
   ~HeldBytes() { Set(0); }
   HeldBytes(const HeldBytes&) = delete;
@@ -26,7 +26,7 @@ class HeldBytes final {
   bool counts() const { return counts_; }
   void Set(size_t bytes);
   void Add(size_t bytes) { Set(static_cast<size_t>(bytes_) + bytes); }
-  // The error when this stage holds something, and all stages of the run more than the limit.
+  // An error if this stage holds memory and all stages of the run together exceed the limit.
   std::optional<Error> Excess() const;
 
  private:

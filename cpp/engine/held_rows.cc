@@ -1,4 +1,4 @@
-// Going through rows in memory, Block after Block.
+// Iterating over rows in memory, block by block.
 #include "engine/held_rows.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class HeldRows final : public Dataset {
  public:
   void Fill(std::vector<Block> blocks) {
     for (Block& block : blocks) {
-      block.BecomeConstant();  // as long as the dataset lives its rows come again
+      block.BecomeConstant();  // its rows are returned repeatedly while the dataset lives
       kept_.Add(std::move(block));
     }
   }
@@ -21,7 +21,7 @@ class HeldRows final : public Dataset {
   MaybeSpec spec() const override {
     MaybeSpec all;
     for (const Block& block : kept_.blocks()) {
-      int64_t different = block.stacked() ? 1 : block.rows;  // rows of columns are of one shape
+      int64_t different = block.stacked() ? 1 : block.rows;  // rows of columns have one shape
       for (int64_t row = 0; row < different; ++row) {
         ElementSpec one = ElementSpec::Of(block.Row(row));
         all = all ? ElementSpec::Cover(*all, one) : one;
@@ -31,7 +31,7 @@ class HeldRows final : public Dataset {
     return all;
   }
 
-  // At most `max_rows` rows from row `first` on, which there is.
+  // Returns up to `max_rows` rows starting at `first`, which exists.
   Block Rows(int64_t first, int64_t max_rows) const {
     Block block = kept_.Slice(first, max_rows);
     block.Renumber(first);
@@ -75,7 +75,7 @@ IteratorPtr HeldRows::MakeIterator(const RunContext&) const {
       std::static_pointer_cast<const HeldRows>(shared_from_this()));
 }
 
-// From here it has no elements; only HoldRows gives it some.
+// Empty when created by kind; only HoldRows fills it.
 const RegisterDataset elements_stage("elements",
                                      [](const std::vector<DatasetPtr>&,
                                         const Args&) -> std::shared_ptr<Dataset> {
@@ -86,7 +86,7 @@ const RegisterDataset elements_stage("elements",
 
 DatasetPtr HoldRows(std::vector<Block> blocks) {
   DatasetPtr made = MakeDataset("elements", {}, Args("elements"));
-  // No other code has seen the dataset yet, so it may still be changed.
+  // No other code has seen the dataset yet, so it may still be modified.
   const_cast<HeldRows&>(static_cast<const HeldRows&>(*made)).Fill(std::move(blocks));
   return made;
 }

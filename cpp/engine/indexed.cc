@@ -1,4 +1,4 @@
-// Going through the rows of data with random access.
+// Iterating over the rows of a source with random access.
 #include "engine/indexed.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Rows of a source by their positions: what lets shuffle buffer indices and batch gather rows.
+// Random access to the rows of a source: lets shuffle buffer indices and batch gather rows.
 #pragma once
 
 #include <utility>
@@ -13,16 +13,16 @@ class Indexed {
  public:
   virtual ~Indexed() = default;
   virtual int64_t size() const = 0;
-  // Rows [first, first + count), stacked; the key and index of row i are i. Rows that are read may
-  // be fewer, at least one, and the next one of them may be an error. From any thread.
+  // Rows [first, first + count), stacked; row i has key and index i. A source that reads them may
+  // return fewer, but at least one; the row after them may be an error. Thread-safe.
   virtual Block Rows(int64_t first, int64_t count) const = 0;
-  // The rows at `indices`, likewise; their keys are the indices.
+  // The rows at `indices`, as for Rows; their keys are the indices.
   virtual Block Gather(const int64_t* indices, int64_t count) const = 0;
-  // Bytes of a row, roughly.
+  // The approximate number of bytes per row.
   virtual int64_t row_bytes() const { return 0; }
 };
 
-// Reads up to `count` rows from `first_row` on with `read`, as a block. If that fails, reads
+// Reads up to `count` rows starting at `first_row` with `read`, as a block. If that fails, reads
 // smaller ranges to find the row that caused the error.
 template <typename Read>
 Block RowsOrError(int64_t first_row, int64_t count, const Read& read) {

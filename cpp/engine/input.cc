@@ -1,4 +1,4 @@
-// Counting, marking and replaying of an input.
+// Counting, marking and replaying an input's steps.
 #include "engine/input.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Block Input::NextRows(int64_t max_rows) {
   return Pull(max_rows);
 }
 
-// Compiled into both, as the frame of Iterator is.
+// Inlined into both callers, like the frame of Iterator.
 [[gnu::always_inline]] inline Block Input::Pull(int64_t max_rows) {
   Block block = iterator_->NextBlock(max_rows);
   position_ += block.steps();
@@ -80,8 +80,8 @@ void Input::Retire() {
 }
 
 void Input::VisitState(StateVisitor& visitor, int64_t back) {
-  // The layout is that of every stage that runs ahead of what it delivers (StateTrail), so a state
-  // does not depend on whether the stage ran inline or in threads.
+  // The format is the same as for stages that run ahead (StateTrail), so a state does not depend on
+  // whether the stage ran inline or in threads.
   if (visitor.saving() && back == 0 && to_discard_ == 0 && iterator_)
     trail_.Add(position_, SaveState(*iterator_));
   // Below 0: from stages that no longer exist (kOfThePast).

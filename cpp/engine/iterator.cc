@@ -1,4 +1,4 @@
-// The frame: timing by sample, tracing, counting, and exceptions turned into errors.
+// The frame: sampled timing, tracing, counters, and conversion of exceptions to errors.
 #include "engine/iterator.h"
 
 #include <cerrno>
@@ -16,8 +16,8 @@
 namespace penstock {
 namespace {
 
-// The Error of the exception that is being handled. A stage that throws on purpose throws an Error
-// and leaves itself consistent, unless the system had no memory.
+// Converts the current exception to an Error. A stage that deliberately throws throws an Error and
+// stays consistent, except when the system is out of memory.
 Error Caught(std::string_view stage) noexcept {
   try {
     throw;
@@ -41,9 +41,9 @@ Answer AnswerOf(Error error) {
     return error;
 }
 
-// Whether a signal's handler has raised. Native stages that pull repeatedly and emit nothing may
-// hold the calling thread for long, so it looks now and then, and lets other threads have the
-// foreign lock.
+// Whether a signal handler has raised. Native stages that pull repeatedly and emit nothing may
+// occupy the calling thread for long. So this checks now and then, and also lets other threads
+// acquire the foreign lock.
 bool Interrupted(MonoTime now) {
   thread_local MonoTime due = 0;
   BlockingHook* hook = GetBlockingHook();
@@ -95,9 +95,9 @@ void Iterator::AddCall(int64_t ns, const Block& block) {
   if (calls) calls->Add(ns, block.rows, block.footprint());
 }
 
-// Functions of their own, each with one variable for its answer, which is then made in its caller.
-// They are compiled as one: a processor predicts the returns of some 16 nested calls, and of stages
-// inside one another there are soon more.
+// Separate functions, each with a single result variable, so that the result is constructed in the
+// caller. They are inlined into one: a CPU predicts the returns of about 16 nested calls, and
+// nested stages soon exceed that.
 template <typename Answer, typename Call>
 [[gnu::always_inline]] inline Answer Iterator::Guarded(Call& call) {
   try {
@@ -158,7 +158,7 @@ std::optional<Error> Iterator::Discard(int64_t& steps) {
 
 std::optional<Error> Iterator::Pass(int64_t& steps) {
   for (; steps > 0; --steps) {
-    // The input may have no end, and the number of steps may come from a forged state.
+    // The input may be infinite, and the number of steps may come from a forged state.
     if (run_ends_ && run_ends_->cancelled()) return Error(ErrorKind::kCancelled, "");
     Step step = Next();
     if (std::holds_alternative<End>(step)) break;

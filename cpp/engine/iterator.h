@@ -1,4 +1,4 @@
-// A running stage: the one instrumented frame around every step.
+// A running stage, and the instrumented frame around every step.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// Made by Dataset::Start for one session and used by one thread at a time. Destroying it stops and
-// joins its own threads.
+// Created by Dataset::Start for one session; used by one thread at a time. The destructor stops and
+// joins the stage's threads.
 class Iterator {
  public:
   virtual ~Iterator() = default;
@@ -23,38 +23,39 @@ class Iterator {
   Iterator(const Iterator&) = delete;
   Iterator& operator=(const Iterator&) = delete;
 
-  // The next element, an error at its position (the following call goes on after it), or the end
-  // (again and again). Never throws.
+  // Returns the next element, an error at its position (the next call continues after it), or the
+  // end (repeatedly). Never throws.
   Step Next();
-  // From 1 to max_rows consecutive elements, stacked where that is cheaper, then perhaps the error
-  // or the end; never fewer rows than can be had without doing more work than the caller asked for.
+  // Returns 1 to max_rows consecutive elements, stacked if that is cheaper, optionally followed by
+  // an error or the end. Never returns fewer rows than are available without more work than the
+  // caller asked for.
   Block NextBlock(int64_t max_rows);
-  // Passes over `steps` elements or errors that were delivered before (after a restore): cheaper
-  // than Next where a stage can jump. Counts `steps` down; a transient error ends it early.
+  // Skips `steps` elements or errors that were already delivered before a restore. Cheaper than
+  // Next if the stage can jump. Decrements `steps`; a transient error stops it early.
   virtual std::optional<Error> Discard(int64_t& steps);
-  // Passes over up to `steps` elements or errors to count them, and computes no more than that
-  // needs. Counts `steps` down: without an error, the rest is how many were missing before the end.
+  // Skips up to `steps` elements or errors to count them, with as little computation as possible.
+  // Decrements `steps`: without an error, the remainder is the number of steps missing at the end.
   virtual std::optional<Error> Pass(int64_t& steps);
-  // The same where none of the steps is an error, because another process has made them or makes
-  // them: a stage that makes as many elements as it pulls, or one of each so many, computes
-  // nothing. After an error it is not known where the stage is: the run is thrown away.
+  // Like Pass, if none of the steps is an error because another process produces them. A stage that
+  // emits one element per element or per fixed number of elements then computes nothing. After an
+  // error the stage's position is unknown, and the run must be discarded.
   virtual std::optional<Error> PassSound(int64_t& steps);
   // Requests the beginning of the remote file that the first step needs, without waiting. Returns
   // the number of bytes received or requested: 0 if there is no such file, -1 while its size is
-  // unknown. May be called before the first step only.
+  // unknown. Call only before the first step.
   virtual int64_t RequestFirst() { return 0; }
-  // Saves or restores the position as of the last step delivered. Restoring happens before the
-  // first step.
+  // Saves or restores the position after the last delivered step. Restore only before the first
+  // step.
   virtual void VisitState(StateVisitor& visitor) = 0;
 
-  // As users know the stage (map, however it is run).
+  // The name users know ("map" for every form of map).
   const std::string& name() const { return label_->kind; }
-  // As states know it: stages that change nothing but the timing have one name, so that each takes
-  // up what another one has saved.
+  // The name in states. Stages that affect only timing share one name, so each can restore the
+  // state of another.
   virtual std::string state_name() const { return name(); }
   const StageLabel& label() const { return *label_; }
   StageStats& stats() { return *stats_; }
-  // `run_ends`: passing over steps ends when it is cancelled.
+  // `run_ends`: cancelling it stops Discard and Pass.
   void Attach(const StageLabel* label, const char* trace_name, StageStats* stats,
               CancelToken run_ends);
 
@@ -62,7 +63,7 @@ class Iterator {
   virtual Step DoNext() = 0;
   virtual Block DoNextBlock(int64_t max_rows);
 
-  // Threads of the stage add what they spend to its busy time; its consumer only waits for them.
+  // The stage's threads add to its busy time themselves; its consumer only waits for them.
   bool threads_add_busy_ = false;
 
  private:
@@ -89,7 +90,7 @@ class Iterator {
 
 using IteratorPtr = std::unique_ptr<Iterator>;
 
-// The base of stages that make blocks: a step is a block of one row.
+// Base class of stages that produce blocks: a step is a block of one row.
 class BlockIterator : public Iterator {
  protected:
   Step DoNext() final { return DoNextBlock(1).ToStep(); }

@@ -1,4 +1,4 @@
-// Finds the sources that decode groups of rows, and translates positions into their rows.
+// Finds sources that decode groups of rows, and maps positions to their rows.
 #include "engine/lookahead.h"
 
 #include <algorithm>

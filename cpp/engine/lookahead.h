@@ -9,21 +9,21 @@
 
 namespace penstock {
 
-// The stage passes it to the sources in the RunContext of its requests. Used by one thread; the
-// session and the plan outlive it.
+// Passed to the sources in the RunContext of the stage's requests. Used by one thread; the session
+// and the plan outlive it.
 //
-// Decoded rows may take half of the memory that is free under the limit at the first call of
+// Decoded rows may use half of the memory that is free under the limit at the first call of
 // window(), and at least an eighth of the limit.
 class Lookahead {
  public:
   // For elements of `data`, which has random access.
   Lookahead(const Dataset& data, const RunContext& context);
 
-  // Whether no source decodes groups of rows.
+  // Whether there is no source that decodes groups of rows.
   bool empty() const { return sources_.empty(); }
-  // The number of next positions to pass to Decode; 0: there is nothing to decode ahead.
+  // The number of next positions to pass to Decode; 0 if there is nothing to decode ahead.
   int64_t window();
-  // Decodes the groups of these positions, each at most once, and keeps the rows of the positions.
+  // Decodes each group that contains these positions at most once, and keeps their rows.
   void Decode(const Positions& next);
   // Null if the source does not decode groups of rows.
   DecodedRows* RowsOf(const Dataset& source);

@@ -1,4 +1,4 @@
-// The two threads of an observation: one samples, one asks for the foreign lock now and then.
+// The two threads of an observation: one samples, the other tries the foreign lock now and then.
 #include "engine/observation.h"
 
 #include <algorithm>
@@ -25,12 +25,12 @@ namespace {
 
 constexpr int64_t kShortestNs = 1'000'000;
 constexpr int64_t kLongestNs = 50'000'000;
-constexpr double kShare = 0.01;        // of one processor, for the samples
-constexpr int64_t kGlanceNs = 60'000;  // whether a thread runs is seen between two looks
+constexpr double kShare = 0.01;        // of one CPU, for sampling
+constexpr int64_t kGlanceNs = 60'000;  // between the two looks that show whether a thread runs
 constexpr int64_t kBetweenLockLooksNs = 20'000'000;
 constexpr int64_t kHistoryNs = 50'000'000;
 constexpr int64_t kBetweenCallLooksNs = 20'000'000;
-constexpr size_t kMostSpans = 1 << 18;  // of all threads; the oldest half is dropped beyond it
+constexpr size_t kMostSpans = 1 << 18;  // of all threads; above it, the oldest half is dropped
 
 }  // namespace
 
@@ -47,7 +47,7 @@ class Observation::Impl final {
     try {
       sampler_.emplace(Lane::kNative, "penstock profile", [this] { Sample(); });
       if (asks) knocker_.emplace(Lane::kPython, "penstock profile", [this] { Knock(); });
-    } catch (...) {  // no second thread could be had: the first one is joined
+    } catch (...) {  // no second thread: join the first
       cancel_.Cancel();
       throw;
     }
@@ -59,7 +59,7 @@ class Observation::Impl final {
     knocker_.reset();
     sampler_.reset();
     seen_.after = stats_->Snapshot();
-    seen_.before.resize(seen_.after.size());  // those that were not there had counted nothing
+    seen_.before.resize(seen_.after.size());  // new stages had counted nothing before
     seen_.stages.resize(seen_.after.size());
     seen_.seconds = static_cast<double>(NowNs() - start_ns_) * 1e-9;
     seen_.process_cpu_ns = ProcessCpuNs() - process_cpu_ns_;
@@ -76,10 +76,10 @@ class Observation::Impl final {
   }
 
  private:
-  // What was seen of a thread in a stage; -1: outside.
+  // Observations of one thread in one stage; -1: outside.
   struct Tally {
     std::array<int64_t, kDoings> wall_ns{};
-    std::array<int64_t, kDoings> on_cpu_ns{};  // by the looks at it
+    std::array<int64_t, kDoings> on_cpu_ns{};  // according to the looks
   };
   struct Thread {
     ThreadHistory shown;
@@ -102,7 +102,7 @@ class Observation::Impl final {
     MonoTime looked_at;
     uint32_t waits;
     bool on_cpu = false;
-    double works = 1;  // of the time between the two looks: see Count
+    double works = 1;  // fraction of the time between the two looks; see Count
     Doing waited_for = Doing::kRun;
   };
 
@@ -110,7 +110,7 @@ class Observation::Impl final {
     return WaitUntil(never_, cancel_, when, [] { return false; }) == WaitStatus::kTimeout;
   }
 
-  // --- on the thread that asks for the lock ---
+  // --- on the thread that tries the lock ---
 
   void Knock() {
     LeaveForeignLock();
@@ -122,7 +122,7 @@ class Observation::Impl final {
     }
   }
 
-  // --- on the thread that samples ---
+  // --- on the sampling thread ---
 
   void Sample() {
     int64_t interval = kShortestNs;
@@ -141,7 +141,7 @@ class Observation::Impl final {
       for (const Glance& glance : glances_) Count(glance, last, now, looks_at_calls);
       if (now >= next_history) {
         next_history = now + kHistoryNs;
-        others_.clear();  // the memory may be another stage's by now
+        others_.clear();  // their memory may belong to another stage by now
         KeepHistory(now);
       }
       last = now;
@@ -149,13 +149,14 @@ class Observation::Impl final {
       mean_cost_ += (cost - mean_cost_) / 16;
       interval = std::clamp(static_cast<int64_t>(mean_cost_ / kShare), kShortestNs, kLongestNs);
       seen_.interval_ns = interval;
-      // By some noise, so that what happens regularly is not always seen at the same moment.
+      // Add some noise, so that periodic events are not always sampled in the same phase.
       noise = noise * 6364136223846793005 + 1442695040888963407;
       interval += static_cast<int64_t>(noise >> 33) % (interval / 2) - interval / 4;
     }
   }
 
-  // Threads in a stage of this run, and its consumer. `again`: only whether they ran meanwhile.
+  // Records the threads in stages of this run, and its consumer. `again`: only checks whether they
+  // ran since the first look.
   void Look(std::vector<Glance>& glances, bool again) {
     if (!again) glances.clear();
     Activity::ForEach([&](Activity::Record& record) {
@@ -195,7 +196,7 @@ class Observation::Impl final {
     });
   }
 
-  // Of a stage of this run; -1 otherwise.
+  // The index of a stage of this run; -1 for other stages.
   int IndexOf(const StageStats* stage) {
     if (auto found = indices_.find(stage); found != indices_.end()) return found->second;
     if (others_.contains(stage)) return -1;
@@ -218,8 +219,8 @@ class Observation::Impl final {
     Tally& tally = thread.tallies[glance.stage];
     const auto doing = static_cast<size_t>(glance.doing);
     const bool works = glance.doing == Doing::kRun || glance.doing == Doing::kPython;
-    // A thread of the pipeline that has waited for another one between the looks did not sleep in
-    // its work: what it was not on a processor belongs to that wait.
+    // A thread of the pipeline that waited for another thread between the looks did not sleep in
+    // its work. Its time without a CPU belongs to that wait.
     const bool hands_over = works && glance.stage >= 0 && glance.works < 1;
     const auto worked = hands_over
                             ? static_cast<int64_t>(glance.works * static_cast<double>(now - last))
@@ -303,8 +304,8 @@ class Observation::Impl final {
     former_waiting_ = waiting;
   }
 
-  // How long the thread ran is known exactly: the looks say in which stages. The same with how long
-  // it was ready without a processor.
+  // A thread's total CPU time is known exactly; the looks distribute it over stages. The same goes
+  // for the time it was runnable without a CPU.
   void ApportionCpu(Thread& thread) {
     int64_t on_cpu = 0, idle = 0;
     for (const auto& [stage, tally] : thread.tallies) {
@@ -344,17 +345,17 @@ class Observation::Impl final {
   CancelToken::Watch watch_;
   const int64_t start_ns_;
   int64_t process_cpu_ns_ = 0;
-  std::atomic<int64_t> looks_{0};  // counts: they publish nothing
+  std::atomic<int64_t> looks_{0};  // counters; they publish nothing
   std::atomic<int64_t> held_{0};
 
-  // Of the sampling thread, until it has ended.
+  // Used by the sampling thread until it has ended.
   Observed seen_;
   std::map<uint64_t, Thread> threads_;
   std::map<uint64_t, CpuRange> ongoing_cpu_;  // by the number of the thread's record
   std::vector<Glance> glances_;
   std::unordered_map<const StageStats*, int> indices_;
   std::vector<const StageStats*> by_index_;
-  std::unordered_set<const StageStats*> others_;  // of other runs
+  std::unordered_set<const StageStats*> others_;  // stages of other runs
   const StageStats* root_ = nullptr;
   int64_t elements_before_ = 0;
   size_t span_count_ = 0;

@@ -1,4 +1,4 @@
-// Reporting a lack of memory without needing any.
+// Reports out of memory without needing memory.
 #include "engine/out_of_memory.h"
 
 #include <new>
@@ -12,7 +12,7 @@ Error OutOfMemory(std::string_view stage) noexcept {
                  "state that was saved before",
                  stage);
   } catch (const std::bad_alloc&) {
-    return Error(ErrorKind::kCancelled, "out of memory");  // so short that it needs none
+    return Error(ErrorKind::kCancelled, "out of memory");  // short enough to need no allocation
   }
 }
 

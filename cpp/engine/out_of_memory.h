@@ -1,4 +1,4 @@
-// The error of a step during which memory ran out.
+// The error of a step that ran out of memory.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace penstock {
 
-// A MemoryError that ends the run. Memory may run out between two changes that belong together, so
-// the stage where it happened is not asked again. The error passes through all other stages as a
-// cancellation does, uncounted, and the caller keeps it. Without memory for the name of the stage
-// the message is shorter.
+// Returns a MemoryError that ends the run. Memory may run out between two changes that belong
+// together, so the failed stage is not called again. The error passes through all other stages like
+// a cancellation, uncounted, and the caller keeps it. If there is no memory for the name of the
+// stage, the message is shorter.
 Error OutOfMemory(std::string_view stage) noexcept;
 
-// Whether an error is one of these: a cancellation that says why.
+// Whether an error is one of these: a cancellation with a message.
 bool EndsRun(const Error& error);
 
-// A number of undelivered steps for Session::SetUndelivered: the run has ended without memory. Its
-// state is taken from earlier saved states instead of from its stages.
+// For Session::SetUndelivered: the run ended without memory. Its state is taken from earlier saved
+// states instead of from its stages.
 inline constexpr int64_t kOfThePast = -1;
 
 }  // namespace penstock

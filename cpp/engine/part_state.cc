@@ -1,4 +1,4 @@
-// What a run keeps in its state, of one part of its pipeline.
+// The parts of a run's state that belong to one part of its pipeline.
 #include "engine/part_state.h"
 
 #include "engine/cache_fills.h"
@@ -9,7 +9,7 @@ namespace penstock {
 
 std::string PartState(const Dataset& part, const RunContext& context,
                       const SavedPosition& position) {
-  SharedPosition shared;  // not counted but for whether it is the beginning
+  SharedPosition shared;  // only records whether this is the beginning
   shared.delivered = position.state || position.steps > 0;
   StateFrame frame{ElasticPlan(part).text(), "", shared.Text(), "", ""};
   StateVisitor visitor(&frame.body);

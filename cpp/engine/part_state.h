@@ -1,4 +1,4 @@
-// The state of an input of a stage, for a run of its own in another thread or process.
+// The state of a stage's input, for a separate run in another thread or process.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace penstock {
 
-// What Session::SetState takes where `part` is the whole pipeline: the run of `context`, and a
-// position in `part`. RunOptions::place of that run must be that of the context.
+// Returns a state that Session::SetState accepts if `part` is the whole pipeline. It contains the
+// run of `context` and a position in `part`. RunOptions::place of the new run must be the place of
+// the context.
 std::string PartState(const Dataset& part, const RunContext& context,
                       const SavedPosition& position);
 

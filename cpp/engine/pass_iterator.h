@@ -1,4 +1,5 @@
-// prefetch(0), or debugging: nothing runs ahead; the state is that of any other prefetch.
+// prefetch(0), or any prefetch in debug mode: does not run ahead; its state is that of any other
+// prefetch.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// In the order in which elements meet the stages; a stage that two others share comes once.
+// Stages are listed in the order in which elements reach them; a shared stage is listed once.
 #include "engine/plan_text.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Those around stage `at`: pipelines may be long.
+// The stages around index `at`: pipelines may be long.
 std::string Chain(const std::vector<std::string>& stages, size_t at) {
   constexpr size_t kAround = 6;
   size_t first = at > kAround ? at - kAround : 0;
@@ -25,7 +25,7 @@ std::string Chain(const std::vector<std::string>& stages, size_t at) {
 
 std::vector<std::string> PlanLines(const std::string& text) {
   std::istringstream stream(text);
-  stream.exceptions(std::ios::badbit);  // a lack of memory is no end of the text
+  stream.exceptions(std::ios::badbit);  // out of memory must not look like the end of the text
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
   return lines;
@@ -36,7 +36,7 @@ std::string PlanText(const Dataset& root,
   std::string text;
   size_t line = 0;
   std::set<const Dataset*> done;
-  std::vector<const Dataset*> open{&root};  // a stack of its own: chains are long
+  std::vector<const Dataset*> open{&root};  // an explicit stack, because chains are long
   while (!open.empty()) {
     const Dataset* node = open.back();
     size_t before = open.size();

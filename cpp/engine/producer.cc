@@ -1,4 +1,4 @@
-// The pump's loop and the consumer's side of it.
+// The producer's thread, and the consumer's side.
 #include "engine/producer.h"
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace {
 
 constexpr int64_t kMostRing = 4096;
 constexpr int64_t kMostAutotunedBuffer = 64;
-constexpr int64_t kSmallBytes = 64 << 10;  // so much is taken at once, though it came one by one
+constexpr int64_t kSmallBytes = 64 << 10;  // join small packets up to this size
 
 size_t RingSize(int64_t limit) {
   return static_cast<size_t>(limit == kAutotune ? kMostAutotunedBuffer
                                                 : std::min(limit, kMostRing));
 }
 
-// What a take gives whose wait has ended before there was something.
+// The result of a take whose wait ended early.
 Block EndOfWait(WaitStatus status) {
   return Block::Of(Error(
       status == WaitStatus::kInterrupted ? ErrorKind::kInterrupted : ErrorKind::kCancelled, ""));
@@ -112,13 +112,13 @@ bool Producer::Room() {
 void Producer::Run() {
   Session::Serving serving(session_);
   try {
-    if (!Produce()) {                                // another one goes on
+    if (!Produce()) {                                // another thread continues
       left_.store(true, std::memory_order_release);  // pairs with the acquire in Left
       ready_->NotifyAll();
       return;
     }
-  } catch (const std::exception&) {  // no memory: errors of the input come as values
-    // release: pairs with the acquire in Pop, so that what is in the ring is seen first.
+  } catch (const std::exception&) {  // no memory: errors of the input are returned as values
+    // release: pairs with the acquire in Pop, so that packets already in the ring are seen first.
     halted_.store(true, std::memory_order_release);
     ready_->NotifyAll();
   }
@@ -132,7 +132,8 @@ void Producer::Run() {
   const bool exact = session_.unordered();
   mark.position = pulled_;
   const std::optional<Error> unprepared = restore_.Prepare(*input_);
-  // Where this side pulls, nothing is ahead of what was taken: VisitState saves what there is.
+  // If the consumer pulls, nothing is ahead of the rows taken, so VisitState saves the current
+  // state.
   if (!unprepared && !exact && !in_line_ && clock_.Due(*start)) mark.state = clock_.Take(*input_);
   const int64_t rows = exact ? 1 : std::clamp<int64_t>(grain_.rows(), 1, most);
   Block block = unprepared ? Block::Of(*unprepared) : input_->NextBlock(rows);
@@ -141,7 +142,7 @@ void Producer::Run() {
   if (unprepared) block.end = !cut_short;
   if (start) Learn(block.rows, *start);
   pulled_ += block.rows + (error && !cut_short);
-  // Nothing may have to be pulled again, so the state after each element is kept.
+  // Nothing may be pulled again, so the state after each element is kept.
   if (exact && (block.rows > 0 || !cut_short)) {
     mark.state = SaveState(*input_);
     mark.position = pulled_;
@@ -163,7 +164,7 @@ void Producer::Push(Packet packet) {
   packet.ahead = true;
   packet.charge = BudgetCharge(session_.budget(), static_cast<int64_t>(packet.block.footprint()));
   if (tunes_) pull_bytes_.fetch_add(packet.charge.bytes(), std::memory_order_relaxed);
-  // release: pairs with the acquire in Room. The rows are counted before they can be taken.
+  // release: pairs with the acquire in Room. Rows are counted before they can be taken.
   const int64_t count = packet.block.rows;
   const int64_t now = buffered_.fetch_add(count, std::memory_order_acq_rel) + count;
   stats_->buffer_size.store(static_cast<int32_t>(now), std::memory_order_relaxed);
@@ -200,11 +201,11 @@ bool Producer::Produce() {
   return true;
 }
 
-// Compiled as one function with PullHere and Pull, as the frame of Iterator is.
+// Compiled as one function with PullHere and Pull, like the frame of Iterator.
 [[gnu::always_inline]] inline Block Producer::TakeHere(int64_t max_rows, bool carries) {
   try {
     if (!carries) session_.RequireStackHere(options_.stages);
-  } catch (const Error& error) {  // a caller that goes on asking after an error finds the end
+  } catch (const Error& error) {  // a caller that continues after the error reaches the end
     finished_ = true;
     return Block::Of(error);
   }
@@ -216,8 +217,8 @@ bool Producer::Produce() {
   return PullHere(max_rows);
 }
 
-// Pulls no more rows at a time than a thread would make ahead, so that a function of the user is
-// not called earlier.
+// Pulls at most as many rows as a thread would produce ahead, so that user functions are not called
+// earlier.
 [[gnu::always_inline]] inline Block Producer::PullHere(int64_t max_rows) {
   const int64_t limit = options_.limit == kAutotune ? kMostAutotunedBuffer : options_.limit;
   const int64_t most = std::min(limit, max_rows);
@@ -228,7 +229,7 @@ bool Producer::Produce() {
   if (timed) timing_.Took(pulled_at_ - start);
   if (ended_) {
     if (!mark.state && restore_.done()) mark = {clock_.Take(*input_), pulled_};
-    input_.reset();  // as Run does
+    input_.reset();  // as in Run
   }
   Note(mark, block);
   if (options_.in_turns) {
@@ -249,8 +250,9 @@ void Producer::Note(Mark& mark, Block& block) {
   if (mark.state) trail_.Add(mark.position, std::move(mark.state));
   finished_ = block.end;
   if (!block.error) return;
-  block.end = false;  // it comes after the error
-  // The input ran out of memory, which ends the thread, too: each later call gets the same error.
+  block.end = false;  // the end follows the error
+  // The input ran out of memory, which also ends the thread: each later call returns the same
+  // error.
   if (EndsRun(*block.error)) halted_.store(true, std::memory_order_release);  // as in Run
 }
 
@@ -274,8 +276,8 @@ void Producer::Tune() {
   if (limit >= kMostAutotunedBuffer) return;
   const Varied made = made_.Get();
   const Varied used = used_.Get();
-  // The model takes the times of elements to be independent of each other. Where slow ones come
-  // together, a larger buffer than it says was found empty, and twice as much is tried.
+  // The model assumes that the times of elements are independent. If slow elements arrive in
+  // bursts, a larger buffer than the model recommends may still run empty; then double it.
   const int64_t wanted = std::max(BufferFor(made, used, kMostAutotunedBuffer), 2 * limit);
   const int64_t size = std::min({wanted, Affordable(), kMostAutotunedBuffer});
   if (size <= limit) return;
@@ -293,7 +295,7 @@ bool Producer::Ready() {
 }
 
 bool Producer::Left() const {
-  return leave_.load(std::memory_order_relaxed) &&  // this side has set it
+  return leave_.load(std::memory_order_relaxed) &&  // set by this side
          left_.load(std::memory_order_acquire);     // pairs with the release in Run
 }
 
@@ -305,11 +307,11 @@ WaitStatus Producer::Next(Packet& packet) {
       WaitUntil(*ready_, cancel_, [&] { return (popped = Pop(packet)) || Left(); });
   stats_->wait_ns.fetch_add(NowNs() - start, std::memory_order_relaxed);
   if (popped || status != WaitStatus::kReady) return status;
-  pump_.reset();  // its body has returned, or is about to
+  pump_.reset();  // its body has returned or is about to
   if (!StackCarriesInput()) ReturnInput();
   if (pump_) return Next(packet);
   in_line_ = true;
-  return Pop(packet) ? WaitStatus::kReady : WaitStatus::kTimeout;  // its last one
+  return Pop(packet) ? WaitStatus::kReady : WaitStatus::kTimeout;  // its last packet
 }
 
 void Producer::MakeRoom(int64_t count) {
@@ -318,15 +320,15 @@ void Producer::MakeRoom(int64_t count) {
   stats_->buffer_size.store(static_cast<int32_t>(left), std::memory_order_relaxed);
   room_.NotifyOne();
   if (!parking_.Replace()) return;
-  pump_.reset();  // its body has returned, or is about to
+  pump_.reset();  // its body has returned or is about to
   try {
     StartThread();
-  } catch (...) {  // the next take tries again, and there is this packet before it
+  } catch (...) {  // the next take tries again, and this packet comes before it
   }
 }
 
 void Producer::Weigh(int64_t rows, MonoTime now) {
-  // Between the two there is nothing to be compared.
+  // While the transfer is under way there is nothing to compare.
   if (finished_ || in_line_ == hand_over_.pays()) return;
   if (!hand_over_.Took(now, rows, pull_ns_.load(std::memory_order_relaxed),
                        pull_rows_.load(std::memory_order_relaxed))) {
@@ -346,17 +348,18 @@ void Producer::ReturnInput() {
   in_line_ = false;                                // likewise
   try {
     StartThread();
-  } catch (const std::system_error&) {  // there is none now: pulled here, as where none pays
+  } catch (const std::system_error&) {  // no thread available: pull here, as if none paid
     in_line_ = true;
   }
 }
 
 bool Producer::StackCarriesInput() const { return StackCarries(StackUse::kRun, options_.stages); }
 
-// Takes the next packet, or an error once the thread has halted; false when nothing is ready.
+// Takes the next packet, or an error once the thread has halted; returns false if nothing is ready.
 bool Producer::Pop(Packet& packet) {
   if (ring_.try_pop(packet)) return true;
-  // acquire: pairs with the release in Run; another look then sees what was pushed before it.
+  // acquire: pairs with the release in Run; a second try_pop then sees all packets pushed before
+  // it.
   if (!halted_.load(std::memory_order_acquire)) return false;
   if (!ring_.try_pop(packet)) packet.block = Block::Of(OutOfMemory(options_.stage->kind));
   return true;
@@ -413,8 +416,7 @@ Block Producer::TakeReady(int64_t max_rows) {
   if (status != WaitStatus::kReady) return EndOfWait(status);
   int64_t count = packet.block.rows;
   Note(packet.mark, packet.block);
-  // Nearly always the whole packet is taken. An error after the last row does not fit into one
-  // step.
+  // Usually takes the whole packet. An error after the last row does not fit into one step.
   const bool whole = count < max_rows || (count == max_rows && !packet.block.error);
   if (whole && count < max_rows && !packet.block.stacked()) count += Join(packet, max_rows);
   if (packet.ahead) MakeRoom(count);
@@ -448,7 +450,7 @@ void Producer::VisitState(StateVisitor& visitor) {
 }
 
 std::optional<Error> Producer::Discard(int64_t& steps) {
-  if (!started_) {  // the thread will pass over them where it starts
+  if (!started_) {  // the thread skips them when it starts
     trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
     steps = 0;
     return std::nullopt;

@@ -1,4 +1,4 @@
-// From the position of an element to those of what it is made of.
+// Maps positions of elements to positions of their inputs' elements.
 #include "engine/random_access.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Block RandomAccess::Gather(const Positions& positions, const RunContext& context
     if (block.rows == 0) {
       block = std::move(next);
     } else if (!block.Concat(next)) {
-      break;  // of another structure: it is made again for those who ask for more
+      break;  // different structure: produced again if the caller needs more
     }
   }
   return block;
@@ -97,8 +97,8 @@ Step MapAt(const Dataset& stage, const PlannedFunction& function, int64_t index,
 Block MapAt(const Dataset& stage, const PlannedFunction& function, const Positions& positions,
             const RunContext& context) {
   const FunctionPtr& called = context.Called(function);
-  // A function of the user is called once for each element, and these are made again after an
-  // error: so one by one.
+  // A user's function must be called once per element, but after an error a gathered block is
+  // produced again. So each call handles one element.
   if (called->needs_lock()) return Block::Of(MapAt(stage, function, positions.front(), context));
   Block rows = ElementsAt(stage.input(), positions, context);
   if (rows.rows == 0) return rows;

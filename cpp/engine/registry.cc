@@ -1,4 +1,4 @@
-// The table of makers.
+// The table of factories.
 #include "engine/registry.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, 
       suspends = suspends || function->usual->suspends();
     }
   }
-  // Stages that something else is made of, unknown to users, go by the name of that.
+  // Internal stages that users do not know carry the name of the stage they are part of.
   const std::string& name = args.Has(kPartOf) ? args.Text(kPartOf) : found->second.traits.name;
   std::shared_ptr<Dataset> dataset = name == kind
                                          ? found->second.maker(inputs, args)
@@ -124,7 +124,7 @@ std::map<std::string, StageTraits> TraitsOfStages() {
 RegisterDataset::RegisterDataset(const char* kind, StageTraits traits, DatasetMaker maker) {
   if (!traits.form_of.empty()) traits.name = traits.form_of;
   if (traits.name.empty()) traits.name = kind;
-  traits.share_states.push_back(kPartOf);  // it is part of the name
+  traits.share_states.push_back(kPartOf);  // it is already part of the name
   Datasets()[kind] = {maker, std::move(traits)};
 }
 

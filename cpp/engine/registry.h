@@ -1,4 +1,4 @@
-// Makers of stages by their kind: a stage registers itself with one line of its own file.
+// Stage factories by kind. Each stage registers itself with one line in its own file.
 #pragma once
 
 #include <map>
@@ -14,55 +14,57 @@ namespace penstock {
 using DatasetMaker = std::shared_ptr<Dataset> (*)(const std::vector<DatasetPtr>& inputs,
                                                   const Args& args);
 
-// Makes a node of the plan; throws for an unknown kind, wrong arguments or too deep a chain.
+// Creates a node of the plan; throws if the kind is unknown, the arguments are wrong, or the chain
+// is too deep.
 DatasetPtr MakeDataset(const std::string& kind, std::vector<DatasetPtr> inputs, const Args& args);
 
-// What Python converts an argument to before a stage gets it. An argument that a stage does not
-// name is handed over as it is; a function among them is called for each element, and may be
-// traced.
+// What Python converts an argument to. Arguments that a stage does not list are passed unchanged; a
+// function among them is called for each element and may be traced.
 enum class ArgumentForm {
   kValue,         // nested values
-  kSharedValue,   // the same, in memory that the plan shares with whoever gave them
-  kSharedValues,  // a list of such
-  kTable,         // the columns of a table, in memory that the plan shares with whoever gave them
+  kSharedValue,   // the same, in memory shared between the plan and the caller
+  kSharedValues,  // a list of such values
+  kTable,         // the columns of a table, in memory shared between the plan and the caller
   kSpec,          // nested types and shapes
   kDType,         // the type of a scalar, as a spec
-  kObject,        // anything, only to be handed back
-  kFunction,      // called for something else than elements: never traced
+  kObject,        // any object, only passed back to Python
+  kFunction,      // called for something other than elements; never traced
 };
 std::string_view NameOf(ArgumentForm form);
 
-// What a stage says of itself, so that no list of stages is kept elsewhere.
+// The static properties of a stage, declared at registration so that no other list of stages is
+// needed.
 struct StageTraits {
-  // What errors, states and random keys call it; "": its kind.
+  // The name in errors, states and random keys; "": the kind.
   std::string name = {};
-  // The stage of which it is another form, with the same elements; its name, too.
+  // The name of the stage of which it is another form with the same elements; also its own name.
   std::string form_of = {};
-  // It calls into the foreign runtime itself, not only through a function.
+  // The stage itself calls into the foreign runtime, not only through a function.
   bool foreign = false;
-  // It changes when elements are made, and nothing else.
+  // Affects only when elements are produced.
   bool timing = false;
-  // It gives as many elements as its input has, of the same sizes.
+  // Emits as many elements as its input, of the same sizes.
   bool keeps_sizes = false;
-  // Which elements it gives and in what order depends on their positions alone.
+  // Chooses and orders elements by their positions alone.
   bool of_positions = false;
-  // It fetches an element for each position that its input gives, so a stage that looks only at
-  // positions can come before it.
+  // Fetches an element for each position from its input, so a stage that uses only positions can be
+  // moved before it.
   bool fetches = false;
   // Its functions take a state before the element.
   bool folds = false;
-  // The argument that names the file or folder that it reads, and nothing else of it is read.
+  // The argument with the file or folder that the stage reads; it reads no other files.
   std::string reads = {};
-  // What users call the format of that file, where it is one of records.
+  // The format of that file as users know it, if it is a record format.
   std::string format = {};
-  // Arguments that say where and how it keeps its input's elements on disk. Empty: it keeps none.
+  // Arguments that determine where and how it keeps its input's elements on disk; empty if it does
+  // not.
   std::vector<std::string> keeping = {};
-  // It gives in later passes what it has kept of the first one.
+  // Later passes return the elements kept from the first pass.
   bool replays = false;
-  // Arguments that change when elements are made, and nothing else: what was kept on disk with one
-  // value serves all.
+  // Arguments that affect only when elements are produced: elements kept on disk with one value are
+  // valid for all.
   std::vector<std::string> timing_arguments = {};
-  // Arguments whose values share states: a state that was saved with one value serves all values.
+  // Arguments that states do not depend on: a state saved with one value can be restored with any.
   std::vector<std::string> share_states = {};
   std::map<std::string, ArgumentForm> arguments = {};
 };

@@ -1,4 +1,4 @@
-// Pulling blocks of a size that suits their rows, and taking rows out of them.
+// Pulls blocks of a suitable size, and takes rows out of them.
 #include "engine/row_cursor.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace penstock {
 
 void RowCursor::Pull(int64_t max_rows) {
   next_ = 0;
-  block_ = Block();  // its memory may be needed for the next one
+  block_ = Block();  // frees its memory, which the next block may need
   if (after_) {
     block_ = *std::exchange(after_, std::nullopt);
     return;
@@ -51,7 +51,7 @@ void RowCursor::Return(Element taken) {
   --next_;
   if (!block_.elements.empty()) {
     block_.elements[static_cast<size_t>(next_)] = std::move(taken);
-  } else if (block_.columns.empty() && block_.rows == 1) {  // of TakeOwn
+  } else if (block_.columns.empty() && block_.rows == 1) {  // after TakeOwn
     block_.elements.push_back(std::move(taken));
   }
 }

@@ -1,4 +1,4 @@
-// The rows of an input one by one, though blocks of them are pulled.
+// Iterates over the rows of an input that is pulled in blocks.
 #pragma once
 
 #include <optional>
@@ -9,52 +9,52 @@
 
 namespace penstock {
 
-// Holds the block that was pulled last: which of its rows comes next, and the error or the end that
-// comes after them. A state pulls again what was not handed on.
+// Holds the current block, its next row, and the error or end that follows its rows. After a
+// restore, rows that were not consumed are pulled again.
 class RowCursor {
  public:
-  // `bytes_together` limits the size of a block whose rows are copied or kept for long; rows that
-  // can be copied with the foreign lock only are then pulled one by one. 0: rows are only passed
-  // on, and there is no limit.
+  // `bytes_together` limits the size of blocks whose rows are copied or kept for long. Rows that
+  // can only be copied with the foreign lock are then pulled individually. 0: rows are only passed
+  // on, without a limit.
   explicit RowCursor(IteratorPtr iterator, int64_t bytes_together = 0)
       : input_(std::move(iterator)), together_(bytes_together) {}
 
-  // Once nothing is left of the block before: pulls at most `max_rows` rows.
+  // Pulls at most `max_rows` rows. Call when the current block is empty.
   void Pull(int64_t max_rows);
-  // Pulls more blocks until `rows` rows are left in this block, or the input cannot extend it. Only
-  // for inputs where pulling early has no effect that a user could see.
+  // Pulls more until `rows` rows are left in the current block or the input cannot extend it. Only
+  // for inputs where pulling early has no effect visible to the user.
   void Extend(int64_t rows);
 
   bool empty() const { return next_ == block_.rows; }
   int64_t left() const { return block_.rows - next_; }
-  // The block of the next row, and its number there.
+  // The current block, and the index of its next row.
   const Block& block() const { return block_; }
   int64_t next() const { return next_; }
   // Moves the next row out.
   Element Take();
-  // The same for someone who shows it to a function before it goes on: arrays that no one else has
-  // are its own, unless the function keeps them. For all rows of a block, and none was shown
-  // before.
+  // Take for rows that a function sees before they are passed on: arrays that no one else
+  // references belong to the row, unless the function keeps them. Use it for all rows of a block,
+  // from the first one on.
   Element TakeOwn();
-  // Moves these rows out of a block of which none was taken, and passes over the others. All stay
-  // where they are when this throws.
+  // Moves these rows out of an untouched block and skips the others. If it throws, all rows stay in
+  // place.
   Block TakeRows(const std::vector<int64_t>& chosen);
   void Pass() { ++next_; }
-  // The row that was taken last comes again, because the work on it was interrupted.
+  // Puts back the row taken last, because processing it was interrupted.
   void Return(Element taken);
 
-  // Whether an error comes after the last row.
+  // Whether an error follows the last row.
   bool failed() const { return block_.error.has_value(); }
   bool interrupted() const { return failed() && block_.error->transient(); }
   bool ended() const { return !failed() && block_.end; }
   Error TakeError() { return *std::exchange(block_.error, std::nullopt); }
 
-  // Steps that were pulled and not handed on.
+  // Steps pulled but not consumed.
   int64_t waiting() const { return block_.steps() - next_ + (after_ ? after_->steps() : 0); }
-  // How many steps of the input came before the next one.
+  // The number of input steps before the next one.
   int64_t position() const { return input_.position() - waiting(); }
   Input& input() { return input_; }
-  // `back`: steps that were handed on and are pulled again as well.
+  // `back`: consumed steps that are also pulled again.
   void VisitState(StateVisitor& visitor, int64_t back = 0) {
     input_.VisitState(visitor, waiting() + back);
   }
@@ -62,7 +62,7 @@ class RowCursor {
  private:
   Input input_;
   Block block_;
-  std::optional<Block> after_;  // pulled after `block_`, which it could not join
+  std::optional<Block> after_;  // pulled after `block_`, but could not be appended to it
   int64_t next_ = 0;
   BytesTogether together_;
 };

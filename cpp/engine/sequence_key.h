@@ -1,4 +1,4 @@
-// SequenceKey: the key of a stage whose draws are the same in every epoch, or rerandomized in each.
+// SequenceKey: the random key of a stage whose draws repeat in every epoch, or change in each.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-// From the arguments seed and rerandomize_each_iteration (which may be missing) of the stage. With
-// a seed the draws are the same in every run and epoch; without one, in every epoch of a run.
-// Rerandomized draws differ in each epoch and run, in a sequence that derives from the seed. With a
+// Created from the stage's arguments `seed` and `rerandomize_each_iteration` (may be missing). With
+// a seed, the draws are the same in every run and epoch; without one, in every epoch of a run.
+// Rerandomized draws differ in each epoch and run, as a sequence derived from the seed. With a
 // seed, the stage's place in the plan does not matter. The stage counts its runs.
 class SequenceKey {
  public:
@@ -32,13 +32,13 @@ class SequenceKey {
       for (char letter : stage.name()) key = key.Fold(static_cast<uint64_t>(letter));
       return key;
     }
-    // The stage is distinguished by its number among those that count runs, which is the same in
-    // every epoch.
+    // Distinguish the stage by its index among those that count runs, which is the same in every
+    // epoch.
     for (size_t i = 0; i < identity.runs.size(); ++i) {
       if (identity.runs[i].first == &stage)
         return RandomKey{identity.seed}.Fold(stage.chain()).Fold(i);
     }
-    return random.Key();  // made while running
+    return random.Key();  // created during the run
   }
 
  private:

@@ -23,11 +23,12 @@
 namespace penstock {
 namespace {
 
-// Of a limit that counts everything: what freed buffers may take until they are used again.
+// With a limit that counts everything: the fraction (1/32) of it that freed buffers may keep for
+// reuse.
 constexpr int64_t kPartLeftIdle = 32;
-constexpr int64_t kMostCalls = int64_t{1} << 40;  // no limit
+constexpr int64_t kMostCalls = int64_t{1} << 40;  // unlimited
 
-// The run that this thread pulls as its consumer, innermost.
+// The innermost run that this thread is pulling as its consumer.
 constinit thread_local const Session* pulled = nullptr;
 
 class Pulling final {
@@ -41,7 +42,7 @@ class Pulling final {
   const Session* const former_;
 };
 
-// A quarter of what this process may still take, 1 GiB when that is unknown.
+// A quarter of the memory available to this process; 1 GiB if that is unknown.
 int64_t DefaultMemoryLimit() {
   const int64_t available = AvailableMemory();
   return available == 0 ? int64_t{1} << 30 : std::max(available / 4, int64_t{64} << 20);
@@ -166,7 +167,7 @@ const ElasticPlan& Session::Plan() {
   return *plan_;
 }
 
-// `position`: of the root, as a state has it.
+// `position`: that of the root, as in a state.
 SharedPosition Session::Shared(const std::string& position) {
   SharedPosition shared;
   shared.delivered = delivered_ + input_->position() - std::max<int64_t>(undelivered_, 0);
@@ -221,7 +222,7 @@ void Session::SetState(std::string_view state) {
   if (std::string text = Plan().Refusal(frame.plan, shared.begun()); !text.empty()) {
     throw Error(ErrorKind::kInvalidArgument, "{}", text);
   }
-  if (!frame.seeds.empty()) {  // for ContinueSeeds, later
+  if (!frame.seeds.empty()) {  // validates them for ContinueSeeds, later
     SeedSequence seeds;
     StateVisitor visitor{std::string_view(frame.seeds)};
     seeds.Visit(visitor);
@@ -237,7 +238,7 @@ void Session::SetState(std::string_view state) {
     if (frame.plan == Plan().text() && shared.more == 0) {
       input_->VisitState(visitor);
     } else if (!shared.begun()) {
-      SavedPosition::Read(visitor);  // the beginning, whatever the numbers are
+      SavedPosition::Read(visitor);  // the beginning, regardless of the numbers
     } else {
       std::string carried = Carried(visitor, frame.plan, shared.more);
       StateVisitor place{std::string_view(carried)};
@@ -254,13 +255,13 @@ void Session::SetState(std::string_view state) {
   } catch (const std::length_error&) {
     throw Error(ErrorKind::kMemory, "set_state: out of memory for what the state says was held");
   }
-  // The whole state was valid. The runs after this one go on where the saved process would have.
+  // The whole state was valid. Later runs continue as they would in the saved process.
   identity_.Continue(*root_);
   fills_.Restore();
 }
 
-// The position of the root that continues one of another number of shards. `more`: elements that
-// some of them had besides.
+// Converts the position of the root from another number of shards. `more`: elements that some of
+// them delivered beyond the common position.
 std::string Session::Carried(StateVisitor& saved, const std::string& plan, int64_t more) {
   Carrying carrying;
   auto former = Plan().Former(plan);
@@ -289,21 +290,21 @@ void Session::Close() {
   DropRoot();
 }
 
-// Stages end nested in one another. When the stack of this thread is too short for that, another
-// thread does it.
+// Stages are destroyed recursively. If this thread's stack is too small for that, another thread
+// does it.
 void Session::DropRoot() {
   if (!input_) return;
   const int64_t stages = std::max<int64_t>(root_->depth(), StagesIn(StackUse::kRun, stack_need_));
   if (!StackCarries(StackUse::kStart, stages)) {
     try {
       Pump(Lane::kNative, "ps-close", [this] { input_.reset(); }).Join();
-    } catch (const std::exception&) {  // no thread to be had
+    } catch (const std::exception&) {  // no thread available
     }
   }
   input_.reset();
 }
 
-// The calling thread may be another one than that on which the stages were started.
+// The calling thread may differ from the one that started the stages.
 void Session::MindStack() {
   RequireStackAgain(stack_need_);
   stack_left_ = StackLeft();

@@ -1,4 +1,4 @@
-// Bytes to stages and back.
+// Converts between bytes and stages.
 #include "engine/stack_need.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Sanitizers, and compilers that do not optimize, make frames larger by this factor.
+// Sanitizers and unoptimized builds make frames larger by this factor.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     (defined(__GNUC__) && !defined(__OPTIMIZE__)) || defined(_DEBUG)
 constexpr int64_t kScale = 3;
@@ -17,7 +17,7 @@ constexpr int64_t kScale = 3;
 constexpr int64_t kScale = 1;
 #endif
 
-// For what the innermost stage calls: functions of the user, codecs, the unwinding of an error.
+// For calls made by the innermost stage: user functions, codecs, unwinding of an error.
 constexpr int64_t kSpare = kScale * (48 << 10);
 
 [[noreturn]] void ThrowTooDeep(StackUse use, int64_t stages) {

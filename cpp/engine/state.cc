@@ -1,4 +1,4 @@
-// The state of an iterator is the name of its kind, and what it visits.
+// The state of an iterator is the name of its kind, followed by the fields it visits.
 #include "engine/state.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
-// The stage that may be put in or left out between saving and restoring: it changes nothing but the
-// timing, and batch(num_parallel_calls=n) is a batch with a prefetch after it. Its state is a
-// StateTrail's: how many steps to pass over, and the state of its input. That of distribute is the
-// same, and more only where elements have overtaken others.
+// The stage that may be added or removed between saving and restoring: it affects only timing, and
+// batch(num_parallel_calls=n) is a batch followed by a prefetch. Its state has the format of
+// StateTrail: the number of steps to skip, then the state of its input. The state of distribute is
+// the same, with additions only if elements overtook others.
 constexpr std::string_view kPrefetch = "prefetch";
 
 void RestoreBehindPrefetch(std::string_view input, Iterator& prefetch) {
@@ -33,8 +33,8 @@ void RestoreBehindPrefetch(std::string_view input, Iterator& prefetch) {
 }
 
 void RestoreChild(std::string_view saved, Iterator& iterator) {
-  // Passes over nested prefetches that this pipeline does not have. There may be many, hence no
-  // recursion.
+  // Skips nested prefetches that this pipeline does not have. There may be many, hence a loop
+  // instead of recursion.
   int64_t skip = 0;
   for (;;) {
     StateVisitor inner(saved, iterator.name());
@@ -107,7 +107,7 @@ void StateTrail::Reset(int64_t position, StateBlob blob) {
 }
 
 void StateTrail::Add(int64_t position, StateBlob blob) {
-  // Nearly always after the last one; blocks taken out of order bring older ones.
+  // Usually appended at the end; blocks taken out of order add older positions.
   auto at = marks_.end();
   while (at != marks_.begin() && std::prev(at)->position > position) --at;
   if (at != marks_.begin() && std::prev(at)->position == position) {
@@ -150,7 +150,7 @@ StateBlob MarkClock::Take(Iterator& iterator) {
   StateBlob blob;
   try {
     blob = SaveState(iterator);
-  } catch (const std::exception&) {  // not in the middle of a step, or without memory: another time
+  } catch (const std::exception&) {  // in the middle of a step, or out of memory: try again later
   }
   int64_t now = NowNs();
   cost_ns_ = std::clamp<int64_t>(now - start, 1, 2 * cost_ns_);

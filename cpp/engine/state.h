@@ -1,4 +1,4 @@
-// Saves and restores the state of iterators.
+// Saving and restoring the state of iterators.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,26 @@ namespace penstock {
 
 class Iterator;
 
-// Saves or restores an iterator inside the state of another, guarded by the name of its kind.
+// Saves or restores an iterator inside the state of another, with its kind's name as a check.
 void VisitChild(StateVisitor& visitor, Iterator& iterator);
 // The text that VisitChild saves.
 std::string ChildState(Iterator& iterator);
 StateBlob SaveState(Iterator& iterator);
 void RestoreState(Iterator& iterator, const StateBlob& blob);
 
-// States of an upstream iterator at some of its positions, in order: enough to go back to any
-// position from the lowest one still asked for, by replaying from the state before it.
+// Saved states of an upstream iterator at some of its positions, in order. Any position from the
+// lowest one still needed can be reached by replaying from the state before it.
 class StateTrail {
  public:
   void Reset(int64_t position, StateBlob blob);
   void Add(int64_t position, StateBlob blob);
-  // Positions below `low` will not be asked for again.
+  // Positions below `low` are no longer needed.
   void Prune(int64_t low);
-  // Drops every other one when there are very many, as there are while others overtake a step that
-  // takes long. Not for a trail with a state at every position that must not be replayed.
+  // Drops every second state if there are very many, which happens while others overtake a slow
+  // step. Not for a trail that needs a state at every position because steps must not be replayed.
   void Thin();
-  // Saves (blob, steps to skip) for `position`; restores into a trail at -skip, positions from 0.
+  // Saves (blob, steps to skip) for `position`. Restores a trail that starts at -skip, so that
+  // positions count from 0.
   void VisitState(StateVisitor& visitor, int64_t position);
 
   const StateBlob& front_blob() const { return marks_.front().blob; }
@@ -42,7 +43,7 @@ class StateTrail {
   std::deque<Mark> marks_{{0, nullptr}};
 };
 
-// Says when another mark is due: saving states may cost about 1 % of the time.
+// Decides when the next mark is due: saving states may take about 1 % of the time.
 class MarkClock {
  public:
   bool Due(int64_t now) const { return now >= due_ns_; }
@@ -50,8 +51,8 @@ class MarkClock {
 
  private:
   int64_t due_ns_ = 0;
-  // What one mark costs. The estimate at most doubles from one mark to the next: a single mark that
-  // took long was interrupted, and must not delay the next one a hundred times as long.
+  // The estimated cost of a mark. It at most doubles from one mark to the next: a single slow mark
+  // was probably interrupted, and must not delay the next one a hundred times as long.
   int64_t cost_ns_ = 50'000;
 };
 

@@ -1,4 +1,4 @@
-// What surrounds the position in a saved state: a mark, a version, the pipeline, a checksum.
+// The envelope of a saved state: magic bytes, version, pipeline and checksum.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@ namespace penstock {
 
 struct StateFrame {
   std::string plan;     // PlanText of the pipeline that saved it
-  std::string account;  // what else its data depends on, as the runtime that asks has written it
-  std::string shared;   // what can be said of the position without the pipeline: SharedPosition
-  std::string seeds;    // the process's SeedSequence; empty in the state of a part
+  std::string account;  // other data its elements depend on, written by the foreign runtime
+  std::string shared;   // the position without the pipeline: SharedPosition
+  std::string seeds;    // the process's SeedSequence; empty in the state of a part of a pipeline
   std::string body;     // the position
 
   std::string Sealed() const;
-  // Throws unless every bit is as Sealed wrote it.
+  // Throws if any bit differs from what Sealed wrote.
   static StateFrame Open(std::string_view state);
 };
 

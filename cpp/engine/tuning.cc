@@ -1,4 +1,4 @@
-// The windows of a run's stages, the decisions about them, and the log of what was moved.
+// Measures the stages of a run, decides about their widths, and logs the moves.
 #include "engine/tuning.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 
 constexpr int64_t kWindowNs = 500'000'000;
 
-// Of a function that waits: as many as the threads of a usual pool for input and output.
+// For functions that wait: the usual size of a thread pool for I/O.
 constexpr int64_t kMostAutotunedCalls = 64;
-constexpr int64_t kMostThreads = 1 << 20;  // more than can be had
+constexpr int64_t kMostThreads = 1 << 20;  // more than a system can have
 
 }  // namespace
 
@@ -25,7 +25,7 @@ int MostCalls(const Session& session, int64_t calls, const Function& function) {
   const bool compute = !function.needs_lock();
   if (calls == kAutotune) {
     const RunOptions& options = session.options();
-    // A process takes memory, and more of them than processors only wait for one.
+    // A process uses memory, and more processes than CPUs would only wait for a CPU.
     calls = std::max(session.threads(), 2);
     if (!function.may_have_workers()) calls = std::max(kMostAutotunedCalls, 2 * calls);
     calls = std::max({calls, options.least_calls, options.first_calls});
@@ -73,7 +73,7 @@ bool TunedStage::Tune() {
   return std::exchange(width_seen_, width()) != width_seen_;
 }
 
-// What was counted since the last time.
+// The counts since the last call.
 StageWindow TunedStage::Since() {
   const auto read = [](const auto& count) { return count.load(std::memory_order_relaxed); };
   const Counts now{read(delivered_), read(called_ns_), read(cpu_ns_),
@@ -97,7 +97,7 @@ StageWindow TunedStage::Since() {
 
 void RunTuner::Add(TunedStage& stage) {
   const std::lock_guard lock(mutex_);
-  // The path of a stage begins with that of its consumer.
+  // A stage's path starts with that of its consumer.
   const auto after = std::find_if(stages_.begin(), stages_.end(), [&](const TunedStage* other) {
     return other->path_.size() < stage.path_.size();
   });
@@ -119,7 +119,7 @@ std::optional<int> RunTuner::Former(const std::string& path) const {
   return found->second;
 }
 
-// Under the lock: the windows begin with the next look.
+// Called under the lock: the windows start with the next look.
 void RunTuner::Restart() {
   tuner_.reset();
   next_ns_.store(0, std::memory_order_relaxed);
@@ -144,7 +144,7 @@ PipelineWindow RunTuner::Gather(const Session& session, int64_t now) {
   const int64_t cpu_ns = ProcessCpuNs();
   window.elsewhere = std::max(static_cast<double>(cpu_ns - cpu_before_ns_) * 1e-9 - cpu, 0.0);
   cpu_before_ns_ = cpu_ns;
-  // Of threads that have ended nothing is known: then it is less than before.
+  // Threads that have ended are not counted, so the sum may decrease.
   const int64_t ready_ns = AllReadyNs();
   window.ready = std::max(static_cast<double>(ready_ns - ready_before_ns_) * 1e-9, 0.0);
   ready_before_ns_ = ready_ns;
@@ -159,7 +159,7 @@ void RunTuner::Decide(Session& session) {
   if (!lock || now < next_ns_.load(std::memory_order_relaxed) || stages_.empty()) return;
   next_ns_.store(now + kWindowNs, std::memory_order_relaxed);
   PipelineWindow window = Gather(session, now);
-  if (!tuner_) {  // the first look: what came before it is no window
+  if (!tuner_) {  // the first look only starts a window
     tuner_.emplace();
     return;
   }
@@ -169,7 +169,7 @@ void RunTuner::Decide(Session& session) {
     before += stage.width;
     room += stage.most - stage.width;
   }
-  // As many as there might be a use for, to give back the rest.
+  // Take as many calls as could be useful; the rest is returned below.
   const int64_t extra = session.TakeCalls(0, room);
   if (session.options().cpu_budget > 0) window.budget = before + static_cast<int>(extra);
   const size_t logged = tuner_->log().size();

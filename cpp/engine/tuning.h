@@ -1,4 +1,4 @@
-// AUTOTUNE of a run: widths of its stages that grow or shrink by what the model expects of them.
+// AUTOTUNE of a run: grows and shrinks the widths of its stages as the model predicts.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,13 @@ namespace penstock {
 class Function;
 class Session;
 
-// How many concurrent calls a stage may have that was given `calls`, perhaps kAutotune. Calls that
-// only compute would take turns if they were more than the threads.
+// The maximum number of concurrent calls of a stage with the argument `calls`, perhaps kAutotune.
+// For functions that only compute it is at most the number of threads, since more would only take
+// turns.
 int MostCalls(const Session& session, int64_t calls, const Function& function);
 
-// A stage's membership among those that share the calls of AUTOTUNE. It is declared before the
-// stage's input.
+// Registers a stage as one of those that share AUTOTUNE's calls. Declare it before the stage's
+// input.
 class CallShare final {
  public:
   CallShare(Session& session, bool takes);
@@ -35,30 +36,30 @@ class CallShare final {
   const int stages_;
 };
 
-// The width of a stage and what its tuning is decided by.
+// The width of a stage, and the measurements that its tuning is based on.
 class TunedStage final {
  public:
-  // `fixed`: the width stays at `most`. Else it starts at `start`, or what the options say instead,
-  // and moves up to `most` as far as the calls of the session suffice.
+  // `fixed`: the width stays at `most`. Otherwise it starts at `start`, or at the value in the
+  // options, and moves up to `most` while the session has calls left.
   TunedStage(Session& session, std::string path, StageLabel stage, int start, int most, bool fixed);
   ~TunedStage();
   TunedStage(const TunedStage&) = delete;
   TunedStage& operator=(const TunedStage&) = delete;
 
-  int width() const { return width_.load(std::memory_order_relaxed); }  // it orders nothing
-  // Whether anything is to be counted.
+  int width() const { return width_.load(std::memory_order_relaxed); }  // publishes nothing
+  // Whether to measure anything.
   bool moves() const { return moves_; }
-  // From any of the stage's threads.
+  // Called by any of the stage's threads.
   void Called(int64_t ns, int64_t cpu_ns) {
     Add(called_ns_, ns);
     Add(cpu_ns_, cpu_ns);
   }
   void Pulled(int64_t ns) { Add(pulled_ns_, ns); }
   void Made(int64_t bytes) { Add(made_bytes_, bytes); }
-  // From its consumer.
+  // Called by its consumer.
   void Waited(int64_t ns) { Add(waited_ns_, ns); }
   void Delivered(int64_t steps) { Add(delivered_, steps); }
-  // Decides for the run when it is time to. Whether the stage's width is another than before.
+  // Makes the run's next decision if it is due. Returns whether the stage's width has changed.
   bool Tune();
 
  private:
@@ -73,7 +74,7 @@ class TunedStage final {
   };
 
   static void Add(std::atomic<int64_t>& count, int64_t more) {
-    count.fetch_add(more, std::memory_order_relaxed);  // it stands alone
+    count.fetch_add(more, std::memory_order_relaxed);  // an independent counter
   }
   int Start(int start) const;
   StageWindow Since();
@@ -83,7 +84,7 @@ class TunedStage final {
   const StageLabel stage_;
   const int most_;
   const int least_;
-  const bool takes_;  // calls of the session
+  const bool takes_;  // takes calls of the session
   const bool moves_;
   std::atomic<int> width_;
   int width_seen_;  // by Tune
@@ -93,15 +94,15 @@ class TunedStage final {
   std::atomic<int64_t> pulled_ns_{0};
   std::atomic<int64_t> waited_ns_{0};
   std::atomic<int64_t> made_bytes_{0};
-  Counts before_;  // at the last decision; RunTuner's
+  Counts before_;  // at the last decision; owned by RunTuner
 };
 
-// Decides every half second for all stages of a run, on the thread that comes along.
+// Decides every half second for all stages of a run, on whichever thread calls it first.
 class RunTuner final {
  public:
   void Add(TunedStage& stage);
   void Remove(TunedStage& stage);
-  // The width of a stage at this path that has ended, such as that of the epoch before.
+  // The last width of an ended stage at this path, for example of the previous epoch.
   std::optional<int> Former(const std::string& path) const;
   void Decide(Session& session);
 
@@ -109,9 +110,9 @@ class RunTuner final {
   PipelineWindow Gather(const Session& session, int64_t now);
   void Restart();
 
-  std::atomic<int64_t> next_ns_{0};  // of the clock; it orders nothing
-  mutable std::mutex mutex_;         // a leaf but for the session's logs, over all below
-  std::vector<TunedStage*> stages_;  // a consumer after what it takes from
+  std::atomic<int64_t> next_ns_{0};  // on the clock; publishes nothing
+  mutable std::mutex mutex_;  // protects all below; only the session's logs are locked under it
+  std::vector<TunedStage*> stages_;  // a consumer comes after its inputs
   std::map<std::string, int> former_;
   std::optional<Tuner> tuner_;
   int64_t since_ns_ = 0;

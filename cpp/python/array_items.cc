@@ -1,4 +1,4 @@
-// Which Python values are exactly of a dtype.
+// Matches Python values against dtypes exactly.
 #include "python/array_items.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Arrays and values to tensors and back, without a copy where none can be noticed.
+// Converts arrays and values to tensors and back, without a copy where sharing is unobservable.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// Keeps a buffer alive as the base of an array. A free list makes it cheaper than a capsule; where
-// there is no GIL, the lists of Python's allocator are each thread's own.
+// Keeps a buffer alive as the base of an array. A free list makes it cheaper than a capsule.
+// Without a GIL there is no such list: the lists of Python's allocator are already per thread.
 struct BufferOwner {
   PyObject_HEAD BufferRef buffer;
 };
@@ -28,7 +28,7 @@ PyTypeObject* g_owner_type = nullptr;  // made at import
 void OwnerDealloc(PyObject* self) {
   auto* owner = reinterpret_cast<BufferOwner*>(self);
   owner->buffer.~BufferRef();
-  Py_DECREF(g_owner_type);  // each object of a heap type holds it
+  Py_DECREF(g_owner_type);  // each object holds a reference to its heap type
 #if !defined(Py_GIL_DISABLED)
   if (g_owners_kept < kOwnersKept) {
     g_owners[g_owners_kept++] = owner;
@@ -66,12 +66,12 @@ void ReleaseObjects(void*, void* data, size_t size) {
 
 void ReleaseArray(void* context, void*, size_t) { DeferredDecref(static_cast<PyObject*>(context)); }
 
-// Text must be readable without the GIL later: its UTF-8 form is cached in the object now.
+// Caches the text's UTF-8 form in the object, so that it can be read later without the GIL.
 bool PrepareText(PyObject* text) {
   return PyUnicode_IS_COMPACT_ASCII(text) || PyUnicode_AsUTF8AndSize(text, nullptr) != nullptr;
 }
 
-// Text that is not UTF-8, as os.fsdecode makes it of the name of a file: its bytes, if it is that.
+// The bytes of a text that is not valid UTF-8, if os.fsdecode made it from a file name.
 PyRef BytesOfName(PyObject* text) {
   PyErr_Clear();
   PyRef bytes = PyRef::Steal(PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape"));
@@ -89,13 +89,13 @@ bool OneObject(TypeCode code, PyRef object, Tensor* tensor) {
       *tensor = Tensor::String(TypeCode::kText, BytesIn(bytes));
       return true;
     }
-    code = TypeCode::kObject;  // other lone surrogates: it has no form in bytes
+    code = TypeCode::kObject;  // other lone surrogates: cannot be encoded
   }
   *tensor = AdoptObject(code, std::move(object));
   return true;
 }
 
-// Of texts of which some are no UTF-8; false: some have no form in bytes at all.
+// For texts of which some are not valid UTF-8. False if some cannot be encoded at all.
 bool NamesToTensor(PyObject** items, size_t count, const Shape& shape, Tensor* tensor) {
   std::vector<PyRef> held(count);
   std::vector<std::string_view> names(count);
@@ -108,7 +108,7 @@ bool NamesToTensor(PyObject** items, size_t count, const Shape& shape, Tensor* t
   return true;
 }
 
-// An object array: strings when all items are strings of one type, opaque objects otherwise.
+// An object array: strings if all items are strings of one type, opaque objects otherwise.
 bool ObjectArray(PyArrayObject* array, Tensor* tensor) {
   auto count = static_cast<size_t>(PyArray_SIZE(array));
   auto** items = static_cast<PyObject**>(PyArray_DATA(array));
@@ -167,13 +167,14 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor) {
     PyObject* base = PyArray_BASE(array);
     if (base && Py_TYPE(base) == g_owner_type) {
       auto& buffer = reinterpret_cast<BufferOwner*>(base)->buffer;
-      // What the user can write to is no longer the engine's own, though it came from there.
+      // Memory that the user can write to no longer belongs to the engine alone, even if it did
+      // once.
       bool untouched =
           sharing == Sharing::kBorrow ? !PyArray_ISWRITEABLE(array) : unique && IsUnique(base);
       if (untouched) {
         size_t offset =
             static_cast<size_t>(static_cast<uint8_t*>(PyArray_DATA(array)) - buffer->data());
-        // A row of an own column stays own.
+        // A row of an unshared column stays unshared.
         const bool part =
             sharing != Sharing::kBorrow && PyArray_ISWRITEABLE(array) && !buffer->unique();
         *tensor = Tensor::View(dtype, shape, part ? Buffer::Part(buffer) : buffer, offset);
@@ -207,8 +208,8 @@ bool ArrayToTensor(PyArrayObject* array, Sharing sharing, Tensor* tensor) {
   return true;
 }
 
-// Whether the first scalar inside nested lists is a string: NumPy would make dtype S or U of them
-// and drop trailing NULs.
+// Whether the first scalar inside nested lists is a string: NumPy would choose dtype S or U for
+// them and drop trailing NULs.
 bool HoldsStrings(PyObject* object) {
   PyRef held = PyRef::Borrow(object);
   for (int depth = 0; depth < kMaxRank && (PyList_Check(held.get()) || PyTuple_Check(held.get()));
@@ -224,14 +225,16 @@ bool HoldsStrings(PyObject* object) {
   return PyUnicode_Check(held.get()) || PyBytes_Check(held.get());
 }
 
-// Of a mapping that is no dict, NumPy would take the keys. (Those of pandas are arrays.)
+// NumPy would convert a mapping that is not a dict to an array of its keys. (pandas mappings are
+// arrays.)
 bool IsMapping(PyObject* object) {
   return !PyList_Check(object) && !PyTuple_Check(object) &&
          PyObject_HasAttrString(object, "keys") && !PyObject_HasAttrString(object, "__array__");
 }
 
-// NumPy has refused `object`, whose error is set. Of PyTorch tensors of types that ml_dtypes adds
-// to NumPy (bfloat16, say), alone or in sequences, this is the array; else null with an error set.
+// Called after NumPy rejected `object`, with the error set. Returns the array if `object` is a
+// PyTorch tensor, or a sequence of them, whose type NumPy has only through ml_dtypes (such as
+// bfloat16). Otherwise null with an error set.
 PyRef TorchArray(PyObject* object) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return {};
   PyObject *type, *value, *trace;
@@ -260,7 +263,7 @@ bool SequenceToTensor(PyObject* object, Tensor* tensor) {
   };
   bool strings = list && HoldsStrings(object);
   PyRef array = made(strings);
-  // Of numbers before strings, NumPy has made strings of the numbers, too.
+  // If a list has numbers before strings, NumPy has converted the numbers to strings.
   if (array && !strings && list &&
       PyTypeNum_ISSTRING(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(array.get())))) {
     strings = true;
@@ -350,7 +353,7 @@ bool ToTensor(PyObject* object, Sharing sharing, Tensor* tensor) {
     *tensor = Tensor::ScalarBytes(DType::Of(type_code), ScalarValue(object, type_code));
     return true;
   }
-  if (PyArray_Check(object)) {  // a subclass: its class is not kept
+  if (PyArray_Check(object)) {  // a subclass: the class is dropped
     if (!CheckMask(object)) return false;
     PyRef plain = PyRef::Steal(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(object), nullptr,
                                                  NPY_ARRAY_ENSUREARRAY));
@@ -432,7 +435,7 @@ PyObject* ToPython(Tensor tensor, bool own) {
   size_t offset = tensor.offset();
   DType dtype = tensor.dtype();
   const Shape& shape = tensor.shape();
-  if (!buffer) {  // a row of one item that lives inside the tensor
+  if (!buffer) {  // a row of one item, stored inside the tensor
     Tensor copy = Tensor::Make(dtype, shape);
     std::memcpy(copy.mutable_data(), tensor.data(), copy.nbytes());
     buffer = copy.take_buffer();

@@ -1,5 +1,5 @@
-// From Arrow's C data interface (https://arrow.apache.org/docs/format/CDataInterface.html) to
-// columns: no library of Arrow is needed.
+// Converts Arrow's C data interface (https://arrow.apache.org/docs/format/CDataInterface.html) to
+// columns, without an Arrow library.
 #include "python/arrow.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// The layout that the interface fixes.
+// The layouts below are fixed by the interface.
 struct ArrowSchema {
   const char* format;
   const char* name;
@@ -57,7 +57,7 @@ void ReleaseNow(Struct* held) {
   delete held;
 }
 
-// Whoever made the memory may need the GIL to free it, and its last reader may be any thread.
+// The producer may need the GIL to free its memory, and the last reader may be on any thread.
 template <typename Struct>
 void ReleaseWithGil(Struct* held) {
   DeferredCall([](void* data) { ReleaseNow(static_cast<Struct*>(data)); }, held);
@@ -89,7 +89,7 @@ bool StartsWith(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// What items of a format are, if they are plain bytes as the engine has them.
+// The dtype of a format whose items are plain bytes in the engine's own layout.
 std::optional<DType> DenseType(std::string_view format) {
   static constexpr std::pair<char, TypeCode> kCodes[] = {
       {'c', TypeCode::kInt8},    {'C', TypeCode::kUInt8},  {'s', TypeCode::kInt16},
@@ -105,7 +105,7 @@ std::optional<DType> DenseType(std::string_view format) {
     return letter == 's' ? "s" : letter == 'm' ? "ms" : letter == 'u' ? "us" : "ns";
   };
   if (format == "tdm") return DType::OfTime(TypeCode::kDatetime64, "ms");
-  // A zone comes after the colon.
+  // A time zone would follow the colon.
   if (StartsWith(format, "ts") && format.size() == 4) {
     return DType::OfTime(TypeCode::kDatetime64, unit(format[2]));
   }
@@ -113,7 +113,7 @@ std::optional<DType> DenseType(std::string_view format) {
   return std::nullopt;
 }
 
-// Of a format that has no column.
+// The name of a format that has no column type.
 std::string_view NameOf(std::string_view format) {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"n", "null"},      {"d:", "decimal"}, {"tt", "time of day"}, {"ts", "timestamp with a zone"},
@@ -130,7 +130,7 @@ int64_t NumberAfter(std::string_view format, size_t at) {
   return number;
 }
 
-// Rows [begin, begin + count) of an array: by its own numbers, before its offset.
+// Rows [begin, begin + count) of an array, numbered from the array's own offset.
 struct Part {
   const ArrowSchema& schema;
   const ArrowArray& array;
@@ -160,7 +160,7 @@ class ArrowReader {
  public:
   explicit ArrowReader(const std::string& stage) : stage_(stage) {}
 
-  // The columns of a batch, in the order of its fields, fields of structs among them.
+  // The columns of a batch, in the order of its fields. Fields of structs are included.
   std::vector<Column> Read(const ArrowSchema& schema, HeldArray batch) {
     owner_ = std::move(batch);
     columns_.clear();
@@ -226,7 +226,7 @@ class ArrowReader {
       return Tensor::View(dtype, {part.count}, Shared(owner_, part.count ? items : nullptr, bytes),
                           0);
     }
-    // These types have a value for what is missing.
+    // These types have a value that represents a missing one.
     uint64_t missing;
     switch (dtype.code) {
       case TypeCode::kFloat16:
@@ -302,7 +302,7 @@ class ArrowReader {
                           Shared(owner_, part.buffer(1), bytes));
   }
 
-  // Strings of up to 12 bytes lie in their view, longer ones in one of several buffers.
+  // Strings of up to 12 bytes are stored in their view, longer ones in one of several buffers.
   Tensor Views(const Part& part) {
     struct View {
       int32_t size;
@@ -380,7 +380,7 @@ class ArrowReader {
     return items.Reshaped(shape);
   }
 
-  // What lists have inside.
+  // The items inside lists.
   Tensor Items(const Part& part, int64_t begin, int64_t count, const std::string& path) {
     const Part inside = part.child(0, begin, count);
     Column items;
@@ -436,7 +436,7 @@ class ArrowReader {
     return taken;
   }
 
-  // An item of a dictionary's index.
+  // Reads one item of a dictionary's index array.
   static int64_t Number(const Part& part, int64_t row) {
     switch (part.format()[0]) {
       case 'c':
@@ -461,7 +461,7 @@ class ArrowReader {
   std::vector<Column> columns_;
 };
 
-// The struct in the capsule, moved out; null with an error set.
+// Moves the struct out of the capsule; null with an error set.
 template <typename Struct>
 bool MoveOut(PyObject* capsule, const char* name, Struct* to) {
   auto* from = static_cast<Struct*>(PyCapsule_GetPointer(capsule, name));
@@ -470,8 +470,8 @@ bool MoveOut(PyObject* capsule, const char* name, Struct* to) {
   return true;
 }
 
-// Nested dicts of column numbers: the structure of the rows, and which column is which leaf. Null
-// with an error set.
+// Nested dicts of column numbers: they define the structure of the rows and the column of each
+// leaf. Null with an error set.
 PyRef NamesOf(const ArrowSchema& schema, int64_t* next, const std::string& stage) {
   PyRef names = PyRef::Steal(PyDict_New());
   for (int64_t i = 0; names && i < schema.n_children; ++i) {
@@ -505,7 +505,7 @@ LeafSpec SpecOf(const Column& column) {
   return {column.dtype(), column.items.shape().WithoutFirst()};
 }
 
-// An array without rows, of the layout that a schema says.
+// An array without rows, in the layout of a schema.
 struct NoRows {
   explicit NoRows(const ArrowSchema& schema) {
     array.n_children = schema.n_children;
@@ -577,7 +577,7 @@ class TableReader {
     }
   }
 
-  // Finds the structure, and what the columns are.
+  // Determines the structure and the columns.
   void Begin() {
     if (std::string_view(schema_->format) != "+s" || schema_->n_children == 0) {
       throw Error(ErrorKind::kInvalidArgument,
@@ -612,7 +612,7 @@ class TableReader {
   ArrowReader reader_;
   const std::string& stage_;
   HeldSchema schema_ = NewSchema();
-  std::vector<size_t> order_;  // the number of the column of each leaf
+  std::vector<size_t> order_;  // the column number of each leaf
   Table rows_;
 };
 

@@ -1,4 +1,4 @@
-// Tables of Arrow, pandas, polars and others, by Arrow's C data interface.
+// Tables of Arrow, pandas, Polars and others, imported through Arrow's C data interface.
 #pragma once
 
 #include <string>
@@ -8,10 +8,9 @@
 
 namespace penstock {
 
-// The rows of what has __arrow_c_stream__ or __arrow_c_array__, in the memory where they lie,
-// wherever the engine lays them out in the same way; lists become ragged columns. With the GIL.
-// Throws for a type for which there is no column, and for missing values for which there is no
-// value; `stage` is for these errors.
+// The rows of an object with __arrow_c_stream__ or __arrow_c_array__. Shares its memory wherever
+// the layouts agree; lists become ragged columns. Needs the GIL. Throws for types without a column
+// type, and for missing values in types that cannot represent them; these errors name `stage`.
 Table TableOfArrow(PyObject* object, const std::string& stage);
 
 }  // namespace penstock

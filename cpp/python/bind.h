@@ -1,4 +1,4 @@
-// Declarations that the files of the binding share.
+// Declarations shared by the files of the bindings.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,55 +10,55 @@ namespace penstock {
 
 struct Observed;
 
-// The plan of a Python Dataset, null (no error set) for any other object.
+// The plan of a Python Dataset; null, with no error set, for any other object.
 DatasetPtr DatasetOfPython(PyObject* object);
-// The same plan, which keeps the Python object alive as well; `session` is that of the run that
+// The same plan, which also keeps the Python object alive. `session`: the session of the run that
 // holds it.
 DatasetPtr KeepingDataset(PyObject* object, Session* session);
-// A dataset that the engine has made, as a Python Dataset in a leaf.
+// Wraps a dataset that the engine created as a Python Dataset in a leaf.
 Tensor DatasetToPython(DatasetPtr dataset);
 
-// A function that calls no Python: one that opens files, or a program.
+// A function that does not call Python: it opens files, or is a program.
 struct NativeFunction {
   PlannedFunction function;
-  PyObject* plain = nullptr;  // what it was traced from, and is run as when debugging; borrowed
+  PyObject* plain = nullptr;  // the traced function, used in debug mode; borrowed
 };
 
-// A function that worker processes call.
+// A function to be called in worker processes.
 struct ProcessFunctionOfPython {
-  std::string pickled;              // what a worker makes it of
-  pybind11::object plain;           // what it is a copy of, and is run as when debugging
-  int64_t timeout_ns;               // of a row; 0: none
-  std::shared_ptr<const int> file;  // what of it is not in `pickled`; may be null
+  std::string pickled;              // from which a worker builds the function
+  pybind11::object plain;           // the original function, which replaces it in debug mode
+  int64_t timeout_ns;               // for one row; 0: no limit
+  std::shared_ptr<const int> file;  // holds what `pickled` does not, large arrays; may be null
 };
-// What else a worker process needs to know of a function.
+// What else a worker process needs to know about a function.
 struct ProcessForm {
   std::shared_ptr<const ElementSpec> declared;
   bool wants_rng = false;
   int64_t timeout_ns = 0;
 };
-// With the GIL. Throws an Error for what cannot be pickled, which names `stage`.
+// Needs the GIL. Throws an Error that names `stage` if the function cannot be pickled.
 FunctionPtr PickledProcessFunction(const std::string& stage, const PyRef& function,
                                    const ProcessForm& form);
-// A function that says who calls it, other than ProcessFunctionOfPython.
+// A function with an explicit executor.
 struct ExecutedFunctionOfPython {
   pybind11::object plain;
-  std::string executor;  // as ExecutorOf takes it
-  int64_t timeout_ns;    // of a row in a worker process; 0: none
+  std::string executor;  // as ExecutorOf accepts it
+  int64_t timeout_ns;    // for one row in a worker process; 0: no limit
 };
 PlannedFunction PlannedProcessFunction(const ProcessFunctionOfPython& function,
                                        std::shared_ptr<const ElementSpec> declared, bool wants_rng);
 
-// A dict of keyword arguments as engine arguments.
+// Converts a dict of keyword arguments to engine arguments.
 Args ArgsOfDict(const std::string& owner, const pybind11::dict& dict);
 
-// Counters of every stage, and what AUTOTUNE changed; empty without a session.
+// The counters of every stage, and the changes made by AUTOTUNE; empty without a session.
 pybind11::list StatsOf(const Session* session);
 pybind11::list MovesOf(const Session* session);
 pybind11::dict ObservedToPython(const Observed& seen);
 
-// For py::class_: __new__ makes a whole object or raises TypeError. pybind11 leaves that to
-// __init__, and would read memory that was never written when an object has skipped it.
+// For py::class_: makes __new__ either construct a complete object or raise TypeError. pybind11
+// constructs in __init__, and would read uninitialised memory if a subclass skipped it.
 void MadeWhole(PyHeapTypeObject* heap);
 
 void BindDataset(pybind11::module_& module);

@@ -1,4 +1,4 @@
-// The plan in Python: generic making of nodes, values and specifications.
+// The plan in Python: creates nodes, values and specifications generically.
 #include <pybind11/stl.h>
 
 #include <atomic>
@@ -32,18 +32,19 @@ using namespace py::literals;
 namespace penstock {
 namespace {
 
-// A node of the plan. The functions that a node was made with belong to the plan, which may be in
-// use without Python seeing it; but their references are shown to the garbage collector by the
-// node's Python object, because a function often refers to what refers to its dataset (a method of
-// the object that holds it). That is right as long as whoever runs a plan keeps its Python Dataset
-// alive: an iterator shows its own to the collector, and those that functions have returned to its
-// run (ShownRefs); a run that is being closed holds both out of its sight.
+// A node of the plan. Its functions belong to the plan, which may be in use without any reference
+// from Python. But the node's Python object shows the references to them to the garbage collector,
+// because a function often refers to an object that refers to its dataset (a method of the object
+// that holds the dataset). That is correct as long as anything that runs a plan keeps its Python
+// Dataset alive: an iterator shows its own dataset to the collector, and its run shows the datasets
+// that functions returned (ShownRefs). A run that is being closed holds both through references
+// that the collector cannot see.
 struct Node {
   DatasetPtr plan;
   std::vector<PyObject*> roots;  // borrowed from the plan
 };
 
-// Whoever asks what a plan says of itself goes through all of its stages.
+// Queries about a plan recurse through all of its stages.
 const Dataset& Readable(const Node& node) {
   RequireStack(StackUse::kPlan, node.plan->depth());
   return *node.plan;
@@ -73,8 +74,8 @@ void CollectNodes(PyHeapTypeObject* heap) {
   heap->ht_type.tp_clear = NodeClear;
 }
 
-// __new__ of a class whose instances are whole: __init__ runs here, and what calls it again after
-// that changes nothing. Where there is no constructor, pybind11's __init__ says so.
+// __new__ for classes whose instances must be complete: it runs __init__, and calling __init__
+// again later has no effect. If there is no constructor, pybind11's __init__ raises.
 PyObject* NewWhole(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
   PyObject* self = nullptr;
   try {
@@ -95,27 +96,27 @@ struct Spec {
     return {std::make_shared<const ElementSpec>(SpecOfPython(nested))};
   }
 };
-// Many values, which a source holds.
+// Many values, held by a source.
 struct Elements {
   std::shared_ptr<ElementList> elements;
 };
-// The rows of a table, which a source shares with whoever has made it.
+// The rows of a table, which a source shares with the table's creator.
 struct TableRows {
   std::shared_ptr<Table> table;
 };
-// An object that the engine passes through untouched.
+// An object that the engine passes through unchanged.
 struct Opaque {
   Args::Foreign object;
 };
 
-// An object with so many rows, which the plan fetches by their positions.
+// An object with `size` rows, which the plan fetches by position.
 struct Indexable {
   py::object object;
   int64_t size;
 };
 
-// Texts that a plan shall hold, the names of files for instance: packed, so that no stage of a run
-// has to do with objects. Long ones stay shared with the user.
+// Packs texts that a plan will hold, such as file names, so that no stage of a run has to handle
+// Python objects. Long texts stay shared with the user.
 Tensor WithShortTextsPacked(Tensor texts) {
   constexpr size_t kShort = 256;  // bytes, on average
   const bool objects = texts.storage() == Storage::kObjects && texts.shape().rank() > 0;
@@ -140,7 +141,7 @@ Value MakeValue(const py::object& object, bool borrow) {
     if (!ToTensor(leaf, borrow ? Sharing::kBorrow : Sharing::kCopy, &tensor)) {
       throw py::error_already_set();
     }
-    if (borrow && tensor.shape().rank() > 0) tensor.BecomeConstant();  // the user sees it
+    if (borrow && tensor.shape().rank() > 0) tensor.BecomeConstant();  // shared with the user
     element->leaves.push_back(WithShortTextsPacked(std::move(tensor)));
   }
   return {std::move(element)};
@@ -154,7 +155,7 @@ py::object ValueToPython(const Value& value) {
   return py::reinterpret_steal<py::object>(nested);
 }
 
-// The furthest node upstream whose spec is unknown although its inputs' are known.
+// The most upstream node whose spec is unknown although the specs of its inputs are known.
 DatasetPtr FirstUnknown(const DatasetPtr& plan) {
   DatasetPtr node = plan;
   for (;;) {
@@ -168,8 +169,8 @@ DatasetPtr FirstUnknown(const DatasetPtr& plan) {
   }
 }
 
-// Of the arguments of a stage, which functions take a random generator, which are coroutine
-// functions, and which are penstock's own: no arguments themselves.
+// Lists among a stage's arguments that describe its functions: those that take a random generator,
+// those that are coroutine functions, and those that belong to penstock. Not arguments themselves.
 constexpr const char* kWantsRng = "wants_rng";
 constexpr const char* kAwaits = "awaits";
 constexpr const char* kOwn = "own";
@@ -186,7 +187,7 @@ PlannedFunction Planned(const py::handle& function,
   return planned;
 }
 
-// `argument` is for errors: "range: stop". The last two are for functions.
+// `argument` is for errors: "range: stop". `declared` and `form` are for functions.
 Args::Value ToArg(const std::string& argument, const py::handle& value,
                   const std::shared_ptr<const ElementSpec>& declared, CallForm form) {
   if (value.is_none()) return std::monostate{};
@@ -216,7 +217,7 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
       throw Error(ErrorKind::kInvalidArgument, "{}: an int of 64 bits was expected, got {}",
                   argument, std::string(py::str(value)));
     }
-    // An array of several, say: no number, but perhaps what the stage wants.
+    // For example an array of several items: not a number, but the stage may accept it.
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
     PyErr_Clear();
   }
@@ -244,7 +245,7 @@ Args::Value ToArg(const std::string& argument, const py::handle& value,
   return ToForeign(PyRef::Borrow(value.ptr()));
 }
 
-// The objects among the arguments that the plan keeps a reference to.
+// The objects among the arguments that the plan keeps references to.
 std::vector<PyObject*> RootsOf(const py::dict& args) {
   std::vector<PyObject*> roots;
   for (auto [name, value] : args) {
@@ -314,7 +315,7 @@ DatasetPtr KeepingDataset(PyObject* object, Session* session) {
 
 void MadeWhole(PyHeapTypeObject* heap) {
   heap->ht_type.tp_new = NewWhole;
-  heap->ht_type.tp_flags &= ~Py_TPFLAGS_BASETYPE;  // an __init__ of theirs could leave ours out
+  heap->ht_type.tp_flags &= ~Py_TPFLAGS_BASETYPE;  // an __init__ of a subclass could skip ours
 }
 
 Tensor DatasetToPython(DatasetPtr plan) {
@@ -347,7 +348,7 @@ Args ArgsOfDict(const std::string& owner, const py::dict& dict) {
     };
     std::string argument = owner + ": " + std::string(py::str(name));
     CallForm form{listed(kWantsRng), listed(kAwaits)};
-    // The options of a run mean the functions of users.
+    // The run's executor option applies only to user functions.
     if (dict.contains("part_of") || listed(kOwn)) form.executor = Executor::kThread;
     args.Set(py::str(name), ToArg(argument, value, declared, form));
   }
@@ -369,8 +370,8 @@ void BindDataset(py::module_& module) {
         return NativeFunction{{MakeReader(kind, ArgsOfDict(kind, args))}};
       },
       py::arg("kind"), py::arg("args"));
-  // (records, what is wrong with the last one, warnings) of the file. `progress` is called with
-  // bytes.
+  // Returns (records, the error of the last one, warnings) for the file. Calls `progress` with byte
+  // counts.
   module.def(
       "index_file",
       [](const NativeFunction& reader, const std::string& file, const std::string& target,
@@ -387,7 +388,8 @@ void BindDataset(py::module_& module) {
       },
       py::arg("reader"), py::arg("file"), py::arg("target"), py::arg("cancel"),
       py::arg("progress"));
-  // What it belongs to: (format, records, bytes of the file, what is wrong with its last record).
+  // Returns the file that the index describes: (format, records, size in bytes, the error of its
+  // last record).
   module.def(
       "check_index",
       [](const std::string& path) {
@@ -433,7 +435,7 @@ void BindDataset(py::module_& module) {
       .def_property_readonly("cardinality", [](const Node& n) { return Readable(n).cardinality(); })
       .def("spec", [](const Node& n,
                       const py::object& leaf) { return SpecToPython(Readable(n).spec(), leaf); })
-      // The same with the shapes of the first element where nothing is known of the others.
+      // As `spec`, with the shapes of the first element where nothing is known about the others.
       .def("first_spec",
            [](const Node& n, const py::object& leaf) {
              MaybeSpec spec;
@@ -443,7 +445,7 @@ void BindDataset(py::module_& module) {
              }
              return SpecToPython(spec, leaf);
            })
-      // Whether its spec may have the shapes of one element for those of all.
+      // Whether its spec may use the shapes of one element for all elements.
       .def_property_readonly(
           "guesses_shapes",
           [](const Node& n) { return !Readable(n).spec() || GuessesShapes(*n.plan); })
@@ -457,12 +459,12 @@ void BindDataset(py::module_& module) {
       .def("is_of", [](const Node& n, const Node& other) { return n.plan == other.plan; })
       .def("set_spec",
            [](const Node& n, const Spec& spec) { n.plan->SetProbedSpec(*spec.spec, *spec.spec); })
-      // What is known of the elements of another one, which are of the same kind.
+      // Copies the spec of another node whose elements are of the same kind.
       .def("take_spec",
            [](const Node& n, const Node& other) {
              if (MaybeSpec spec = other.plan->spec()) n.plan->SetProbedSpec(*spec, *spec);
            })
-      // What its first element was, and which sizes all others are known to have.
+      // Sets the first element, and the sizes that all other elements are known to have.
       .def(
           "set_first",
           [](const Node& n, const Value& first, const KnownShapes& shapes) {
@@ -475,8 +477,8 @@ void BindDataset(py::module_& module) {
       [](const std::string& kind, const std::vector<Node>& inputs, const py::dict& args) {
         std::vector<DatasetPtr> plans;
         for (auto& input : inputs) plans.push_back(input.plan);
-        // A source may open files here, and may be made inside a function of the user: its thread
-        // must keep the GIL, which pybind11 counts on.
+        // A source may open files here, and the call may come from a user function in the engine.
+        // The thread must keep the GIL, which pybind11 relies on.
         ScopedBlockingHook keep_gil(nullptr);
         DatasetPtr plan = MakeDataset(kind, std::move(plans), ArgsOfDict(kind, args));
         return Node{std::move(plan), RootsOf(args)};

@@ -1,4 +1,4 @@
-// The iterator of Python: its tp_iternext slot is the hot path, everything else is beside it.
+// The Python iterator, except its tp_iternext slot, the hot path (iter_next.cc).
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-// All iterators, for a fork's child: what lies ready in them belongs to the parent, which goes on
-// to deliver it.
+// All iterators, for fork children: elements that are ready in them belong to the parent, which
+// continues to deliver them.
 struct LiveIterators {
   std::mutex mutex;  // a leaf lock
   std::unordered_set<Iter*> iterators;
@@ -59,7 +59,7 @@ int64_t Undelivered(const Iter* it) {
 }
 
 // Waits for the threads of a cancelled run and destroys it. If a signal handler raises during the
-// wait, returns the exception; a function then still runs.
+// wait, returns the exception; a user function is then still running.
 std::optional<py::error_already_set> CloseNow(std::shared_ptr<Session>& session, ObjectLock& lock) {
   Attachment attachment(Attachment::Role::kConsumer);
   WaitStatus status = WaitStatus::kReady;
@@ -81,18 +81,18 @@ std::optional<py::error_already_set> CloseNow(std::shared_ptr<Session>& session,
 
 void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
   Run& run = *it->run;
-  // Of a block that another thread is inside for it is known when that one has left.
+  // If another thread is inside, for a block, the number is known only when that thread has left.
   int64_t undelivered = run.busy ? -1 : Undelivered(it);
   run.closed = true;
   it->scalars_left = 0;
   if (run.session) run.session->Cancel();         // ends the wait of a thread that is inside
-  if (run.fork_generation != ForkGeneration()) {  // of the parent: leaked in a fork child
+  if (run.fork_generation != ForkGeneration()) {  // leaked in a fork child
     new std::shared_ptr<Session>(std::move(run.session));
     return;
   }
-  // From inside its own function there is nothing to wait for: it would be that function. Nor while
-  // a stall is reported: the handler may hold a lock that the waiting thread needs. Nor after
-  // Shutdown, whose threads may never end.
+  // Do not wait when called from inside the run's own function, which would wait for itself; nor
+  // while a stall is reported, because the handler may hold a lock that the waiting thread needs;
+  // nor after Shutdown, because its threads may never end.
   bool inside = FromInside(run) || StallWatch::Telling() || ShuttingDown();
   if (run.busy && (inside || !wait)) return;
   if (inside) {
@@ -103,7 +103,7 @@ void CloseRun(Iter* it, bool wait, ObjectLock& lock) {
     Enter(run, "close");
   }
   if (undelivered < 0) undelivered = Undelivered(it);
-  // What is there now is closed: while this thread waited, another may have restored the run.
+  // Close the current session: another thread may have restored the run while this one waited.
   run.closed = true;
   it->scalars_left = 0;
   run.row = 0;
@@ -129,9 +129,9 @@ int IterTraverse(PyObject* self, visitproc visit, void* arg) {
   return it->run->session ? ShownRefs::Traverse(*it->run->session, visit, arg) : 0;
 }
 
-// Before the collector clears anything: threads of the run may be calling functions that belong to
-// the garbage. While the run is closing it holds its dataset, and thereby them, so that the
-// collector lets all of it live once more and finds it again when nothing runs.
+// Called before the collector clears anything: threads of the run may be calling functions that
+// belong to the garbage. While the run is closing it holds its dataset, which keeps them alive. The
+// collector therefore resurrects all of it, and finds it again when nothing runs any more.
 void IterFinalize(PyObject* self) {
   auto* it = reinterpret_cast<Iter*>(self);
   if (!it->run) return;
@@ -190,7 +190,7 @@ PyObject* IterNew(PyTypeObject* cls, PyObject*, PyObject*) {
   return reinterpret_cast<PyObject*>(it);
 }
 
-// A method of the iterator, which is called with its lock.
+// A method of the iterator, called with its lock.
 template <typename Call>
 PyObject* Guarded(PyObject* self, Call call) {
   try {
@@ -208,8 +208,8 @@ PyObject* Guarded(PyObject* self, Call call) {
   return nullptr;
 }
 
-// Does work that may wait or start threads, while other threads may use the object. An exception of
-// a signal's handler that was raised meanwhile is thrown.
+// Does work that may wait or start threads, while other threads may use the object. Throws an
+// exception that a signal handler raised meanwhile.
 template <class Work>
 void DoReleased(ObjectLock& lock, Work work) {
   Attachment attachment(Attachment::Role::kConsumer);
@@ -236,7 +236,7 @@ int64_t NsOf(const py::handle& seconds) {
   return static_cast<int64_t>(seconds.cast<double>() * 1e9);
 }
 
-// What Options._for_engine of Python made.
+// Converts the result of Options._for_engine.
 RunOptions OptionsOf(const py::dict& dict) {
   RunOptions options;
   options.deterministic = dict["deterministic"].cast<bool>();
@@ -263,11 +263,11 @@ RunOptions OptionsOf(const py::dict& dict) {
   return options;
 }
 
-// The dataset, and its options.
+// Takes the dataset and its options.
 int IterInit(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* done = Guarded(self, [&](ObjectLock& lock) -> py::object {
     auto* it = reinterpret_cast<Iter*>(self);
-    // Threads may be inside the run that it has.
+    // Threads may be inside the run that it already has.
     if (it->run) {
       throw Error(ErrorKind::kType,
                   "iterator: __init__ was called before; make another one with iter(dataset)");
@@ -338,8 +338,8 @@ PyObject* SetState(PyObject* self, PyObject* state) {
     Run& run = RunOf(self);
     CheckUsable(run, "set_state");
     std::string_view saved = BytesOf(state);
-    // Restoring may call functions, and a failure stops threads. Made before the session: a
-    // session that fails dies inside it.
+    // Restoring may call functions, and a failure stops threads. Must be created before the
+    // session: a session that fails is destroyed within the attachment's scope.
     Attachment attachment(Attachment::Role::kConsumer);
     std::shared_ptr<Session> session = MakeSession(run);
     try {
@@ -353,7 +353,7 @@ PyObject* SetState(PyObject* self, PyObject* state) {
     InstallExitHook();
     RegisterRun(session);
     auto* it = reinterpret_cast<Iter*>(self);
-    Block passed;  // destroyed when others may enter: objects in it may call Python
+    Block passed;  // destroyed after Entered ends: objects in it may call Python
     {
       const Entered entered(run, "set_state");
       session.swap(run.session);
@@ -371,8 +371,8 @@ PyObject* SetState(PyObject* self, PyObject* state) {
   });
 }
 
-// Passes over `pass` steps and makes `count` more: rows for another process or thread. `who`: what
-// the notes of errors call this one.
+// Skips `pass` steps and makes `count` more: rows for another process or thread. `who`: the name of
+// this one in the notes of errors.
 PyObject* Make(PyObject* self, PyObject* args) {
   return Guarded(self, [&](ObjectLock& lock) -> py::object {
     Run& run = RunOf(self);
@@ -397,12 +397,12 @@ PyObject* Make(PyObject* self, PyObject* args) {
   });
 }
 
-// (elements delivered or None, whether they are counted from a restored state, whether closed,
-// whether a thread is inside)
+// Returns (elements delivered or None, whether counting began at a restored state, whether closed,
+// whether a thread is inside).
 PyObject* Position(PyObject* self, PyObject*) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     const Run& run = RunOf(self);
-    py::object delivered = py::none();  // a thread is inside for something else
+    py::object delivered = py::none();  // another thread is inside for something else
     if (run.busy) {
       if (run.fetch_began_ns) delivered = py::int_(run.fetch_position);
     } else if (run.session) {
@@ -435,7 +435,8 @@ PyObject* FetchNext(PyObject* self, PyObject*) {
   });
 }
 
-// Has something called after the last element, or when the iterator is dropped, once: see SayEnd.
+// Sets a callback that is called once, after the last element or when the iterator is dropped; see
+// SayEnd.
 PyObject* OnEnd(PyObject* self, PyObject* call) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     PyRef before = std::exchange(RunOf(self).on_end, PyRef::Borrow(call));
@@ -443,7 +444,7 @@ PyObject* OnEnd(PyObject* self, PyObject* call) {
   });
 }
 
-// Seconds that the consumer has spent in waiting for elements, or in making them.
+// The seconds that the consumer has spent waiting for elements, or producing them.
 PyObject* FetchingSeconds(PyObject* self, PyObject*) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     const Run& run = RunOf(self);
@@ -452,7 +453,8 @@ PyObject* FetchingSeconds(PyObject* self, PyObject*) {
   });
 }
 
-// Whether the system has refused a thread: what was to be made ahead may wait for next().
+// Whether the system has refused a thread; elements that should be made ahead may then wait for
+// next().
 PyObject* ShortOfThreads(PyObject* self, PyObject*) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     const std::shared_ptr<Session> session = RunOf(self).session;  // another thread may replace it
@@ -467,7 +469,8 @@ PyObject* Stats(PyObject* self, PyObject*) {
   });
 }
 
-// In what stages a state differs from the plan, and the account that was saved in it.
+// Returns the stages in which a state differs from the plan, the account saved in it, and the
+// resized stages.
 PyObject* CompareState(PyObject* self, PyObject* state) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     Run& run = RunOf(self);
@@ -475,7 +478,7 @@ PyObject* CompareState(PyObject* self, PyObject* state) {
     const ElasticPlan plan(*run.plan);
     const bool begun = SharedPosition::Of(frame.shared).begun();
     const std::string difference = plan.Refusal(frame.plan, begun);
-    py::list sized;  // stages whose numbers may have changed, by the lines of the plan
+    py::list sized;  // lines of the plan for stages whose numbers may have changed
     if (difference.empty() && frame.plan != plan.text()) {
       for (auto& [stage, line] : plan.sized()) sized.append(line);
     }
@@ -490,7 +493,7 @@ PyObject* Moves(PyObject* self, PyObject*) {
   });
 }
 
-// What is seen of the run from now on, until it is stopped.
+// Records observations of the run from now on, until it is stopped.
 PyObject* Observe(PyObject* self, PyObject*) {
   return Guarded(self, [&](ObjectLock&) -> py::object {
     Run& run = RunOf(self);

@@ -1,4 +1,4 @@
-// The model of a pipeline, asked from Python.
+// Python access to the model of a pipeline.
 #include <pybind11/stl.h>
 
 #include <cmath>

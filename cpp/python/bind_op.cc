@@ -1,4 +1,4 @@
-// Operations called on NumPy values, with the GIL released inside; and programs made of them.
+// Calls operations on NumPy values, with the GIL released inside, and builds programs of them.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -24,12 +24,12 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-// Below this many bytes of work giving up the GIL costs more than it gives.
+// Below this many bytes of work, releasing the GIL costs more than it gains.
 constexpr size_t kDetachFrom = 16 << 10;
 
 struct SharedOp {
   std::shared_ptr<const Op> op;
-  py::object key;  // all that it was made of: equal keys are equal operations
+  py::object key;  // identifies its arguments: equal keys mean equal operations
 };
 
 // Runs `call` without the GIL.
@@ -44,7 +44,7 @@ void Detached(const Call& call) {
   } catch (const Error& error) {
     gil->Attach();
     if (error.kind() != ErrorKind::kInterrupted) throw;
-    gil->RestoreInterrupt();  // a Ctrl-C while it waited for a pipe
+    gil->RestoreInterrupt();  // a Ctrl-C while the operation waited for a pipe
     throw py::error_already_set();
   } catch (...) {
     gil->Attach();
@@ -169,7 +169,7 @@ std::vector<py::object> LeavesOf(const py::object& nested) {
 
 using StepOfPython = std::tuple<SharedOp, std::vector<int>, std::optional<int64_t>>;
 
-// `element` and `result` only show their nesting; numbers are those of ProgramPlan.
+// Only the nesting of `element` and `result` is used. Numbers mean the same as in ProgramPlan.
 NativeFunction ProgramOf(const py::object& element, const py::list& constants,
                          const std::vector<StepOfPython>& steps, const py::object& result,
                          std::vector<int> results, FunctionPtr reader, bool exact) {
@@ -177,7 +177,7 @@ NativeFunction ProgramOf(const py::object& element, const py::list& constants,
   plan.exact = exact;
   plan.element = StructureOf(element);
   for (auto constant : constants) {
-    // Arrays are copies already, of which the caller takes care that they do not change.
+    // Arrays are copies already; the caller ensures that they do not change.
     const Sharing sharing = py::isinstance<py::array>(constant) ? Sharing::kBorrow : Sharing::kCopy;
     plan.constants.push_back(TensorOf(constant.ptr(), sharing));
   }
@@ -211,7 +211,7 @@ SharedOp OpNamed(const std::string& name, const py::dict& attributes) {
   return {MakeOp(name, ArgsOfDict(name, attributes)), py::make_tuple(name, attributes)};
 }
 
-// Whether a text contains so many consecutive digits.
+// Whether a text contains at least `count` consecutive digits.
 bool HasDigits(const py::bytes& text, size_t count) {
   const std::string_view bytes(text);
   auto digit = [&](size_t i) { return bytes[i] >= '0' && bytes[i] <= '9'; };

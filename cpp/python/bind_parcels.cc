@@ -1,4 +1,4 @@
-// Worker processes that are sent objects as bytes, one request after the other: both ends.
+// Worker processes that receive objects as bytes and answer requests in order: both ends.
 
 #include <pybind11/stl.h>
 
@@ -23,7 +23,7 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-// Memory that is shared with another process, as Python sees it.
+// Memory shared with another process, exposed to Python.
 struct SharedBytes {
   BufferRef buffer;
   uint64_t offset = 0;
@@ -34,7 +34,7 @@ struct SharedBytes {
   }
 };
 
-// The bytes of Python objects for the time of a call; with the GIL.
+// Borrows the bytes of Python objects for the duration of a call; with the GIL.
 class BorrowedBytes {
  public:
   explicit BorrowedBytes(const py::list& objects) : views_(objects.size()) {
@@ -71,7 +71,7 @@ py::list ListOf(std::vector<ParcelPart> parts) {
   return list;
 }
 
-// What has gone out with a message that no one will read is let go of.
+// Releases the memory lent to a message that will never be read.
 class Outgoing {
  public:
   Outgoing(std::span<const std::string_view> parts, Channel& channel) {
@@ -98,8 +98,8 @@ class Outgoing {
   ChannelStatus status_ = ChannelStatus::kDone;
 };
 
-// Whether a message has gone or come; false when the other end has closed. Raises when a signal
-// has ended the wait.
+// Whether a message was sent or received; false if the other end has closed. Raises if a signal
+// ended the wait.
 bool Arrived(ChannelStatus status, Attachment& attachment) {
   attachment.Attach();
   if (status == ChannelStatus::kInterrupted) {
@@ -109,14 +109,14 @@ bool Arrived(ChannelStatus status, Attachment& attachment) {
   return status == ChannelStatus::kDone;
 }
 
-// A worker process that answers each request with one message. Used by one thread at a time: what
-// another one asks for meanwhile is refused, because calls wait without the GIL, or there is none.
+// A worker process that answers each request with one message. Only one thread may use it at a
+// time: concurrent calls are refused, because a call waits without the GIL, or there is none.
 class AnsweringWorker {
  public:
   AnsweringWorker(const WorkerCommand& command, int given)
       : generation_(ForkGeneration()), worker_(Started(command, given)) {}
   ~AnsweringWorker() {
-    // In a fork child it goes on to be the parent's.
+    // In a fork child, the worker remains the parent's.
     if (generation_ == ForkGeneration())
       Kill();
     else
@@ -131,7 +131,7 @@ class AnsweringWorker {
     const Turn turn(taken_);
     return worker_ ? worker_->requests.size() : 0;
   }
-  // Parks the worker, which the pool ends after a long idle time.
+  // Parks the worker. The pool ends it when it has been idle for long.
   void Rest() {
     if (generation_ != ForkGeneration()) return;
     const Turn turn(taken_);
@@ -156,8 +156,9 @@ class AnsweringWorker {
     return Arrived(outgoing.status(), attachment);
   }
 
-  // The list is longer by each answer at once: an interrupt finds it there, or not come. All that
-  // was read from the socket is taken: no one would wait for the rest.
+  // Appends each answer to the list immediately: after an interrupt an answer either is in the list
+  // or has not arrived. Takes everything already read from the socket, because no one would wait
+  // for the rest.
   bool ReceiveInto(py::list answers) {
     const Use worker = Mine();
     Attachment attachment(Attachment::Role::kConsumer);
@@ -186,7 +187,7 @@ class AnsweringWorker {
   }
 
  private:
-  // A call's, which no other one is beside.
+  // Exclusive use of the worker during a call.
   class Turn {
    public:
     explicit Turn(std::atomic<bool>& taken) : taken_(taken) {
@@ -220,7 +221,7 @@ class AnsweringWorker {
     throw py::error_already_set();
   }
 
-  // The worker, for the time of a call.
+  // The worker, for the duration of a call.
   struct Use {
     Turn turn;
     Worker& worker;
@@ -305,7 +306,7 @@ void BindParcels(py::module_& module) {
       .def_property_readonly("wanted", &RequestsOfParent::wanted)
       .def("receive", &RequestsOfParent::Receive)
       .def("send", &RequestsOfParent::Send, py::arg("parts"));
-  // In a worker process, once: it takes over the files that it was started with.
+  // Called once in a worker process: takes over the files that the worker was started with.
   module.def("requests_of_parent", [] { return std::make_unique<RequestsOfParent>(); });
   module.def(
       "shared_bytes", [](size_t size) { return SharedBytes{OwnHeap().Allocate(size), 0, size}; },

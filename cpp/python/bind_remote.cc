@@ -1,4 +1,4 @@
-// The requests of remote files, taken by a thread of Python that answers them.
+// Requests for remote files, answered by a Python thread.
 #include <atomic>
 #include <deque>
 #include <mutex>
@@ -24,22 +24,22 @@ namespace {
 constexpr const char* kService = "penstock.remote.service";
 
 struct RemoteQueue {
-  std::mutex mutex;  // a leaf over what follows
+  std::mutex mutex;  // a leaf lock; protects the following members
   std::deque<RemoteRequestPtr> requests;
-  bool served = false;  // a thread takes them, or is being started
+  bool served = false;  // a thread answers requests, or is being started
   bool closed = false;
   EventCount filled;
 };
 
 std::atomic<RemoteQueue*> g_remote_queue{nullptr};
 
-// Leaked: threads may outlive every other owner. A fork child has one of its own, because the
-// thread that takes requests is not there.
+// Leaked: threads may outlive every other owner. A fork child gets its own queue, because the
+// thread that answers requests does not exist there.
 RemoteQueue& TheRemoteQueue() {
   RemoteQueue* queue = g_remote_queue.load(std::memory_order_acquire);
   if (queue) return *queue;
   auto* fresh = new RemoteQueue;
-  // acq_rel: pairs with the load above, on both sides.
+  // acq_rel: pairs with the load above, in both directions.
   if (g_remote_queue.compare_exchange_strong(queue, fresh, std::memory_order_acq_rel)) {
     static std::once_flag once;
     std::call_once(once, [] { OnForkChild([] { g_remote_queue.store(nullptr); }); });
@@ -54,7 +54,7 @@ std::deque<RemoteRequestPtr> TakeRequests(RemoteQueue& queue) {
   return std::exchange(queue.requests, {});
 }
 
-// With the GIL: the thread that takes requests. A failure is that of all requests so far.
+// With the GIL: starts the thread that answers requests. If that fails, all requests so far fail.
 void StartService(RemoteQueue& queue) {
   PyRef module = PyRef::Steal(PyImport_ImportModule(kService));
   if (module && PyRef::Steal(PyObject_CallMethod(module.get(), "start", nullptr))) return;
@@ -88,7 +88,7 @@ class PythonRemotes final : public RemoteRuntime {
   }
 
   void WithoutLock(const std::function<void()>& wait) override {
-    // A thread with a hook gives the GIL up by it.
+    // A thread with a hook releases the GIL through it.
     if (GetBlockingHook() || !HoldsGil()) return wait();
     std::optional<Attachment> own;
     Attachment* gil = CurrentAttachment();
@@ -96,13 +96,13 @@ class PythonRemotes final : public RemoteRuntime {
     gil->Detach();
     wait();
     gil->Attach();
-    // For whoever throws kInterrupted now: no iterator is there to raise it.
+    // The caller throws kInterrupted now, and there is no iterator to raise the exception.
     if (own && own->interrupted()) own->RestoreInterrupt();
   }
 
  private:
-  // Once in the life of a process: a native thread that meets the first URL has no Attachment, and
-  // takes the GIL as threads of other libraries do.
+  // Called once per process. A native thread that sees the first URL has no Attachment, and takes
+  // the GIL the way threads of other libraries do.
   static void Start(RemoteQueue& queue) {
     if (CurrentAttachment()) {
       EnsureAttached();
@@ -118,7 +118,8 @@ class PythonRemotes final : public RemoteRuntime {
   }
 };
 
-// Waits for requests; None once there will be no more. Those that were dropped since come again.
+// Waits for requests; None once there will be no more. Requests that were dropped meanwhile are
+// included.
 py::object TakeRemoteRequests() {
   RemoteQueue& queue = TheRemoteQueue();
   std::deque<RemoteRequestPtr> taken;
@@ -132,7 +133,7 @@ py::object TakeRemoteRequests() {
   });
   if (MustPark()) Park();
   CallPython([thread] { PyEval_RestoreThread(thread); });
-  DrainDecrefs();  // answers that readers have let go of
+  DrainDecrefs();  // answers that readers have released
   if (closed && taken.empty()) return py::none();
   py::list requests;
   for (RemoteRequestPtr& request : taken) requests.append(std::move(request));
@@ -184,7 +185,7 @@ void FinishWithCopy(RemoteRequest& self, std::string path, std::string tag) {
   self.Finish(std::move(answer));
 }
 
-// An error of the system by its number; 0: the file is not as it should be.
+// Fails with a system error number; 0: the file's contents are invalid.
 void FailRequest(RemoteRequest& self, int number, const std::string& message) {
   if (number != 0) return self.Fail(Error::FromErrno(number, self.url, message));
   Origin origin;
@@ -253,7 +254,7 @@ void BindRemote(py::module_& module) {
       .def_property_readonly("cancelled", &CancelToken::cancelled)
       .def("cancel", &CancelToken::Cancel);
   module.def("cancel_token", [] { return CancelToken(); });
-  // That of the run that this thread works for; None: it works for none.
+  // The cancel token of the run that this thread works for; None if it works for none.
   module.def("cancel_of_run", []() -> py::object {
     const CancelToken* cancel = ReadingFor::current().cancel;
     if (!cancel) return py::none();

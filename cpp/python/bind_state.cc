@@ -1,4 +1,4 @@
-// What a state says without the pipeline that it belongs to.
+// Reads states without the pipeline they belong to.
 #include <string_view>
 
 #include "data/random.h"
@@ -18,7 +18,7 @@ py::dict OpenState(std::string_view state) {
   const SharedPosition shared = SharedPosition::Of(frame.shared);
   uint64_t seed;
   int64_t run;
-  StateVisitor body{std::string_view(frame.body)};  // it begins with RunIdentity
+  StateVisitor body{std::string_view(frame.body)};  // the body begins with RunIdentity
   body.UInt(seed);
   body.Int(run);
   return py::dict("plan"_a = frame.plan, "account"_a = py::bytes(frame.account), "seed"_a = seed,
@@ -28,7 +28,7 @@ py::dict OpenState(std::string_view state) {
                   "seeds"_a = py::bytes(frame.seeds));
 }
 
-// The position of this process in its sequence of seeds, for a state.
+// The process's position in its sequence of seeds, for a state.
 py::bytes SeedsNow() {
   SeedSequence seeds = CurrentSeeds();
   std::string text;
@@ -37,7 +37,7 @@ py::bytes SeedsNow() {
   return text;
 }
 
-// Continues from a result of SeedsNow; does nothing for an empty one.
+// Continues from a result of SeedsNow; does nothing if it is empty.
 void ContinueSeedsFrom(std::string_view text) {
   if (text.empty()) return;
   SeedSequence seeds;
@@ -47,7 +47,7 @@ void ContinueSeedsFrom(std::string_view text) {
   ContinueSeeds(seeds);
 }
 
-// The state of all shards, of which the first `more` had one element more than the others.
+// The state of all shards, of which the first `more` delivered one element more than the others.
 py::bytes WithMore(std::string_view state, int64_t more) {
   StateFrame frame = StateFrame::Open(state);
   SharedPosition shared = SharedPosition::Of(frame.shared);

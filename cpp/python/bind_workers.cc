@@ -1,4 +1,4 @@
-// Worker processes: how they are started, what they are sent, and their main loop.
+// Worker processes: how they start, what they receive, and their main loop.
 
 #include <pybind11/stl.h>
 
@@ -35,11 +35,11 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-// What of a function is not in its pickle.
+// The properties of a function that are not in its pickle.
 struct FunctionForm {
   std::shared_ptr<const ElementSpec> declared;
   bool wants_rng = false;
-  bool opaque = false;  // of a generator
+  bool opaque = false;  // for generators
 
   void Visit(StateVisitor& visitor) {
     visitor.Bool(wants_rng);
@@ -61,7 +61,7 @@ std::string PayloadOf(FunctionForm form, std::string pickled) {
   return payload;
 }
 
-// The elements of a run of its own.
+// Elements from a separate run.
 class ServedRun final : public ServedElements {
  public:
   explicit ServedRun(const DatasetPtr& dataset)
@@ -80,7 +80,7 @@ class ServedRun final : public ServedElements {
 
 void ServeFrom(const py::function& load) {
   Attachment attachment(Attachment::Role::kLane);
-  // Takes the form from the payload.
+  // Removes the form from the payload.
   auto loaded = [&](std::string_view payload, int file, FunctionForm& form) {
     EnsureAttached();
     StateVisitor visitor(payload, "worker processes");
@@ -116,7 +116,7 @@ void ServeFrom(const py::function& load) {
 
 namespace {
 
-// The exception as an error that says all in words.
+// Converts the exception to an error that carries only text.
 Error InWords() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -135,10 +135,10 @@ Error InWords() {
 
 struct PickledFunction {
   std::string bytes;
-  KeptFile file;  // of its large arrays; may be null
+  KeptFile file;  // for its large arrays; may be null
 };
 
-// With the GIL. `shares`: large arrays may be in a file. `setup`: a Setup of Python, or null.
+// With the GIL. `shares`: large arrays may go to a file. `setup`: a Python Setup, or null.
 PickledFunction Pickled(const std::string& stage, const PyRef& function, bool shares,
                         PyObject* setup) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.workers.process_function"));
@@ -168,9 +168,9 @@ PickledFunction Pickled(const std::string& stage, const PyRef& function, bool sh
 
 namespace {
 
-// Like os.fork, but the new process is a child of this one's parent. Returns 0 in the new process,
-// its id in this one, or a negative error number: -ENOSYS if the system has no such fork. This
-// process must have no other thread: handlers of pthread_atfork are not called.
+// Like os.fork, but the new process is a child of this process's parent. Returns 0 in the new
+// process, its id in this one, or a negative error number: -ENOSYS if the system has no such fork.
+// This process must have no other thread: handlers of pthread_atfork are not called.
 int ForkSibling() {
 #if defined(__linux__)
   // The C library stores the thread's id there, and must get the new one, as after fork().

@@ -1,4 +1,4 @@
-// Compressing by zstd for Python, which has no module of its own for it before 3.14.
+// Zstandard compression for Python, whose standard library has none before 3.14.
 #include "python/bind.h"
 #include "python/errors.h"
 #include "python/whole.h"
@@ -14,7 +14,7 @@ namespace {
 using Until = ZstdCompressor::Until;
 
 std::unique_ptr<ZstdCompressor> NewCompressor(const std::string& owner, int level) {
-  CompressionOf("ZSTD", owner);  // says when it is not built in
+  CompressionOf("ZSTD", owner);  // throws if zstd is not built in
   return std::make_unique<ZstdCompressor>(level);
 }
 
@@ -37,7 +37,7 @@ py::bytes Flush(ZstdCompressor& self, int mode) { return self.Run({}, static_cas
 
 }  // namespace
 
-// Named and called as the objects of zlib.compressobj.
+// Same names and calls as the objects of zlib.compressobj.
 void BindZstd(py::module_& module) {
   py::class_<ZstdCompressor> type(module, "ZstdCompressor", py::custom_type_setup(MadeWhole));
   DefInit(Noted(type), &NewCompressor, "owner"_a, "level"_a)

@@ -1,4 +1,4 @@
-// Asking the signature of a function that could not be called, and the text of its exception.
+// Inspects the signature of a function that could not be called, and the text of its exception.
 #include "python/call_note.h"
 
 #include "python/gil.h"
@@ -8,7 +8,7 @@ namespace {
 
 std::string ArityNote(PyObject* raised, PyObject* function, const char* stage, size_t count,
                       bool rng) {
-  // What was raised inside a function of Python has passed through its frame.
+  // An exception raised inside a Python function has a traceback.
   PyRef trace = PyRef::Steal(PyException_GetTraceback(raised));
   if (trace) return "";
   PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.arity"));
@@ -21,8 +21,8 @@ std::string ArityNote(PyObject* raised, PyObject* function, const char* stage, s
   return text ? text : "";
 }
 
-// NumPy's texts: "output array is read-only", "assignment destination is read-only". Looked at
-// without str(), which would run the handlers of signals.
+// NumPy's texts: "output array is read-only", "assignment destination is read-only". Read without
+// str(), which would run signal handlers.
 std::string ReadOnlyNote(PyObject* raised) {
   PyObject* args = reinterpret_cast<PyBaseExceptionObject*>(raised)->args;
   if (!args || PyTuple_GET_SIZE(args) != 1) return "";

@@ -1,4 +1,4 @@
-// A note for users on why a call of their function failed, where its exception does not say.
+// Notes that explain to users why a call of their function failed, where the exception does not.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-// With the GIL: the note for a failed call of `function` with `count` arguments, and with `rng`. It
-// is "" unless the error is a TypeError because the function takes other arguments, or comes from
-// an array that must not be changed.
+// The note for a failed call of `function` with `count` arguments, and with `rng` if that is set.
+// Empty unless the error is a TypeError because the function takes other arguments, or comes from
+// writing to a read-only array. Needs the GIL.
 std::string CallNote(const Error& error, PyObject* function, const char* stage, size_t count,
                      bool rng);
 

@@ -1,4 +1,4 @@
-// Calling both, and comparing in Python, where the values can be shown.
+// Calls both, and compares in Python, which can show the values.
 #include "python/checked.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ PyRef ToObject(const Element& element) {
   return PyRef::Steal(Unflatten(element.structure, leaves.data()));
 }
 
-// Rows in memory of their own: a plain function may change them, as it may those of a pipeline.
+// Copies of the rows in separate memory: a plain function may modify them, as in a pipeline.
 Block CopiesOf(const Block& rows, int64_t count) {
   Block copies = rows.Slice(0, count);
   copies.Separate();
@@ -91,7 +91,7 @@ class Checked final : public Function {
       if (exact_) exact_->Map(whole.Slice(0, checked), plain, exact);
       Compare(exact_ ? FirstResults(exact, 0, checked) : FirstResults(out, before, checked),
               FirstResults(wanted, 0, checked), whole, info, before, out);
-    } catch (const Error&) {  // interrupted: all of it again
+    } catch (const Error&) {  // interrupted: all of it is repeated
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(before), out.end());
       rows = whole;
       throw;
@@ -125,7 +125,7 @@ class Checked final : public Function {
     }
   }
 
-  // What the comparison raised, with the element it failed at; nullopt when both are the same.
+  // The exception that the comparison raised, with the element that failed; nullopt if both agree.
   std::optional<Error> Difference(const Result& made, const Result& wanted, int64_t index) const {
     Attachment& gil = EnsureAttached();
     auto to_object = [](const auto& result) { return ToObject(result); };
@@ -141,7 +141,7 @@ class Checked final : public Function {
     return CurrentPythonError();
   }
 
-  // Results of which `made` differ from what is wanted become errors.
+  // Replaces results in `made` that differ from the wanted ones by errors.
   void Compare(const std::vector<Result>& made, const std::vector<Result>& wanted,
                const Block& rows, const CallInfo& info, size_t before,
                std::vector<Block>& out) const {

@@ -6,10 +6,10 @@
 
 namespace penstock {
 
-// For the first `count` elements of each iteration, `compare(index, made, wanted)` is called with
-// both results; it raises where they differ. A result that is an error is given as an exception.
-// `exact`: what is compared in the place of a program whose results are not those of the plain
-// function bit by bit; null: the program itself.
+// For the first `count` elements of each iteration, calls `compare(index, made, wanted)` with both
+// results; it raises if they differ. Results that are errors are passed as exceptions. `exact`: the
+// program to compare instead of `program`, whose results are not bit-identical to the plain
+// function; null: compare `program` itself.
 FunctionPtr MakeChecked(FunctionPtr program, FunctionPtr exact, FunctionPtr plain, int64_t count,
                         PyRef compare);
 

@@ -1,4 +1,4 @@
-// Handing calls to the event loop, taking their ends, and waiting for one.
+// Passes calls to the event loop, collects their results, and waits for one.
 #include "python/coroutines.h"
 
 #include <atomic>
@@ -30,9 +30,9 @@ T* InCapsule(PyObject* capsule, const char* name) {
   return static_cast<T*>(PyCapsule_GetPointer(capsule, name));
 }
 
-// Takes [(call, task), ...] on the loop's thread.
+// Receives [(call, task), ...] on the loop's thread.
 PyObject* TakeEnded(PyObject* self, PyObject* ended) {
-  Attachment attachment(Attachment::Role::kLane);  // whose KeyboardInterrupt is no signal
+  Attachment attachment(Attachment::Role::kLane);  // its KeyboardInterrupts are not signals
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ended); ++i) {
     PyObject* pair = PyList_GET_ITEM(ended, i);
     PyObject* task = PyTuple_GET_ITEM(pair, 1);
@@ -99,17 +99,16 @@ class WaitedCall final : public CoroutineCall {
   }
   void Ended(PyObject* task) noexcept override {
     waiting_->task = PyRef::Borrow(task);
-    waiting_->ended.store(true, std::memory_order_release);  // pairs with the acquire in Await
+    waiting_->ended.store(true, std::memory_order_release);  // pairs with the acquire in WaitFor
     waiting_->event.NotifyAll();
   }
 
  private:
   const std::shared_ptr<Waiting> waiting_;
-  const unsigned long thread_ = PyThread_get_thread_ident();  // which waits
+  const unsigned long thread_ = PyThread_get_thread_ident();  // the waiting thread
 };
 
-// Runs an awaitable and waits for its end: until `cancel` is cancelled, or in any case if it is
-// null.
+// Runs an awaitable and waits for its end, or until `cancel` is cancelled if that is not null.
 PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
   Attachment& gil = EnsureAttached();
   if (!MayWait()) {
@@ -137,7 +136,7 @@ PyObject* WaitFor(PyRef awaitable, const CancelToken* cancel) {
     if (status != WaitStatus::kReady) {
       gil.Attach();
       calls->Cancel();
-    } else if (!waiting->task) {  // the process ends, and all runs with it
+    } else if (!waiting->task) {  // the process is ending, and all runs with it
       status = WaitUntil(waiting->event, *cancel, [] { return false; });
     }
   }
@@ -212,7 +211,7 @@ void Coroutines::Cancel() {
 
 std::vector<SeenCoroutine> CoroutinesOf(const Session* session) {
   std::vector<SeenCoroutine> found;
-  if (!g_call_variable.load(std::memory_order_acquire)) return found;  // there has been none
+  if (!g_call_variable.load(std::memory_order_acquire)) return found;  // no coroutine yet
   const PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.coroutines"));
   const PyRef all =
       PyRef::Steal(module ? PyObject_CallMethod(module.get(), "in_progress", nullptr) : nullptr);
@@ -237,7 +236,7 @@ PyObject* Await(PyRef awaitable) {
 void Finish(PyRef awaitable) {
   try {
     PyRef result = PyRef::Steal(WaitFor(std::move(awaitable), nullptr));
-  } catch (const Error&) {  // the process ends, and the loop with it
+  } catch (const Error&) {  // the process is ending, and the loop with it
   }
   PyErr_Clear();
 }

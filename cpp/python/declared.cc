@@ -1,4 +1,4 @@
-// Converting to what is declared, and showing what cannot be.
+// Converts values to declared types, and shows those that cannot be converted.
 #include "python/declared.h"
 
 #include "python/array_items.h"
@@ -19,7 +19,7 @@ bool ToReferences(const char* stage, PyObject* value, const LeafSpec& spec, Tens
   } else {
     converted = PyRef::Borrow(value);
   }
-  // One object is wanted, so the list is it and no array.
+  // A single object is declared, so the list itself is that object, not an array.
   const bool one = spec.dtype.code == TypeCode::kObject && !spec.any_rank && spec.shape.rank() == 0;
   if (one && converted && PyList_Check(converted.get())) {
     *tensor = AdoptObject(TypeCode::kObject, std::move(converted));

@@ -1,4 +1,4 @@
-// Values as a signature declares them.
+// Conversion of values to the types that a signature declares.
 #pragma once
 
 #include "data/spec.h"
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// Converts a value to a tensor of the declared dtype, whose shape must fit the declared one; false,
-// with a TypeError set that names `stage` and shows the value, when that cannot be done.
+// Converts a value to a tensor of the declared dtype and checks its shape. On failure returns false
+// and sets a TypeError that names `stage` and shows the value.
 bool ToDeclared(const char* stage, PyObject* value, const LeafSpec& spec, Sharing sharing,
                 Tensor* tensor);
 

@@ -1,5 +1,5 @@
-// NumPy draws through a table of four functions, which a capsule named "BitGenerator" holds
-// (numpy/random/bitgen.h): ours count through the numbers of a key.
+// NumPy draws through a table of four functions, held by a capsule named "BitGenerator"
+// (numpy/random/bitgen.h). Ours count through the numbers of a key.
 #include "python/element_rng.h"
 
 #include <numpy/random/bitgen.h>
@@ -14,7 +14,7 @@ struct ElementRngs::Rng {
   bitgen_t functions;
   RandomKey key;
   uint64_t drawn = 0;
-  uint32_t half = 0;  // of the last number, when only one half of it was used
+  uint32_t half = 0;  // the unused half of the last number
   bool has_half = false;
 
   uint64_t Next() { return key.Draw(drawn++); }
@@ -40,7 +40,7 @@ void FreeRng(PyObject* capsule) {
   delete static_cast<ElementRngs::Rng*>(functions->state);
 }
 
-// What numpy.random.Generator takes: an object with a capsule and a lock.
+// The object that numpy.random.Generator accepts: one with a capsule and a lock.
 PyRef MakeGenerator(PyRef capsule) {
   PyRef threading = PyRef::Steal(PyImport_ImportModule("threading"));
   PyRef types = PyRef::Steal(PyImport_ImportModule("types"));
@@ -70,7 +70,7 @@ ElementRngs::Entry ElementRngs::Take() {
   rng->functions = {rng.get(), &Rng::Next64, &Rng::Next32, &Rng::NextDouble, &Rng::Next64};
   PyRef capsule = PyRef::Steal(PyCapsule_New(&rng->functions, "BitGenerator", &FreeRng));
   Entry entry{rng.get(), {}};
-  if (capsule) rng.release();  // the capsule's
+  if (capsule) rng.release();  // owned by the capsule now
   entry.generator = MakeGenerator(std::move(capsule));
   if (!entry.generator) throw CurrentUserError();
   return entry;

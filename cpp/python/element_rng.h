@@ -1,4 +1,4 @@
-// Random operations inside calls of the user's functions draw from the key of the element.
+// Random operations inside user functions draw from the key of the current element.
 #pragma once
 
 #include <mutex>
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// Random operations inside the calls draw from the element's key.
+// While it exists, random operations in this thread draw from the element's key.
 class ScopedRandom {
  public:
   explicit ScopedRandom(StageRandom stage) : current_(CurrentElementRandom()), outer_(current_) {
@@ -27,27 +27,27 @@ class ScopedRandom {
   ElementRandom outer_;
 };
 
-// Generators for the calls of one function. One is made when more calls run at a time than before,
-// because making it costs 10 us, giving it another key some nanoseconds. All methods are called
-// attached.
+// Random generators for the calls of one function. A new one is made only when more calls run
+// concurrently than before: that costs 10 us, while giving a generator another key takes
+// nanoseconds. All methods are called attached.
 class ElementRngs {
  public:
-  struct Rng;  // belongs to its generator, which a user may keep
+  struct Rng;  // owned by its generator, which user code may keep
   struct Entry {
     Rng* rng;
     PyRef generator;
   };
-  // A generator for the calls of one thread; it is given back when the lease is destroyed.
+  // A generator for the calls of one thread, returned to the pool when the lease is destroyed.
   class Lease {
    public:
-    // Throws an Error with the Python exception when NumPy's module cannot be used.
+    // Throws an Error with the Python exception if NumPy's random module cannot be used.
     explicit Lease(ElementRngs& owner) : owner_(owner), entry_(owner.Take()) {}
     ~Lease() {
       std::lock_guard lock(owner_.mutex_);
       owner_.free_.push_back(std::move(entry_));
     }
     Lease(const Lease&) = delete;
-    // Makes the generator begin again, at the numbers of this key.
+    // Restarts the generator at the beginning of this key's sequence.
     void Key(RandomKey key);
     PyObject* generator() const { return entry_.generator.get(); }
 

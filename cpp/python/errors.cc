@@ -1,4 +1,4 @@
-// Errors of the engine to exceptions of Python, and back.
+// Converts engine errors to Python exceptions, and back.
 #include "python/errors.h"
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace penstock {
 namespace {
 
-// While 16 MemoryErrors live, what CPython raises for all others is one object, which is never
-// freed and would have the notes of them all. Each has one of its own here.
+// While 16 MemoryErrors exist, CPython raises one shared object for all others. It is never freed
+// and would collect the notes of all of them, so each one gets a separate object here.
 void ReplaceLastResort(PyObject*& value) {
-  constexpr Py_ssize_t kImmortal = 1 << 29;  // fewer than any version counts for such objects
+  constexpr Py_ssize_t kImmortal = 1 << 29;  // any version's count is larger
   if (!Py_IS_TYPE(value, reinterpret_cast<PyTypeObject*>(PyExc_MemoryError)) ||
       Py_REFCNT(value) < kImmortal) {
     return;
@@ -34,7 +34,7 @@ PyRef TakeRaised() {
   return PyRef::Steal(value);
 }
 
-// Messages quote data, which may be no UTF-8.
+// Messages quote data, which may not be valid UTF-8.
 PyRef NoteText(const std::string& original) {
   const std::string text = WithoutSecrets(original);
   return PyRef::Steal(
@@ -63,7 +63,7 @@ PyRef ClassNamed(const char* name) {
   return module ? PyRef::Steal(PyObject_GetAttrString(module.get(), name)) : PyRef();
 }
 
-// A DataError that was raised by a function gets the origin of the element which that was given.
+// Gives a DataError that a function raised the origin of the element the function received.
 void AddOrigin(PyObject* exception, const Origin& origin) {
   if (!origin.file) return;
   PyRef cls = ClassNamed("DataError");

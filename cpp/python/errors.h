@@ -1,4 +1,4 @@
-// Errors on their way to Python and back.
+// Converts errors to Python exceptions and back.
 #pragma once
 
 #include "data/error.h"
@@ -6,12 +6,12 @@
 
 namespace penstock {
 
-// The raised Python exception as an Error (clears it); with the GIL.
+// Converts the raised Python exception to an Error and clears it. Needs the GIL.
 Error CurrentPythonError();
-// The same for an exception that left a user's function: StopIteration and GeneratorExit become a
-// RuntimeError caused by it (PEP 479), so that they can never end the data silently.
+// The same for an exception that left a user function. StopIteration and GeneratorExit become the
+// cause of a RuntimeError (PEP 479), so that they can never silently end the data.
 Error CurrentUserError();
-// Raises it as the matching Python exception; with the GIL.
+// Raises the matching Python exception. Needs the GIL.
 void RaisePython(const Error& error);
 
 }  // namespace penstock

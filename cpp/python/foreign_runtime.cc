@@ -1,5 +1,5 @@
-// What the engine asks of Python: strings and classes that it carries, errors as exceptions,
-// datasets as objects.
+// Implements the engine's interface to Python: strings and classes that it carries, errors as
+// exceptions, datasets as objects.
 #include "python/foreign_runtime.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string BytesOf(const PyRef& bytes) {
   return {PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get()))};
 }
 
-// Adds the classes of named tuples and records. False with an error set.
+// Appends the classes of named tuples and records to `list`. False with an error set.
 bool AddClasses(const Structure& structure, PyObject* list) {
   const auto kind = structure.kind();
   if (kind == Structure::Kind::kNamedTuple || kind == Structure::Kind::kRecord) {
@@ -46,7 +46,8 @@ PyRef Ask(const char* function, PyRef argument) {
   return result;
 }
 
-// Calls `call` with the GIL on any thread, and leaves the thread's hold of it unchanged.
+// Calls `call` with the GIL on any thread; afterwards the thread holds the GIL exactly if it did
+// before.
 template <typename Call>
 auto WithGil(const Call& call) {
   if (Attachment* attachment = CurrentAttachment()) {
@@ -67,7 +68,7 @@ auto WithGil(const Call& call) {
   return call();
 }
 
-// Calls a function of penstock.ops.image.pillow for a file.
+// Calls a function of penstock.ops.image.pillow with a file.
 PyRef AskPillow(const char* function, const ImageFile& file) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.ops.image.pillow"));
   PyRef called = PyRef::Steal(module ? PyObject_GetAttrString(module.get(), function) : nullptr);
@@ -107,7 +108,7 @@ class PythonRuntime final : public ForeignRuntime {
     Py_XDECREF(trace);
     return AdoptObject(TypeCode::kObject, PyRef::Steal(value));
   }
-  // Without the GIL: the bases of a live class are read, which nothing changes.
+  // Runs without the GIL: reads only the bases of a live class, which never change.
   bool EndsProgram(const Error& error) override {
     if (!error.foreign()) return false;
     if (error.kind() == ErrorKind::kWorker) return true;

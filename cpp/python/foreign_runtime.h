@@ -1,4 +1,4 @@
-// Python as the runtime whose objects the engine carries.
+// Implements ForeignRuntime for Python objects.
 #pragma once
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// The code of the child, and what it has printed.
+// Determines the exit code of the child, and flushes its output.
 #include "python/fork_child.h"
 
 #include <cstdlib>
@@ -9,13 +9,13 @@ namespace penstock {
 namespace {
 
 void Flush(const char* name) {
-  PyObject* stream = PySys_GetObject(name);  // borrowed; null or None: there is none
+  PyObject* stream = PySys_GetObject(name);  // borrowed; null or None: there is no such stream
   if (!stream || stream == Py_None) return;
   PyRef done = PyRef::Steal(PyObject_CallMethod(stream, "flush", nullptr));
   if (!done) PyErr_Clear();
 }
 
-// As the interpreter takes it; what is no number is shown.
+// Follows the interpreter's rules; a code that is not a number is printed.
 int CodeOfSystemExit() {
   PyObject *type, *raised, *trace;
   PyErr_Fetch(&type, &raised, &trace);

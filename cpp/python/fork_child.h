@@ -1,12 +1,12 @@
-// A child that a function of the user has forked in a thread of the engine: it has neither the
-// threads and locks of the pipeline, nor a caller that could take the function's result.
+// Child processes that a user function forked in an engine thread. Such a child has neither the
+// threads and locks of the pipeline nor a caller that could receive the function's result.
 #pragma once
 
 namespace penstock {
 
-// Ends the process: where a function that has forked comes back to the engine, or raises. The code
-// is that of a SystemExit, 1 after another exception, which is shown, and 0 after none. With the
-// GIL. No handler of atexit runs, as in children of multiprocessing: those were the parent's.
+// Ends the process where a function that forked returns to the engine, or raises. The exit code is
+// the code of a SystemExit, 1 after any other exception, which is printed, and 0 otherwise. Needs
+// the GIL. Runs no atexit handlers, like the children of multiprocessing: they are the parent's.
 [[noreturn]] void EndForkChild();
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What takes over where a free-threaded Python has no GIL. In builds with one it is empty.
+// Replaces the guarantees of the GIL in free-threaded Python. Empty in builds with a GIL.
 #pragma once
 
 #include <mutex>
@@ -10,13 +10,13 @@ namespace penstock {
 
 #if defined(Py_GIL_DISABLED)
 
-// Over state that the GIL guards where there is one. A leaf lock, held while nothing of Python is
-// called that waits or runs code: a thread that is stopped for the collector or a fork never has
-// it, so that whoever wants it may wait attached.
+// Protects state that the GIL protects in other builds. A leaf lock: its holder never calls Python
+// APIs that wait or run code. So a thread that is stopped for the collector or a fork never holds
+// it, and other threads may wait for it while attached.
 using InsteadOfGil = std::mutex;
 
-// What the GIL gives the methods of an object: while one thread is in them no other one is, but for
-// the times when it waits, runs code of Python, or has let go.
+// Gives the methods of one object what the GIL would: mutual exclusion, except where the holder
+// waits, runs Python code, or releases the lock.
 class ObjectLock final {
  public:
   explicit ObjectLock(PyObject* object) : object_(object) {
@@ -26,7 +26,7 @@ class ObjectLock final {
   ObjectLock(const ObjectLock&) = delete;
   ObjectLock& operator=(const ObjectLock&) = delete;
 
-  // Lets go of it for a scope, at the end of which the thread is attached.
+  // Releases the lock for a scope. The thread is attached when the scope ends.
   class Released final {
    public:
     Released(ObjectLock& lock, Attachment& attachment) : lock_(lock), attachment_(attachment) {
@@ -49,21 +49,22 @@ class ObjectLock final {
   PyCriticalSection section_;
 };
 
-// Whether the caller's reference is the only one, so that no other thread can get at the object. A
-// count of 1 does not say so: others may be counted by other threads, or not at all.
+// Whether the caller's reference is the only one, so that no other thread can reach the object. A
+// reference count of 1 is not enough: references of other threads may be counted elsewhere, or not
+// at all.
 inline bool IsUnique(PyObject* object) {
 #if PY_VERSION_HEX >= 0x030E0000
   return PyUnstable_Object_IsUniquelyReferenced(object);
-#else  // the same
+#else  // the equivalent before 3.14
   return _Py_IsOwnedByCurrentThread(object) &&
          _Py_atomic_load_uint32_relaxed(&object->ob_ref_local) == 1 &&
          _Py_atomic_load_ssize_acquire(&object->ob_ref_shared) == 0;
 #endif
 }
 
-// Whether the collector has found the object to be garbage, which it may just be finalizing: it
-// decides while all threads are stopped, and then lets them run. For who has taken a reference, and
-// would be the only one to have it: the collector sees that reference the next time.
+// Whether the collector has determined that the object is garbage and may now be finalizing it: it
+// decides while all threads are stopped, and then resumes them. For callers that have just taken
+// what may be the only reference; the collector sees that reference in its next run.
 inline bool IsCondemned(PyObject* object) {
 #if PY_VERSION_HEX < 0x030F0000
   constexpr uint8_t kUnreachable = 1 << 2;  // pycore_gc.h
@@ -84,7 +85,7 @@ class InsteadOfGil final {
 class ObjectLock final {
  public:
   explicit ObjectLock(PyObject*) {}
-  ~ObjectLock() {}  // not trivial: a lock that is only made is in use
+  ~ObjectLock() {}  // not trivial, which avoids warnings about unused locks
   ObjectLock(const ObjectLock&) = delete;
   ObjectLock& operator=(const ObjectLock&) = delete;
 

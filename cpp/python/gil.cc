@@ -1,4 +1,4 @@
-// Attaching, detaching and the deferred list.
+// Attaching, detaching and the list of deferred decrefs.
 #include "python/gil.h"
 
 #include <algorithm>
@@ -19,30 +19,31 @@
 namespace penstock {
 namespace {
 
-// Measured: bursts of 0.3 ms with gaps of 30 us keep a Python trainer within a fifth of its share;
-// shorter gaps starve it, shorter bursts slow the lane.
+// Measured: with bursts of 0.3 ms and gaps of 30 us, a Python training loop keeps at least four
+// fifths of its share. Shorter gaps starve it; shorter bursts slow the lane.
 constexpr int64_t kBurstNs = 300'000;
 constexpr int64_t kGapNs = 30'000;
 // Reading the clock costs as much as a small call: about every 20 us is enough.
 constexpr int64_t kClockNs = 20'000;
 
 #if defined(Py_GIL_DISABLED)
-constexpr bool kGil = false;  // threads run Python at the same time, and none waits for another
+constexpr bool kGil = false;  // threads run Python concurrently and do not wait for each other
 #else
 constexpr bool kGil = true;
 #endif
 
 thread_local Attachment* t_attachment = nullptr;
-// Consumers that want the GIL back after a wait: lanes step aside for them.
+// Consumers that need the GIL back after a wait. Lanes yield to them.
 std::atomic<int> g_wanting{0};
-std::atomic<int> g_lanes_wanting{0};  // threads of lanes that take it, or leave a gap before
-// Threads that run Python only through the engine: lanes, and consumers that are inside, detached.
+std::atomic<int> g_lanes_wanting{0};  // lane threads that are acquiring it, or in the gap before
+// Threads that run Python only through the engine: lanes, and detached consumers inside it.
 std::atomic<int> g_lane_threads{0};
 std::atomic<int> g_consumers_apart{0};
-std::atomic<bool> g_dead{false};  // no Python call may be made any more
+std::atomic<bool> g_dead{false};  // Python must not be called any more
 
-// References to be released by the next holder of the GIL: one object, or those that lie after it
-// in memory of NewReferences. Dropping must not need memory: it happens where nothing may throw.
+// References for the next holder of the GIL to release: one object, or the `count` objects that
+// follow this header in memory from NewReferences. Dropping must not allocate: it happens where
+// nothing may throw.
 struct Dropped {
   Dropped* next = nullptr;
   PyObject* object = nullptr;
@@ -55,12 +56,12 @@ struct Dropped {
 };
 std::atomic<Dropped*> g_dropped{nullptr};
 
-// For single objects when there is no memory for another one.
+// For single objects when no memory can be allocated.
 constexpr size_t kReserved = 64;
 Dropped g_reserve[kReserved];
-std::atomic<uint64_t> g_free{~uint64_t{0}};  // a bit for each of them
+std::atomic<uint64_t> g_free{~uint64_t{0}};  // one bit per node
 
-// Null when all are taken.
+// Null if all are in use.
 Dropped* NewDropped() {
   if (auto* node = new (std::nothrow) Dropped) return node;
   uint64_t free = g_free.load(std::memory_order_relaxed);
@@ -95,12 +96,12 @@ void Push(Dropped* node) {
     // release: pairs with the acquire exchange in DrainDecrefs.
   } while (!g_dropped.compare_exchange_weak(head, node, std::memory_order_release,
                                             std::memory_order_relaxed));
-  // The first one asks the main thread to release them, in case no thread iterates any more.
+  // The first entry asks the main thread to release the list, in case no thread iterates any more.
   if (head == nullptr) Py_AddPendingCall(DrainPending, nullptr);
 }
 
-// With the GIL: whether some thread could want it. No gap is needed for one that waits in the
-// engine: it says so when it does.
+// With the GIL: whether some thread might want it. Threads that wait in the engine need no gap:
+// they announce that they want the GIL.
 bool OthersMayRun() {
   if (g_wanting.load(std::memory_order_relaxed) > 0) return true;
   int threads = 0;
@@ -126,7 +127,7 @@ void SleepFor(int64_t ns) {
 #if defined(PENSTOCK_POSIX)
   std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
 #else
-  // Timers may be as coarse as 15 ms elsewhere, five hundred gaps long.
+  // Elsewhere, timers may be as coarse as 15 ms, the length of five hundred gaps.
   for (int64_t end = NowNs() + ns; NowNs() < end;) std::this_thread::yield();
 #endif
 }
@@ -187,7 +188,7 @@ void Attachment::Attach() {
 }
 
 bool TakeGil() {
-  // Whoever takes it while it is free has it at once, however busy the machine is.
+  // A free GIL is acquired within this time, however busy the machine is.
   constexpr int64_t kFreeNs = 10'000;
   const bool wanted = g_lanes_wanting.load(std::memory_order_relaxed) > 0;
   const int64_t asked = NowNs();
@@ -219,7 +220,7 @@ void Attachment::Yield() {
   last_clock_ = now;
   calls_per_clock_ = static_cast<int>(std::clamp<int64_t>(kClockNs / per_call, 1, 256));
   calls_until_clock_ = calls_per_clock_;
-  // Without a GIL too: whoever stops all threads, the collector for example, waits for this one.
+  // Also without a GIL: a thread that stops all others, such as the collector, waits for this one.
   if (wanted || (now - attached_at_ > kBurstNs && (!kGil || OthersMayRun()))) {
     Detach();
     Attach();
@@ -240,7 +241,7 @@ bool Attachment::Interrupted() {
 
 bool Attachment::Replaceable() {
   Attach();
-  PyObject* kept = PyThreadState_GetDict();  // the values of each threading.local
+  PyObject* kept = PyThreadState_GetDict();  // the values of all threading.local objects
   return !kept || PyDict_GET_SIZE(kept) == 0;
 }
 
@@ -283,7 +284,7 @@ void Attachment::RestoreInterrupt() {
 void Attachment::AfterForkInChild() {
   for (Attachment* open = t_attachment; open; open = open->outer_) {
     open->forked_ = true;
-    open->calls_until_clock_ = 0;  // so that Yield looks
+    open->calls_until_clock_ = 0;  // so that Yield checks `forked_`
   }
 }
 
@@ -307,7 +308,7 @@ void DeferredDecref(PyObject* object) {
     CallPython([object] { Py_DECREF(object); });
     return;
   }
-  // Without any memory at all it is never released, which is better than to end the process.
+  // If even the reserve is exhausted, the reference leaks, which is better than ending the process.
   if (Dropped* node = NewDropped()) {
     node->object = object;
     Push(node);

@@ -1,11 +1,11 @@
 // Everything about the GIL: attaching, detaching, deferred decrefs, lanes, exit and fork.
 //
 // A thread that may hold the GIL inside the engine has an Attachment: the consumer while it is in
-// __next__, and a lane thread for its life. Attaching and detaching are lazy in both directions:
-// calling Python attaches, and whoever is about to wait or to work long without Python detaches
-// (the engine does so through BlockingHook); no thread re-attaches before it needs Python again.
-// Native threads have no Attachment and never attach; the one that looks after iterators that give
-// nothing takes the GIL for a look (UsingPython).
+// __next__, and a lane thread for its whole life. Attaching and detaching are lazy: code that is
+// about to call Python attaches, and code that is about to wait, or to work for long without
+// Python, detaches (the engine does so through BlockingHook). No thread re-attaches before it needs
+// Python again. Native threads have no Attachment and never attach, with one exception: the thread
+// that watches for stalled iterators takes the GIL for each check (UsingPython).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Attachment final : public BlockingHook {
  public:
   enum class Role { kConsumer, kLane };
 
-  // The calling thread holds the GIL, and holds it again when the Attachment ends.
+  // The calling thread must hold the GIL, and holds it again when the Attachment is destroyed.
   explicit Attachment(Role role);
   ~Attachment();
   Attachment(const Attachment&) = delete;
@@ -35,32 +35,32 @@ class Attachment final : public BlockingHook {
   void Detach();
   bool attached() const { return attached_; }
   Role role() const { return role_; }
-  // Between two calls of user functions: a lane that has held the GIL for its burst, or that the
-  // consumer waits for, lets go of it for the gap. Attaching again at once starves every other
-  // Python thread, because the waiter's switch interval begins again each time.
+  // Called between two calls of user functions. A lane releases the GIL for a gap if it has held it
+  // for a whole burst, or if the consumer waits for it. Re-attaching immediately would starve every
+  // other Python thread, because the waiter's switch interval restarts each time.
   void Yield();
 
   void BeforeWait() override { Detach(); }
   bool Interrupted() override;
-  // Python runs signal handlers in its main thread only, which is no lane.
+  // Python runs signal handlers only in its main thread, which is never a lane.
   bool Interruptible() const override { return !on_lane_; }
   bool Replaceable() override;
-  // Takes the raised exception when it is a Ctrl-C that hit a user function on the consumer's own
-  // thread: it is no failure of an element. True: throw Error(kInterrupted), and do the work again.
-  // In a child that the function has forked it takes any exception.
+  // Takes the raised exception if it is a Ctrl-C that interrupted a user function on the consumer's
+  // own thread, which is not a failure of the element. If true, throw Error(kInterrupted); the work
+  // is then repeated. In a child that the function has forked it takes any exception.
   bool TakeInterrupt();
-  // Called where a function of the user may have returned: ends a child that the function has
-  // forked in a thread of the lane, because the pipeline to return to does not exist in the child.
+  // Called where a user function may have returned. Ends the process if it is a child that the
+  // function forked in a lane thread, because the pipeline to return to does not exist there.
   void EndIfForked() const {
     if (forked_ && role_ == Role::kLane) EndForkChild();
   }
-  // The raised exception comes from a coroutine, which ran in another thread: if it is a
-  // KeyboardInterrupt, it is no Ctrl-C.
+  // Notes that the raised exception comes from a coroutine, which ran in another thread: a
+  // KeyboardInterrupt is then not a Ctrl-C.
   void NoteOfCoroutine();
-  // In a child: for the thread that has forked.
+  // In a fork child: marks the attachments of the thread that forked.
   static void AfterForkInChild();
   bool interrupted() const { return static_cast<bool>(interrupt_); }
-  // The exception that a signal handler raised during a wait; to be raised from __next__.
+  // Raises the exception that a signal handler raised during a wait. For __next__.
   void RestoreInterrupt();
 
  private:
@@ -68,56 +68,55 @@ class Attachment final : public BlockingHook {
   PyThreadState* thread_;
   BlockingHook* outer_hook_;
   Attachment* outer_;
-  bool on_lane_;  // this one or one around it is a lane's
+  bool on_lane_;  // this attachment, or an enclosing one, belongs to a lane
   bool attached_ = true;
-  bool gap_ = false;  // detached while others could want the GIL
+  bool gap_ = false;  // detached while other threads might want the GIL
   int64_t attached_at_;
   int64_t detached_at_ = 0;
   int calls_until_clock_ = 0;
   int calls_per_clock_ = 1;
   int64_t last_clock_ = 0;
-  bool forked_ = false;  // by a function that was called in it: this is the child
+  bool forked_ = false;  // by a function called within this attachment; this process is the child
   PyRef interrupt_;
-  PyRef of_coroutine_;  // the last KeyboardInterrupt of a coroutine
+  PyRef of_coroutine_;  // the last KeyboardInterrupt raised by a coroutine
 
   void KeepInterrupt();
 };
 
-// The Attachment of this thread, null for threads that are not inside the engine.
+// The Attachment of this thread; null for threads that are not inside the engine.
 Attachment* CurrentAttachment();
-// For code that is about to call Python: attaches if need be. Throws on a native thread.
+// For code that is about to call Python: attaches if needed. Throws on a native thread.
 Attachment& EnsureAttached();
 
-// As EnsureAttached, for a thread that is not attached. Whether the GIL was held, or wanted by a
-// lane.
+// As EnsureAttached, for a thread that is not attached. Returns whether another thread held the GIL
+// or a lane was waiting for it.
 bool TakeGil();
 
-// Whether this thread holds the GIL. Also for threads that the engine did not make.
+// Whether this thread holds the GIL. Also works on threads that the engine did not create.
 bool HoldsGil();
-// Releases the reference now when this thread holds the GIL, else leaves it to the next holder.
+// Releases the reference now if this thread holds the GIL, otherwise leaves it to the next holder.
 void DeferredDecref(PyObject* object);
-// Memory for `count` references, all null at first, which DeferredDecrefAll frees. Throws
-// std::bad_alloc.
+// Memory for `count` references, initially null. DeferredDecrefAll frees it. Throws std::bad_alloc.
 PyObject** NewReferences(size_t count);
-// As DeferredDecref for `count` references in memory of NewReferences, which is freed too.
+// As DeferredDecref, for `count` references in memory from NewReferences, which is also freed.
 void DeferredDecrefAll(PyObject** objects, size_t count);
-// Calls `call(data)` with the GIL: now when this thread holds it, else by the next holder. It is
-// not called any more when the interpreter may be gone.
+// Calls `call(data)` with the GIL: now if this thread holds it, otherwise from the next holder.
+// Never calls it once the interpreter may be gone.
 void DeferredCall(void (*call)(void*), void* data);
-// With the GIL: frees what was left.
+// Releases the deferred references. Needs the GIL.
 void DrainDecrefs();
-// In a fork child: no other thread wants the GIL.
+// In a fork child: resets the counters of threads that wait for the GIL.
 void ForgetWaiters();
-// From here on references are not released any more: there may be no interpreter.
+// From here on references are leaked, because the interpreter may be gone.
 void LeakReferences();
 
-// Python's lane: real threading.Threads that run bodies one after the other.
+// Python's lane: runs bodies sequentially on real threading.Threads, which are reused.
 void SpawnLaneThread(const char* name, std::function<void()> body);
 // The body of a lane thread, called from Python (a plain C method: no pybind11 frames).
 PyObject* LaneMain(PyObject*, PyObject*);
 
-// Has the GIL for a scope, on a native thread. A process that exits waits for the end of the scope,
-// or does not let it begin.
+// Holds the GIL for a scope on a native thread. An exiting process waits for the end of the scope,
+// or does not let it begin; the object then converts to false.
 class UsingPython final {
  public:
   UsingPython();
@@ -131,24 +130,25 @@ class UsingPython final {
   PyGILState_STATE state_{};
 };
 
-// The atexit hook, called with the GIL. Stops every run, and waits for the lanes to end, but not
-// for functions that block. After it returns, no engine thread uses Python again, and references
-// are leaked. False with an exception set when a signal ended the wait.
+// The atexit hook, called with the GIL. Stops every run and waits for the lanes to end, but not for
+// functions that block. After it returns, no engine thread uses Python again, and references are
+// leaked. False, with an exception set, if a signal ended the wait.
 bool Shutdown();
 bool ShuttingDown();
-// Whether this thread, a daemon thread of the user's, would use Python after Shutdown, when the
-// interpreter may end at any moment. Not one that has a UsingPython: its end is waited for.
+// Whether this thread, one of the user's daemon threads, would use Python after Shutdown, when the
+// interpreter may end at any moment. False for a thread with a UsingPython, which Shutdown waits
+// for.
 bool MustPark();
 // Never returns. Waking such a thread would kill it in the middle of C++, or print a traceback.
 [[noreturn]] void Park();
-// Parks a thread that MustPark, and that holds the GIL.
+// Parks the calling thread, which holds the GIL, if it MustPark.
 void ParkIfExiting();
 // Installs the exit hook; called before the first thread starts.
 void InstallExitHook();
 
-// Calls Python. CPython up to 3.13 ends a daemon thread that wants the GIL of a finished
-// interpreter by unwinding its stack, which C++ answers with terminate(). Such a thread stops here
-// for good instead.
+// Calls Python. Up to 3.13, CPython ends a daemon thread that requests the GIL of a finalized
+// interpreter by unwinding its stack, which makes C++ call terminate(). This wrapper parks such a
+// thread forever instead.
 template <typename Call>
 auto CallPython(Call call) {
 #if defined(__GLIBCXX__)

@@ -1,4 +1,4 @@
-// NumPy's table of functions, which all files here share.
+// NumPy's table of functions, shared by all files of this folder.
 #define PENSTOCK_IMPORT_ARRAY
 #include "python/python.h"
 

@@ -1,4 +1,4 @@
-// __next__: hands out what is ready, and fetches the next block when nothing is.
+// __next__: returns an element that is ready, and fetches the next block if there is none.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -23,14 +23,14 @@ namespace {
 
 constexpr size_t kFewLeaves = 8;
 
-// One row that is no ready scalar. New reference.
+// One row that is not a ready scalar. New reference.
 PyObject* EmitRow(Run& run) {
   Block& block = run.block;
   int64_t row = run.row++;
   bool stacked = block.stacked();
   size_t count = stacked ? block.columns.size() : block.elements[row].leaves.size();
-  // A copy, and locals: making the value may run Python code, and with it other threads that come
-  // by here.
+  // Copied, and locals are used below: creating the value may run Python code, and with it other
+  // threads that enter this function.
   const StructureRef structure = stacked ? block.structure : block.elements[row].structure;
   PyObject* few[kFewLeaves];
   std::vector<PyObject*> many(count > kFewLeaves ? count : 0);
@@ -46,7 +46,7 @@ PyObject* EmitRow(Run& run) {
   return Unflatten(structure, leaves);
 }
 
-// Shows the warnings of stages; false with an error set when the user has made warnings errors.
+// Shows the warnings of stages; false, with an error set, if the user turned warnings into errors.
 bool ShowWarnings(Session& session) {
   for (const std::string& text : session.TakeWarnings()) {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) return false;
@@ -54,7 +54,7 @@ bool ShowWarnings(Session& session) {
   return true;
 }
 
-// Hands penstock/log.py what there is to log; false with an error set, as ShowWarnings.
+// Passes new log entries to penstock/log.py; false with an error set, as ShowWarnings.
 bool WriteLog(Session& session, bool end) {
   const std::vector<LogEntry> log = session.TakeLog(end);
   if (log.empty() || !session.options().counted) return true;
@@ -76,7 +76,7 @@ void TakeBlock(Run& run, Block&& block) {
   run.own = run.block.own_columns();
 }
 
-// The next block; attached again afterwards. False with a Python error set.
+// Fetches the next block. Attached afterwards. False with a Python error set.
 bool Fetch(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
   TakeBlock(run, Block());  // its memory may be needed for the next one
@@ -92,7 +92,7 @@ bool Fetch(Iter* it, ObjectLock& lock) {
     const ObjectLock::Released released(lock, attachment);
     Block pulled = run.session->NextBlock(run.ask.rows());
     for (;;) {
-      // One that was raised already and came after the rows before it: the work is taken up again.
+      // The interrupt was already raised, after the rows before it: resume.
       if (pulled.error && pulled.error->kind() == ErrorKind::kInterrupted) pulled.error.reset();
       if (pulled.rows > 0 || pulled.last() || attachment.interrupted()) break;
       pulled = run.session->NextBlock(run.ask.rows());
@@ -103,7 +103,7 @@ bool Fetch(Iter* it, ObjectLock& lock) {
   Block block = pull();
   run.fetching_ns += took;
   run.fetch_began_ns = 0;
-  if (attachment.interrupted()) {  // what came with it is kept for the next call
+  if (attachment.interrupted()) {  // keep the fetched rows for the next call
     TakeBlock(run, std::move(block));
     attachment.RestoreInterrupt();
     return false;
@@ -140,7 +140,7 @@ inline PyObject* TakeScalar(Iter* it) {
   return MakeScalar(it->dtype, value, &it->reuse[it->flip]);
 }
 
-// Fetches, if nothing is ready. False with a Python error set.
+// Fetches if nothing is ready. False with a Python error set.
 bool FetchOnce(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
   CheckUsable(run, "next");
@@ -152,12 +152,12 @@ bool FetchOnce(Iter* it, ObjectLock& lock) {
   return Fetch(it, lock);
 }
 
-// Rebuilds the stages of a run that ran out of memory, at the state of the last complete step.
+// Rebuilds the stages of a run that ran out of memory, from the state after the last complete step.
 void GoOn(Iter* it, ObjectLock& lock) {
   Run& run = *it->run;
   CheckUsable(run, "next");
   std::shared_ptr<Session> session;
-  Block passed;  // destroyed when others may enter: objects in it may call Python
+  Block passed;  // destroyed after Entered ends: objects in it may call Python
   {
     const Entered entered(run, "next");
     // Another thread may have rebuilt them while this one waited to enter.
@@ -202,7 +202,7 @@ PyObject* NextSlow(Iter* it, ObjectLock& lock) {
     if (run.row < run.block.rows) return EmitRow(run);
     if (run.block.error) {
       CheckUsable(run, "next");
-      if (EndsRun(*run.block.error) && !run.closed) {  // it stays until the stages are rebuilt
+      if (EndsRun(*run.block.error) && !run.closed) {  // kept until the stages are rebuilt
         if (!run.told_shortage || !GoesOn(run)) throw Shortage(run);
         GoOn(it, lock);
         continue;
@@ -234,7 +234,7 @@ bool GoesOn(const Run& run) {
   if (run.session->unordered()) return false;
   bool same = true;
   run.plan->ForEachNode([&](const Dataset& node) {
-    same = same && node.kind() != "from_generator";  // one may continue where another stopped
+    same = same && node.kind() != "from_generator";  // may continue where another stopped
   });
   return same;
 }

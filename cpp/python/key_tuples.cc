@@ -1,4 +1,4 @@
-// Finding equal keys, and forgetting those that are no longer referred to.
+// Finds equal keys, and drops those that nothing refers to any more.
 #include "python/key_tuples.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class KeyTuples {
   PyRef Canonical(PyRef keys) {
     const Py_hash_t hash = PyObject_Hash(keys.get());
     if (hash == -1) return {};
-    std::vector<PyRef> kept;  // those to compare: the table may change meanwhile
+    std::vector<PyRef> kept;  // candidates to compare; the table may change meanwhile
     uint64_t seen;
     do {
       kept.clear();
@@ -40,9 +40,9 @@ class KeyTuples {
  private:
   static constexpr size_t kFew = 512;
 
-  // False when others have come since `seen`: perhaps the same keys, by another thread.
+  // False if entries were added since `seen`: another thread may have added the same keys.
   bool Add(Py_hash_t hash, const PyRef& keys, uint64_t seen) {
-    std::vector<PyRef> unused;  // goes last: it may run code of the keys
+    std::vector<PyRef> unused;  // destroyed after the lock: may run code of the keys
     std::lock_guard lock(mutex_);
     if (seen != added_) return false;
     tuples_.emplace(hash, PyRef::Borrow(keys.get()));
@@ -63,21 +63,21 @@ class KeyTuples {
     most_ = std::max(kFew, 2 * tuples_.size());
   }
 
-  // By a thread that was just given the keys, which keeps its reference until a structure has them;
-  // or by structures. A count alone is no answer without a GIL: while references of structures pass
-  // from thread to thread it may miss one.
+  // Keys are in use if a thread has just received them (it keeps its reference until a structure
+  // refers to them), or if structures refer to them. Without a GIL the count alone is not enough:
+  // it may miss a reference of a structure that is passed from thread to thread.
   static bool IsUsed(PyObject* keys) { return Py_REFCNT(keys) > 1 || KnownForeign(keys); }
 
   InsteadOfGil mutex_;
   std::unordered_multimap<Py_hash_t, PyRef> tuples_;
   uint64_t added_ = 0;
-  size_t most_ = kFew;  // then they are swept
+  size_t most_ = kFew;  // size at which the table is swept
 };
 
 }  // namespace
 
 PyRef CanonicalKeys(PyRef keys) {
-  static KeyTuples& tuples = *new KeyTuples;  // leaked: objects of Python outlive this library
+  static KeyTuples& tuples = *new KeyTuples;  // leaked: Python objects outlive this library
   return tuples.Canonical(std::move(keys));
 }
 

@@ -1,13 +1,13 @@
-// One tuple for each sequence of dict keys: structures compare by its address.
+// Interns tuples of dict keys, so that structures can compare them by address.
 #pragma once
 
 #include "python/python.h"
 
 namespace penstock {
 
-// The tuple for these keys, perhaps itself; null with a Python error set. Tuples without other
-// references are dropped whenever their number has doubled. With the GIL, which keys of the user's
-// classes may give up where they are hashed and compared.
+// The interned tuple for these keys, which may be `keys` itself; null with a Python error set.
+// Drops tuples without other references whenever their number has doubled. Needs the GIL, which may
+// be released while keys of user-defined classes are hashed and compared.
 PyRef CanonicalKeys(PyRef keys);
 
 }  // namespace penstock

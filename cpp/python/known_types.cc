@@ -1,4 +1,4 @@
-// Looking for records, and keeping what was found.
+// Detects record types, and caches the result.
 #include "python/known_types.h"
 
 #include <algorithm>
@@ -13,14 +13,15 @@
 namespace penstock {
 namespace {
 
-// What is known of types, by their addresses; those that are gone are forgotten now and then.
+// Cached facts about types, by address. Entries of types that no longer exist are dropped
+// occasionally.
 class KnownTypes {
  public:
   std::optional<bool> Find(PyTypeObject* type) {
-    PyRef of;  // goes after the lock, as all references here
+    PyRef of;  // released after the lock, like all references here
     std::lock_guard lock(mutex_);
     auto found = known_.find(type);
-    // A type that is gone has perhaps left its address to this one.
+    // A type that no longer exists may have had the same address.
     if (found == known_.end() || !IsOf(found->second, type, &of)) return std::nullopt;
     return found->second.leaf;
   }
@@ -46,12 +47,12 @@ class KnownTypes {
 
  private:
   struct Known {
-    PyRef seen;  // weak, of the type
+    PyRef seen;  // weak reference to the type
     bool leaf = false;
   };
   static constexpr size_t kFew = 256;
 
-  // `held` is given a reference to what the entry is of, perhaps the last one.
+  // Stores in `held` a reference to the entry's type, which may be the last one.
   static bool IsOf(const Known& known, PyTypeObject* type, PyRef* held) {
 #if PY_VERSION_HEX >= 0x030D0000
     PyObject* object = nullptr;
@@ -66,7 +67,7 @@ class KnownTypes {
 
   InsteadOfGil mutex_;
   std::unordered_map<PyTypeObject*, Known> known_;
-  size_t most_ = kFew;  // then they are looked through
+  size_t most_ = kFew;  // size at which the table is swept
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
-// Whether values of a type are leaves, found out once for each type.
+// Whether values of a type are leaves, determined once for each type.
 #pragma once
 
 #include "python/python.h"
 
 namespace penstock {
 
-// For a type that is not one of those below. With the GIL.
+// For a type that IsLeaf does not handle itself. Needs the GIL.
 bool IsLeafOfType(PyObject* object);
 
-// Whether such a value is a leaf of an element: no dict, tuple, record or None. With the GIL.
+// Whether the value is a leaf of an element: not a dict, tuple, record or None. Needs the GIL.
 inline bool IsLeaf(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||

@@ -31,11 +31,11 @@
 namespace penstock {
 namespace {
 
-// Long enough for the next epoch to find its threads, short enough that a closed run leaves none.
+// Long enough for the next epoch to find its threads, short enough that a closed run soon has none.
 constexpr int64_t kIdleNs = 500'000'000;
 constexpr size_t kMostIdle = 64;
 constexpr const char* kThreadName = "penstock";
-// The time limits at exit for functions that use no CPU, and for all functions.
+// The time limits at exit: for functions that use no CPU, and for all functions.
 constexpr int64_t kBlockedNs = 500'000'000;
 constexpr int64_t kLongestExitNs = 10'000'000'000;
 
@@ -46,15 +46,15 @@ struct Job {
 };
 
 struct Lanes {
-  std::mutex mutex;           // a leaf lock, never waited for with a Python call inside
-  std::deque<Job> jobs;       // each for one of the threads that wait
-  std::vector<Job> starting;  // each for a thread of its own, on its way: it may never come
+  std::mutex mutex;           // a leaf lock; Python is never called while it is held
+  std::deque<Job> jobs;       // each for one of the waiting threads
+  std::vector<Job> starting;  // each for a new thread that is still starting, and may never run
   uint64_t numbers = 0;
   size_t waiting = 0;  // threads without a job
   int alive = 0;       // threads that may use Python
-  int working = 0;     // threads among them that have, or wait for, a job
-  EventCount wake;     // a job, or the shutdown
-  EventCount left;     // a thread has ended
+  int working = 0;     // lane threads among them: with a job, or waiting for one
+  EventCount wake;     // signals a job, or the shutdown
+  EventCount left;     // signals that a thread has ended
 };
 
 std::atomic<Lanes*> g_lanes{nullptr};
@@ -86,7 +86,7 @@ bool TakeJob(Lanes& lanes, Job* job) {
   return true;
 }
 
-// Waits for a job, detached; false when the thread should end.
+// Waits for a job, detached; false if the thread should end.
 bool WaitForJob(Lanes& lanes, Job* job) {
   int64_t deadline = NowNs() + kIdleNs;
   {
@@ -110,7 +110,7 @@ bool WaitForJob(Lanes& lanes, Job* job) {
   }
 }
 
-// What escapes is a bug; it must not end the interpreter's thread in the middle.
+// An escaping exception is a bug, and must not end the interpreter's thread midway.
 void RunGuarded(Job& job) {
   try {
     job.body();
@@ -120,7 +120,7 @@ void RunGuarded(Job& job) {
   job.body = nullptr;
 }
 
-// The job that a thread was started for, unless it was withdrawn. With the mutex.
+// The job that a thread was started for, unless it was withdrawn. Needs the mutex.
 std::optional<Job> JobOfNewThread(Lanes& lanes, uint64_t number) {
   for (auto job = lanes.starting.begin(); job != lanes.starting.end(); ++job) {
     if (job->number != number) continue;
@@ -131,7 +131,7 @@ std::optional<Job> JobOfNewThread(Lanes& lanes, uint64_t number) {
   return std::nullopt;
 }
 
-// Of the exception of a start that made no thread: the system has none, or another failure.
+// Throws the error for a failed start: the system refused a thread, or something else failed.
 [[noreturn]] void ThrowRefusal() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -143,10 +143,10 @@ std::optional<Job> JobOfNewThread(Lanes& lanes, uint64_t number) {
                           "no thread of Python can be started");
 }
 
-// While one lives, threads of Python are made with a stack that carries deep pipelines, if they are
-// not anyway. The size is one for all threads of the interpreter: whoever starts one meanwhile gets
-// that stack too, and a size that other code sets meanwhile stays. Attached; several threads may
-// have one.
+// While one exists, Python threads get a stack large enough for deep pipelines, if their default is
+// not. The size applies to all threads of the interpreter: threads started meanwhile by other code
+// get it too, and a size that other code sets meanwhile is kept. Attached; several threads may have
+// one.
 class EnoughStack final {
  public:
   EnoughStack() {
@@ -169,17 +169,17 @@ class EnoughStack final {
   static constexpr auto kWanted = static_cast<size_t>(kThreadStack);
   static bool UsualIsEnough() {
 #if defined(__APPLE__)
-    return true;  // Python asks for 16 MB there
+    return true;  // Python requests 16 MB there
 #else
     return UsualThreadStack() >= kThreadStack;
 #endif
   }
   static inline InsteadOfGil mutex_;
   static inline int open_ = 0;
-  static inline std::optional<size_t> of_user_;  // when it is not what is set now
+  static inline std::optional<size_t> of_user_;  // the user's size, if not the current one
 };
 
-// Daemon threads: the others are joined before atexit, while consumers may still need these.
+// Daemon threads: other threads are joined before atexit, while consumers may still need these.
 PyRef StartThread(uint64_t number) {
   PyRef core = PyRef::Steal(PyImport_ImportModule("penstock._core"));
   PyRef target = core ? PyRef::Steal(PyObject_GetAttrString(core.get(), "lane_main")) : PyRef();
@@ -202,13 +202,14 @@ PyObject* LaneMain(PyObject*, PyObject* number) {
   const unsigned long long started_for = PyLong_AsUnsignedLongLong(number);
   if (PyErr_Occurred()) return nullptr;
 #if defined(PENSTOCK_LINUX)
-  prctl(PR_SET_TIMERSLACK, 1000UL);  // the gap between bursts is 30 us: the default slack is 50
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // the gap between bursts is 30 us; the default slack is 50
 #endif
   Lanes& lanes = TheLanes();
   RunningCall::Thread thread;
   std::optional<Job> own;
   {
-    // Shutdown looks with the mutex too: it either waits for this thread, or this does not begin.
+    // Shutdown also checks under the mutex: either it waits for this thread, or this job never
+    // begins.
     std::lock_guard lock(lanes.mutex);
     if (ShuttingDown()) Py_RETURN_NONE;
     own = JobOfNewThread(lanes, started_for);
@@ -267,7 +268,7 @@ void SpawnLaneThread(const char* name, std::function<void()> body) {
     return;
   }
   if (StartThread(number)) return;
-  // A Ctrl-C inside start() does not say whether there is a thread.
+  // A Ctrl-C inside start() does not reveal whether a thread was started.
   bool interrupted = CurrentAttachment()->TakeInterrupt();
   std::optional<Job> withdrawn;
   {
@@ -286,7 +287,7 @@ namespace {
 
 thread_local bool t_using_python = false;
 
-// Whether this thread may use Python: then Shutdown waits until it has left.
+// Whether this thread may use Python; Shutdown then waits until it has left.
 bool Join(Lanes& lanes) {
   std::lock_guard lock(lanes.mutex);
   if (ShuttingDown()) return false;
@@ -333,10 +334,10 @@ void ParkIfExiting() {
 namespace {
 
 #if defined(Py_GIL_DISABLED)
-// Waits a little for threads that are on their way into LaneMain or out of it. Python ends a daemon
-// thread where it would attach after the end of the interpreter has begun. If it has just been
-// given the lock that it needs to stop all others, as it does for a profiler or the collector, the
-// lock stays taken, and the interpreter waits for it. False with an error set: an interrupt.
+// Waits briefly for threads that are entering or leaving LaneMain. Python ends a daemon thread
+// where it would attach after finalization has begun. If that thread has just received the lock for
+// stopping all others, which a profiler or the collector needs, the lock is never released, and the
+// interpreter waits for it. False, with an error set, if interrupted.
 bool JoinThreads() {
   PyRef threading = PyRef::Steal(PyImport_ImportModule("threading"));
   PyRef all = PyRef::Steal(threading ? PyObject_CallMethod(threading.get(), "enumerate", nullptr)
@@ -352,7 +353,7 @@ bool JoinThreads() {
     const PyRef ended =
         PyRef::Steal(CallPython([&] { return PyObject_CallMethod(thread, "join", "d", 1.0); }));
     if (!ended && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return false;
-    PyErr_Clear();  // this thread, or one whose start was interrupted
+    PyErr_Clear();  // this thread itself, or one whose start was interrupted
   }
   PyErr_Clear();
   return true;
@@ -366,7 +367,7 @@ bool JoinThreads() { return true; }
 namespace {
 
 // Waits until no engine thread may use Python. kTimeout: some are inside functions that do not
-// return. Functions that use a CPU get more time, because the process then tears down the libraries
+// return. Functions that use CPU get more time, because the process then tears down the libraries
 // that they are running in.
 WaitStatus AwaitLanes(Lanes& lanes) {
   const auto ended = [&lanes] {
@@ -385,8 +386,8 @@ WaitStatus AwaitLanes(Lanes& lanes) {
 
 }  // namespace
 
-// Threads that are still inside user functions are abandoned, as Python abandons daemon threads.
-// Once those functions return, the threads never call Python again: see Attachment::Attach and
+// Abandons threads that are still inside user functions, as Python abandons daemon threads. Once
+// those functions return, the threads never call Python again: see Attachment::Attach and
 // CallPython.
 bool Shutdown() {
   if (ShuttingDown()) return true;
@@ -417,7 +418,7 @@ void InstallExitHook() {
     done = PyRef::Steal(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
   }
   if (!done) throw CurrentPythonError();  // threads that outlive the interpreter would crash
-  installed.store(true, std::memory_order_release);  // by several threads: the hook is harmless
+  installed.store(true, std::memory_order_release);  // registering twice is harmless
 }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The structure of the value that came last, which nearly always is that of the next one.
+// Caches the structure of the last value, which is nearly always the structure of the next one.
 #pragma once
 
 #include <mutex>
@@ -21,7 +21,7 @@ class LastStructure final {
     const StructureRef& get() const { return own_; }
     void set(const StructureRef& structure) {
       own_ = structure;
-      StructureRef before = structure;  // goes without the lock
+      StructureRef before = structure;  // released after the lock
       std::lock_guard lock(shared_.mutex_);
       std::swap(shared_.structure_, before);
     }

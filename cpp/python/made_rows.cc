@@ -1,4 +1,4 @@
-// Making rows in a worker, and their form in bytes: pickle takes large arrays as they lie.
+// Makes rows in a worker, and serialises them: pickle takes large arrays without a copy.
 #include "python/made_rows.h"
 
 #include <utility>
@@ -14,15 +14,15 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-constexpr int64_t kMarkShare = 100;  // marks take one percent of the time at most
+constexpr int64_t kMarkShare = 100;  // marks take at most one percent of the time
 
-// Bytes of rows for as long as someone looks at them.
+// The bytes of rows, for as long as a buffer refers to them.
 struct BytesOfRows {
   std::shared_ptr<const MadeRows> rows;
   std::string_view bytes;
 
   py::buffer_info Info() const {
-    auto* data = const_cast<char*>(bytes.data());  // read only
+    auto* data = const_cast<char*>(bytes.data());  // read-only
     return {reinterpret_cast<uint8_t*>(data), static_cast<py::ssize_t>(bytes.size()), true};
   }
 };
@@ -38,9 +38,9 @@ void VisitMarks(StateVisitor& visitor, MadeRows& made) {
   }
 }
 
-// For pickle: what makes them again, and of what.
+// For pickle: the function that recreates the rows, and its arguments.
 py::tuple ReducedRows(const std::shared_ptr<MadeRows>& made, int protocol) {
-  const Attachment attachment(Attachment::Role::kConsumer);  // objects and errors are pickled
+  const Attachment attachment(Attachment::Role::kConsumer);  // pickles objects and errors
   MessageWriter writer(MessageKind::kAnswer);
   uint64_t count = made->blocks.size();
   writer.head().UInt(count);
@@ -66,7 +66,7 @@ py::tuple ReducedRows(const std::shared_ptr<MadeRows>& made, int protocol) {
   return py::make_tuple(made_again, py::make_tuple(py::bytes(parts.head), bulk));
 }
 
-// The memory of an object that has some, without a copy; few bytes are copied, to be aligned.
+// The memory of a buffer object, without a copy; small buffers are copied for alignment.
 BufferRef BufferOf(const py::handle& object) {
   constexpr Py_ssize_t kFew = 4096;
   py::object view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(object.ptr()));
@@ -120,7 +120,7 @@ MadeRows MakeRows(Session& session, int64_t pass, bool sound, int64_t count) {
     made.blocks.push_back(Block::Of(*std::move(error)));
     return made;
   }
-  if (pass > 0) {  // the end comes before them
+  if (pass > 0) {  // the input ended before them
     made.blocks.push_back(Block::AtEnd());
     return made;
   }

@@ -1,4 +1,4 @@
-// Consecutive elements that a worker of distribute has made, on their way to the consumer.
+// Consecutive elements made by a worker of `distribute`, on their way to the consumer.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace penstock {
 
 class Session;
 
-// Rows as the engine has them, so that nothing of an element is lost: neither what its random draws
-// depend on, nor where it comes from.
+// Rows in the engine's own form, which preserves everything about an element, including its origin
+// and the key of its random draws.
 struct MadeRows {
-  std::vector<Block> blocks;  // the last one perhaps with an error, or the end
+  std::vector<Block> blocks;  // the last one may hold an error, or the end
   // Positions of the pipeline, each with the number of steps before it.
   std::vector<std::pair<int64_t, SavedPosition>> marks;
-  bool astray = false;  // the error is of the steps that were to be passed over
+  bool astray = false;  // the error belongs to the steps that were to be skipped
 
   int64_t steps() const;
   bool failed() const { return !blocks.empty() && blocks.back().error.has_value(); }
@@ -28,8 +28,8 @@ struct MadeRows {
   size_t footprint() const;
 };
 
-// Passes over `pass` steps of a run and makes `count` more, or as many as there are before the
-// first error. `sound`: no step that is passed over is an error.
+// Skips `pass` steps of a run and makes `count` more, or as many as there are before the first
+// error. `sound`: none of the skipped steps may be an error.
 MadeRows MakeRows(Session& session, int64_t pass, bool sound, int64_t count);
 
 // Null, with no error set, for any other object.

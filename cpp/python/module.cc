@@ -1,4 +1,5 @@
 // The extension module: a handful of Bind calls.
+#include "compute/image/jpeg_self_test.h"
 #include "compute/image/jpeg_version.h"
 #include "compute/image/png_version.h"
 #include "compute/strings/regex_version.h"
@@ -50,7 +51,8 @@ py::dict BuildInfo() {
   return py::dict("version"_a = PENSTOCK_VERSION, "compiler"_a = kCompiler,
                   "cxx_standard"_a = static_cast<int64_t>(__cplusplus),
                   "instructions"_a = NameOf(ChosenInstructionSet()),
-                  "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg),
+                  "jpeg"_a = py::dict("native"_a = !jpeg.empty(), "version"_a = jpeg,
+                                      "own_parts"_a = OwnJpegPartsWork()),
                   "png"_a = py::dict("native"_a = !png.empty(), "version"_a = png),
                   "zlib"_a = py::dict("native"_a = !zlib.empty(), "version"_a = zlib),
                   "zstd"_a = py::dict("native"_a = !zstd.empty(), "version"_a = zstd),
@@ -77,7 +79,7 @@ py::dict MemoryInfo() {
 
 PyMethodDef g_lane_main = {"lane_main", LaneMain, METH_O, "The body of a lane thread."};
 
-// Calls something on a thread of Python's lane, whose errors it handles itself.
+// Calls an object on a thread of Python's lane; the object handles its own errors.
 void CallOnLane(const py::object& call) {
   InstallExitHook();
   Attachment attachment(Attachment::Role::kConsumer);
@@ -90,7 +92,7 @@ void CallOnLane(const py::object& call) {
   attachment.Attach();
 }
 
-// What belongs to the process and to no one run.
+// Functions that belong to the process, not to one run.
 void BindProcess(py::module_& module) {
   module.add_object("lane_main", PyCFunction_New(&g_lane_main, nullptr));
   module.def("run_loop_here", &RunLoopHere);
@@ -107,7 +109,7 @@ void BindProcess(py::module_& module) {
       [](const py::str& folder) {
         std::string path;
         if (!TextToBytes(folder.ptr(), &path)) throw py::error_already_set();
-        ScopedBlockingHook none(nullptr);  // the GIL stays, also where the engine has called
+        ScopedBlockingHook none(nullptr);  // keeps the GIL, also when called from inside the engine
         return Manifest::Read(path, "load").shards.size();
       },
       py::arg("folder"));
@@ -146,8 +148,8 @@ void BindProcess(py::module_& module) {
 }  // namespace
 }  // namespace penstock
 
-// The entry point is at the end of this file: before anything of a module runs, that of pybind11
-// asks for the GIL in the name of the main interpreter, and a subinterpreter waits for itself.
+// The entry point is at the end of this file. The entry point of pybind11 begins by acquiring the
+// GIL for the main interpreter, so a subinterpreter would wait for itself.
 #undef PYBIND11_PLUGIN_IMPL
 #define PYBIND11_PLUGIN_IMPL(name) static PyObject* InitByPybind()
 
@@ -156,7 +158,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   // NumPy's C API is loaded here, on the importing thread: loading it first on a worker can
   // deadlock.
   if (!ImportNumPy()) throw py::error_already_set();
-  ChosenInstructionSet();  // where PENSTOCK_CPU is wrong, this is the first to say so
+  ChosenInstructionSet();  // reports an invalid PENSTOCK_CPU at import
   InitTypes();
   if (!InitArrays()) throw py::error_already_set();
   InitPytree();
@@ -167,7 +169,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     try {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const Error& error) {
-      // What a signal handler has raised is already set.
+      // An exception raised by a signal handler is already set.
       if (error.kind() == ErrorKind::kInterrupted && PyErr_Occurred()) return;
       RaisePython(error);
     }

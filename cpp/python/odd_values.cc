@@ -1,4 +1,4 @@
-// Looking for masks, and for rows that never end.
+// Detects masks, and rows that never end.
 #include "python/odd_values.h"
 
 #include "python/free_threads.h"
@@ -7,9 +7,9 @@
 namespace penstock {
 namespace {
 
-constexpr int kDeepest = 64;  // NumPy's arrays have as many axes
+constexpr int kDeepest = 64;  // the maximum number of axes in NumPy
 
-// Whether an array of a subclass hides some items; -1 with an error set.
+// Whether an array of a subclass masks any items; -1 with an error set.
 int IsMasked(PyObject* array) {
   if (!PyObject_HasAttrString(array, "mask") || !PyObject_HasAttrString(array, "filled")) return 0;
   PyRef mask = PyRef::Steal(PyObject_GetAttrString(array, "mask"));
@@ -56,7 +56,8 @@ bool CheckItem(PyObject* item, int depth) {
 
 }  // namespace
 
-// An object with a length and [i] beyond it, as many datasets are: NumPy would iterate it for ever.
+// An object with a length and [i] beyond it, as many datasets are: NumPy would iterate over it
+// forever.
 bool IsEndless(PyObject* object) {
   if (PyList_Check(object) || PyTuple_Check(object) || !PySequence_Check(object) ||
       Py_TYPE(object)->tp_iter || PyObject_CheckBuffer(object) ||
@@ -69,7 +70,8 @@ bool IsEndless(PyObject* object) {
   return static_cast<bool>(beyond);
 }
 
-// It has rows, of which NumPy would make an array; as an element it is one object, as windows are.
+// A dataset has rows, from which NumPy would make an array; as an element it is a single object,
+// like a window.
 bool IsDataset(PyObject* object) {
   return !PyList_Check(object) && !PyTuple_Check(object) && PySequence_Check(object) &&
          PyObject_HasAttrString(object, "_node");

@@ -1,4 +1,4 @@
-// distribute: the input is run by workers, in leases of its order.
+// distribute: workers run the input, in leases of its order.
 #include <map>
 #include <optional>
 #include <string>
@@ -47,20 +47,20 @@ class DistributeDataset final : public Dataset, public RandomAccess {
   const bool ordered_;
 };
 
-// One pass over the order. A job of Python (penstock.distribution.job) gives leases to workers and
-// takes what they have made. It has no thread of its own: the thread that pulls this iterator calls
-// `take`, which waits without the GIL until a worker has answered, for a tenth of a second at most,
-// so that this loop sees a cancelled run.
+// One pass over the order. A Python job (penstock.distribution.job) leases parts of the order to
+// workers and collects the results. The iterator has no thread: the thread that pulls it calls
+// `take`, which waits without the GIL until a worker answers, for at most a tenth of a second, so
+// that this loop notices a cancelled run.
 //
-// Positions count steps of the input since the job began. A state is a position up to which all was
-// delivered, and what was delivered after it.
+// Positions count steps of the input since the job began. A state is a position up to which
+// everything was delivered, and the ranges delivered after it.
 class DistributeIterator final : public BlockIterator {
  public:
   DistributeIterator(std::shared_ptr<const DistributeDataset> data, const RunContext& context)
       : data_(std::move(data)), context_(context), stats_(data_->Stats(context)) {}
 
   ~DistributeIterator() override {
-    // Without an Attachment the job is dropped later, and ends its workers then.
+    // Without an Attachment, the job is dropped later, and ends its workers then.
     if (!CurrentAttachment() || !job_) return;
     Attachment& gil = EnsureAttached();
     const PyRef job = job_.Use();
@@ -85,7 +85,7 @@ class DistributeIterator final : public BlockIterator {
                      "its ranges are in order");
       after_[bounds[i]] = bounds[i + 1];
     }
-    passed_errors_ = true;  // for all that is known
+    passed_errors_ = true;  // the state does not record whether they did
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
@@ -113,14 +113,15 @@ class DistributeIterator final : public BlockIterator {
     Block block = waiting_.Take(max_rows);
     Deliver(block.steps());
     buffered(waiting_.steps());
-    // What workers have made beyond an error is wrong: they passed over it as if there were none,
-    // and in a batch, say, the next rows have its place.
+    // Results of workers beyond an error are wrong: they skipped it as if it did not exist, and in
+    // a batch, for example, later rows took its place.
     if (block.error) Restart();
     return block;
   }
 
  private:
-  // Consumers of one job begin where they all are, and pass over what is before their shares.
+  // Consumers that share a job all begin at the same position, and skip the steps before their
+  // shares.
   bool Shared() const {
     EnsureAttached();
     const PyRef shared = PyRef::Steal(PyObject_GetAttrString(data_->work(), "shared"));
@@ -132,10 +133,10 @@ class DistributeIterator final : public BlockIterator {
     stats_->buffer_size.store(static_cast<int32_t>(steps), std::memory_order_relaxed);
   }
 
-  // Takes the next lease, if one is there soon; an error of the job, or a transient one.
+  // Takes the next lease, if one arrives soon. Returns an error of the job, or a transient one.
   std::optional<Error> Ask() {
     Attachment& gil = EnsureAttached();
-    // Attached, and before anything of the user's is touched: see ShownRef.
+    // Attached, and before touching any user object: see ShownRef.
     if (context_.cancel.cancelled()) return Error(ErrorKind::kCancelled, "");
     if (!Begun()) return Failure(gil);
     const PyRef job = job_.Use();
@@ -145,7 +146,7 @@ class DistributeIterator final : public BlockIterator {
     StageStats::Add(stats_->wait_ns, NowNs() - start);
     if (!answer) return Failure(gil);
     if (answer.get() == Py_None) return std::nullopt;
-    if (PyUnicode_Check(answer.get())) {  // "again": those it shares the work with have lost it
+    if (PyUnicode_Check(answer.get())) {  // "again": the job has lost this consumer
       Restart();
       return std::nullopt;
     }
@@ -167,12 +168,12 @@ class DistributeIterator final : public BlockIterator {
     return Failure(gil);
   }
 
-  // The blocks of a lease, with an exception of this iterator's own. The job keeps the lease, and
-  // others may share it: an exception that was raised has the frames that it has left, and these
-  // have the iterator, which would never be dropped. With the GIL; false with an error set.
+  // The blocks of a lease, with separate exception objects for this iterator. The job keeps the
+  // lease, and others may share it. A raised exception refers to the frames it left, which refer to
+  // the iterator, so the iterator would never be freed. With the GIL; false with an error set.
   bool OwnBlocks(const MadeRows& made, std::vector<Block>& blocks) const {
     for (Block block : made.blocks) {
-      block.end = false;  // the job says when all is over
+      block.end = false;  // the job reports the end
       if (block.error && block.error->foreign()) {
         PyRef own =
             PyRef::Steal(PyObject_CallMethod(data_->work(), "own_failure", "O",
@@ -199,7 +200,7 @@ class DistributeIterator final : public BlockIterator {
     return CurrentPythonError();
   }
 
-  // With the GIL: the job, begun where this iterator is. False with an error set.
+  // With the GIL: starts the job at the position of this iterator. False with an error set.
   bool Begun() {
     if (job_ && begun_) return true;
     if (!job_) {
@@ -236,7 +237,7 @@ class DistributeIterator final : public BlockIterator {
 
   bool ordered() const { return data_->ordered() || context_.replayed; }
 
-  // The job begins again where this iterator is.
+  // Makes the job restart at the position of this iterator.
   void Restart() {
     passed_errors_ = true;
     waiting_ = PendingBlocks();
@@ -257,7 +258,7 @@ class DistributeIterator final : public BlockIterator {
     all_before_ = 0;
   }
 
-  // Notes that the next steps of the lease were delivered.
+  // Records that the next steps of the lease were delivered.
   void Deliver(int64_t steps) {
     if (steps == 0) return;
     const int64_t first = std::exchange(at_, at_ + steps);
@@ -282,19 +283,19 @@ class DistributeIterator final : public BlockIterator {
   StageStats* const stats_;
   ShownRef job_;
   bool begun_ = false;
-  long long received_ = 0;  // leases, since it was begun
+  long long received_ = 0;  // number of leases since the job began
   StateTrail trail_;        // of the input, at positions
   int64_t all_before_ = 0;
-  std::map<int64_t, int64_t> after_;  // ranges delivered after it: first and last, without last
-  bool passed_errors_ = false;        // there may be some in these ranges
-  PendingBlocks waiting_;             // of the lease that is delivered
+  std::map<int64_t, int64_t> after_;  // ranges delivered after it: first, end
+  bool passed_errors_ = false;        // these ranges may contain errors
+  PendingBlocks waiting_;             // of the lease being delivered
   int64_t at_ = 0;                    // the position of its next step
   bool ended_ = false;
 };
 
 IteratorPtr DistributeDataset::MakeIterator(const RunContext& context) const {
   const RunOptions& options = context.session->options();
-  if (options.debug || !options.counted) {  // a look at an element needs no workers
+  if (options.debug || !options.counted) {  // looking at one element needs no workers
     return std::make_unique<PassIterator>(StartInput(context));
   }
   return std::make_unique<DistributeIterator>(

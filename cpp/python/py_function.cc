@@ -1,4 +1,4 @@
-// Calling user functions: once attached, row after row, with the element's own randomness.
+// Calls user functions: attached once per block, row by row, with the element's randomness.
 #include "python/py_function.h"
 
 #include <atomic>
@@ -42,14 +42,14 @@ Block Rest(Block rows, int64_t done) {
   return cut.Take(left);
 }
 
-// The arguments of one call: leaves as NumPy values; a tuple at the top is spread out.
+// The arguments of one call: leaves as NumPy values. A tuple at the top level is unpacked.
 class Arguments {
  public:
-  // Of the rows of a block, before the first one.
+  // For the rows of a block, before the first one.
   explicit Arguments(const Block& rows) : own_(rows.own_columns()) {}
-  // New references in values(), to be released after the call.
-  // With `consume` the leaves are moved out of the row, which is given out once: memory without
-  // other owners is then writeable.
+  // Sets values() to new references, to be released after the call. With `consume`, moves the
+  // leaves out of the row, which is delivered only once: memory without other owners is then
+  // writeable.
   bool FromRow(Block& rows, int64_t row, bool consume, const RunningCall& running) {
     Clear();
     const StructureRef structure = rows.structure;
@@ -83,7 +83,7 @@ class Arguments {
     for (PyObject* value : values_) Py_XDECREF(value);
     values_.clear();
   }
-  // After an interrupted call: what FromRow consumed goes back to its row.
+  // After an interrupted call: returns what FromRow consumed to its row.
   void GiveBack(Block& rows, int64_t row) {
     std::vector<Tensor> leaves;
     const StructureRef whole = rows.elements[row].structure;
@@ -103,7 +103,7 @@ class Arguments {
   ~Arguments() { Clear(); }
   Arguments(const Arguments&) = delete;
 
-  // One scalar of a dense column; it reuses the object of the last one when it can.
+  // One scalar of a dense column; reuses the object of the previous scalar if possible.
   PyObject* Scalar(const Tensor& column, int64_t row, size_t i) {
     if (reuse_.size() <= i) reuse_.resize(i + 1);
     size_t size = column.dtype().itemsize;
@@ -116,7 +116,7 @@ class Arguments {
  private:
   static constexpr size_t kInline = 16;
 
-  // False, with an error set and nothing made, when one cannot be.
+  // False, with an error set and nothing created, if a leaf cannot be converted.
   bool LeafValues(Block& rows, int64_t row, bool consume, PyObject** made, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       made[i] = LeafValue(rows, row, i, consume);
@@ -130,7 +130,8 @@ class Arguments {
   PyObject* LeafValue(Block& rows, int64_t row, size_t i, bool consume) {
     if (!rows.stacked()) {
       Tensor& leaf = rows.elements[row].leaves[i];
-      // Strings and numbers stay, for the note on an error; of an array that needs no memory.
+      // Strings and numbers stay in the row, for error notes. The note about an array does not need
+      // its memory.
       const DType dtype = leaf.dtype();
       const bool array = leaf.shape().rank() > 0 && !dtype.is_reference();
       const bool moves = consume && (array || dtype.code == TypeCode::kObject);
@@ -144,9 +145,9 @@ class Arguments {
     return ToPython(column.Row(row), consume && i < own_.size() && own_[i]);
   }
 
-  const std::vector<bool> own_;  // columns
+  const std::vector<bool> own_;  // columns whose memory is not shared
   std::vector<PyObject*> values_;
-  std::vector<PyRef> reuse_;  // scalars of the last call, used again when the function kept none
+  std::vector<PyRef> reuse_;  // scalars of the last call, reused if the function kept no reference
 };
 
 class PyFunction final : public Function {
@@ -238,7 +239,7 @@ class PyFunction final : public Function {
       const std::lock_guard lock(in_processes_lock_);
       if (in_processes_) return in_processes_;
     }
-    // Runs code of Python, in which another thread may come here.
+    // Runs Python code, during which another thread may reach this function.
     FunctionPtr made = PickledProcessFunction(
         stage, callable_, {declared_, static_cast<bool>(rng_name_), timeout_ns_});
     const std::lock_guard lock(in_processes_lock_);
@@ -257,7 +258,7 @@ class PyFunction final : public Function {
     return policy;
   }
 
-  // What a predicate has returned; nullopt, with an error set, when it is not one bool.
+  // The result of a predicate; nullopt, with an error set, if it is not a single bool.
   static std::optional<bool> Answer(PyObject* result, const CallInfo& info) {
     if (result == Py_True || result == Py_False) return result == Py_True;
     Tensor value;
@@ -268,8 +269,8 @@ class PyFunction final : public Function {
     return std::nullopt;
   }
 
-  // False, with an error set, for a coroutine: whether calls may be in progress together is decided
-  // before the first one.
+  // False, with an error set, for a coroutine: whether calls may be in progress together must be
+  // decided before the first one.
   static bool IsValue(PyObject* result, const CallInfo& info) {
     if (!PyCoro_CheckExact(result)) return true;
     CloseCoroutine(result);
@@ -279,14 +280,14 @@ class PyFunction final : public Function {
     return false;
   }
 
-  // Whether the short ways for a lone scalar are open.
+  // Whether the fast paths for a single scalar apply.
   bool IsScalarColumn(const Block& rows) const {
     return !awaits_ && rows.stacked() && rows.structure == Structure::Leaf() &&
            rows.columns[0].rank() == 0 && !rows.columns[0].dtype().is_reference();
   }
 
-  // New reference, null with an error set. A lone scalar, the shortest way: no more than making
-  // the scalar and calling.
+  // New reference, null with an error set. The fast path for a single scalar: creates the scalar
+  // and calls.
   PyObject* CallScalar(const Tensor& column, int64_t row, Arguments& arguments) {
     PyObject* value = arguments.Scalar(column, row, 0);
     if (!value) return nullptr;
@@ -343,7 +344,7 @@ class PyFunction final : public Function {
     }
     PyObject* result = Vectorcall(callable_.get(), arguments.values(), count, rng_name_.get());
     if (rng) arguments.DropLast();
-    // Else GiveBack may want them, also while a coroutine has only begun.
+    // Otherwise GiveBack may need them, also when a coroutine has only begun.
     if (result && !awaits_) arguments.Clear();
     return result;
   }
@@ -378,27 +379,27 @@ class PyFunction final : public Function {
 
   PyRef callable_;
   std::shared_ptr<const ElementSpec> declared_;
-  const bool awaits_;         // it returns something to await
-  const int64_t timeout_ns_;  // of a call in a worker process
+  const bool awaits_;         // it returns an awaitable
+  const int64_t timeout_ns_;  // for one call in a worker process
   InsteadOfGil in_processes_lock_;
-  FunctionPtr in_processes_;  // once it was asked for
-  PyRef rng_name_;            // ("rng",) when the function takes a generator
+  FunctionPtr in_processes_;  // null until requested
+  PyRef rng_name_;            // ("rng",) if the function takes a generator
   ElementRngs rngs_;
   LastStructure last_structure_;
 };
 
-// The rows of one Begin, for as long as calls of theirs are in progress.
+// The rows of one Begin, for as long as calls for them are in progress.
 struct BegunRows {
-  Block rows;  // the first calls take them out
+  Block rows;  // consumed by the first calls
   CallInfo info;
-  Block kept;  // for further ones
+  Block kept;  // for retries
 };
 
-// What the calls of a stage share with those that have ended: it outlives their owner.
+// State shared by the calls of a stage, including those that have ended. It outlives their owner.
 struct OngoingShared {
   OngoingCalls::Take take;
-  std::vector<OngoingCalls::Ended> ended;  // not taken yet; of the loop's thread
-  int64_t lost = 0;                        // calls without memory for the result; likewise
+  std::vector<OngoingCalls::Ended> ended;  // not taken yet; used on the loop's thread
+  int64_t lost = 0;                        // calls whose result found no memory; likewise
   std::atomic<int64_t> left{0};            // begun, and not taken
   EventCount taken;
 
@@ -441,7 +442,7 @@ class OngoingCoroutines final : public OngoingCalls {
     Attachment& gil = EnsureAttached();
     auto begun = std::make_shared<BegunRows>(BegunRows{std::move(rows), info, {}});
     if (retries_ > 0) begun->kept = begun->rows.SliceApart(0, begun->rows.rows);
-    if (info.tests) begun->rows.Separate();  // what one test keeps is not shared with other rows
+    if (info.tests) begun->rows.Separate();  // not shared: a test may keep it
     std::vector<Ended> failed;
     int64_t added = 0;
     {
@@ -464,7 +465,7 @@ class OngoingCoroutines final : public OngoingCalls {
       }
     }
     shared_->left.fetch_add(added, std::memory_order_relaxed);
-    if (!coroutines_.Begin()) {  // the process ends
+    if (!coroutines_.Begin()) {  // the process is ending
       PyErr_Clear();
       shared_->left.fetch_sub(added, std::memory_order_relaxed);
     }
@@ -474,7 +475,7 @@ class OngoingCoroutines final : public OngoingCalls {
  private:
   class Call final : public CoroutineCall {
    public:
-    // `left`: how often it may be made again.
+    // `left`: the number of remaining retries.
     Call(OngoingCoroutines& owner, std::shared_ptr<BegunRows> begun, int64_t row, int64_t number,
          int64_t left)
         : owner_(owner),
@@ -485,11 +486,11 @@ class OngoingCoroutines final : public OngoingCalls {
           number_(number),
           left_(left) {}
 
-    // The coroutine that the function makes of row `row` of `rows`; null with an error set.
+    // The coroutine that the function returns for row `row` of `rows`; null with an error set.
     PyRef Begun(Block& rows, int64_t row, Arguments& arguments, const RunningCall& running) {
       if (function_.rng_name_ && !rng_)
         rng_ = std::make_unique<ElementRngs::Lease>(function_.rngs_);
-      const bool consume = !begun_->info.tests;  // a row that is tested may go on
+      const bool consume = !begun_->info.tests;  // a tested row may be delivered afterwards
       PyRef coroutine =
           PyRef::Steal(function_.CallRow(rows, row, arguments, consume, rng_.get(), running));
       arguments.Clear();
@@ -497,7 +498,7 @@ class OngoingCoroutines final : public OngoingCalls {
       return coroutine;
     }
 
-    // After `error`: that of another try, or null, with the last error as the failure.
+    // After `error`: the coroutine of a retry, or null, with the last error as the failure.
     PyRef BegunAgain(Error error) {
       CallInfo info = begun_->info;
       info.index += row_;
@@ -558,7 +559,7 @@ class OngoingCoroutines final : public OngoingCalls {
       return true;
     }
 
-    // False, with an error set, when it cannot be the result.
+    // False, with an error set, if `result` is not valid.
     bool Take(PyObject* result, OngoingCalls::Ended& call) {
       const CallInfo& info = begun_->info;
       if (info.tests) {
@@ -575,13 +576,13 @@ class OngoingCoroutines final : public OngoingCalls {
       return true;
     }
 
-    // On the loop's thread. The owner waits for what it has begun.
+    // On the loop's thread. The owner waits for the calls it has begun.
     void GoOn(PyRef coroutine) {
       auto next = std::make_unique<Call>(owner_, begun_, row_, number_, left_);
       next->DrawFrom(*this);
       next->rng_ = std::move(rng_);
       if (owner_.coroutines_.Begin(std::move(next), std::move(coroutine))) return;
-      PyErr_Clear();  // the process ends
+      PyErr_Clear();  // the process is ending
       shared_->Add({number_, {}});
     }
 

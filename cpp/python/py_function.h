@@ -8,14 +8,13 @@
 namespace penstock {
 
 struct CallForm {
-  bool wants_rng = false;  // it is given a numpy.random.Generator as the keyword argument rng,
-                           // which draws from the key of the element
+  bool wants_rng = false;  // pass rng=, a numpy.random.Generator with the element's key
   bool awaits = false;     // it is a coroutine function
   Executor executor = Executor::kOfRun;
-  int64_t timeout_ns = 0;  // of a call in a worker process; 0: any time
+  int64_t timeout_ns = 0;  // for one call in a worker process; 0: no limit
 };
 
-// `callable` is kept; `declared` (may be null) is what its results are converted to.
+// Keeps a reference to `callable`. `declared` (may be null): the types to convert its results to.
 FunctionPtr MakePyFunction(PyRef callable, std::shared_ptr<const ElementSpec> declared,
                            CallForm form);
 

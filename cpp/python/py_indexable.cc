@@ -1,4 +1,4 @@
-// Fetching rows by their positions: one by one, or those of a block at once.
+// Fetches rows by position: individually, or a whole block in one call.
 #include "python/py_indexable.h"
 
 #include <optional>
@@ -38,7 +38,7 @@ class IndexableFunction final : public Function {
       random.For(rows.key(0));
       std::optional<RunningCall> running(std::in_place, info, rows, object_.get());
       PyRef fetched;
-      std::optional<Error> wrong;  // with the object, and so with each of its rows
+      std::optional<Error> wrong;  // an error of the object, and so of each row
       if (!HasItsSize() || !running->Timed([&] { return FetchAll(rows, &fetched); })) {
         if (gil.TakeInterrupt()) throw Error(ErrorKind::kInterrupted, "");
         wrong = CurrentUserError();
@@ -94,9 +94,9 @@ class IndexableFunction final : public Function {
     return PyRef::Steal(CallPython([&] { return PyObject_GetItem(object_.get(), index.get()); }));
   }
 
-  // All rows of a block in one call, when the object offers that. Nothing is fetched when the call
-  // fails: then each row is asked for by itself, so that the failure is that of one row. False with
-  // an error set when what came is no list of as many rows.
+  // Fetches all rows of a block in one call, if the object supports it. If the call fails, nothing
+  // is fetched: each row is then requested individually, so that only the failing row fails. False,
+  // with an error set, if the result is not a list with one item per row.
   bool FetchAll(const Block& rows, PyRef* fetched) const {
     if (!many_ || rows.rows == 1) return true;
     PyRef positions = PyRef::Steal(PyList_New(rows.rows));
@@ -133,7 +133,7 @@ class IndexableFunction final : public Function {
     return true;
   }
 
-  // As a failure of this row.
+  // Marks the error as a failure of this row.
   static Error At(Error error, const Block& rows, int64_t row, const CallInfo& info) {
     return error.In({*info.stage, info.index + row, Format("index {}", PositionOf(rows, row))},
                     rows.origin(row));

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// Rows come from `object[i]`, or several at once from `object.__getitems__`. The object is kept; it
-// must have `size` rows whenever it is asked. `declared` (may be null): what rows are converted to.
+// Fetches rows with `object[i]`, or several in one call with `object.__getitems__`. Keeps the
+// object, whose length must remain `size`. `declared` (may be null): the types to convert rows to.
 FunctionPtr MakeIndexableFunction(PyRef object, int64_t size,
                                   std::shared_ptr<const ElementSpec> declared);
 

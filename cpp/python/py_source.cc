@@ -1,4 +1,4 @@
-// generator: the values of a Python iterable that is made again for each iterator.
+// generator: the values of a Python iterable, which is created again for each iterator.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -28,12 +28,12 @@ namespace {
 
 class GeneratorDataset final : public Dataset {
  public:
-  // Of one in a worker process.
+  // For a generator that runs in a worker process.
   struct Served {
     int64_t skip = 0;
     std::string state;  // of the iterable, after `state_at` values; empty: none
     int64_t state_at = 0;
-    StageRandom random;  // of the stage in the other process
+    StageRandom random;  // of the stage in the consuming process
     std::atomic<int64_t>* progress = nullptr;
   };
   GeneratorDataset(std::string name, Args::Foreign callable, Args::Foreign arguments,
@@ -60,7 +60,7 @@ class GeneratorDataset final : public Dataset {
     return policy;
   }
   const Served& served() const { return served_; }
-  // Records a pass over the values; thread-safe.
+  // Records that a pass had values; thread-safe.
   void HadValues() const { had_values_.store(true, std::memory_order_relaxed); }
   void EndedWithoutValues(Session& session) const {
     // relaxed: these flags publish no other data.
@@ -71,7 +71,7 @@ class GeneratorDataset final : public Dataset {
                  "seems to return the same iterator, which is exhausted; make a new one in each "
                  "call");
   }
-  // What worker processes make it of.
+  // The bytes from which worker processes create the generator.
   std::string Payload() const {
     EnsureAttached();
     {
@@ -87,7 +87,7 @@ class GeneratorDataset final : public Dataset {
   // Restores `state` into the iterable unless it is empty. Sets `stream` to the
   // penstock.stream_states.Stream that saves such states, if the iterable has any.
   PyRef Open(const std::string& state, PyRef& stream) const {
-    // This process debugs a worker process's generator.
+    // The generator of a worker process runs in this process for debugging.
     if (setup_ && !PyRef::Steal(PyObject_CallMethod(Setup(), "here", nullptr))) return {};
     PyRef made = PyRef::Steal(CallPython(
         [&] { return PyObject_CallObject(static_cast<PyObject*>(callable_.get()), Arguments()); }));
@@ -119,7 +119,7 @@ class GeneratorDataset final : public Dataset {
  private:
   PyObject* Arguments() const { return static_cast<PyObject*>(arguments_.get()); }
   PyObject* Setup() const { return static_cast<PyObject*>(setup_.get()); }
-  // Runs code of Python, in which another thread may ask, too.
+  // Runs Python code, during which another thread may request the payload too.
   std::string MakePayload() const {
     PyRef module = PyRef::Steal(PyImport_ImportModule("functools"));
     PyRef arguments = PyRef::Steal(Py_BuildValue("(O)", callable_.get()));
@@ -168,14 +168,14 @@ class GeneratorDataset final : public Dataset {
   Args::Foreign setup_;  // Python Setup that its worker calls once; may be null
   Served served_;
   mutable InsteadOfGil payload_lock_;
-  mutable std::string payload_;  // a cache, once it was asked for
+  mutable std::string payload_;  // empty until requested
   mutable std::atomic<bool> had_values_{false};
-  mutable std::atomic<bool> warned_{false};  // of a pass without values
+  mutable std::atomic<bool> warned_{false};  // about a pass without values
 };
 
 class GeneratorIterator final : public BlockIterator {
  public:
-  // `ragged`: the consumer takes blocks in that form.
+  // `ragged`: the consumer accepts blocks in ragged form.
   GeneratorIterator(std::shared_ptr<const GeneratorDataset> data, const RunContext& context)
       : data_(std::move(data)),
         session_(*context.session),
@@ -189,7 +189,7 @@ class GeneratorIterator final : public BlockIterator {
         to_skip_(data_->served().skip - own_at_) {}
 
   ~GeneratorIterator() override {
-    // Closing a generator runs its finally blocks: here if this thread may, else with the next
+    // Closing a generator runs its finally blocks: here if this thread may, otherwise on the next
     // thread that holds the GIL.
     if (!CurrentAttachment() || !iterator_) return;
     EnsureAttached();
@@ -204,7 +204,7 @@ class GeneratorIterator final : public BlockIterator {
     if (visitor.saving()) SaveOwnState();
     int64_t asked = asked_ + to_skip_ - waiting_.steps();
     visitor.Count(asked, "values asked for");
-    bool ended = ended_ && !cut_short_;  // a generator that is called again has the rest
+    bool ended = ended_ && !cut_short_;  // calling the generator again yields the rest
     visitor.Bool(ended);
     VisitOwnState(visitor, asked, own_state_, own_at_);
     if (visitor.saving()) return;
@@ -229,9 +229,9 @@ class GeneratorIterator final : public BlockIterator {
     if (ended_) return Block::AtEnd();
     max_rows = std::min(max_rows, kMostBlockRows);
     Attachment& gil = EnsureAttached();
-    // Attached, and before anything of the user's is touched: see ShownRef.
+    // Attached, and before touching any user object: see ShownRef.
     if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-    PyRef values;  // before what refers to it
+    PyRef values;  // declared before the objects that refer to it
     std::optional<RunningCall> running(std::in_place, data_->label(), asked_, nullptr);
     if (!iterator_) {
       Progress();
@@ -249,9 +249,9 @@ class GeneratorIterator final : public BlockIterator {
     if (!values) return Block::Of(Error(ErrorKind::kCancelled, ""));
     running->Calls(values.get());
     while (to_skip_ > 0) {
-      // There may be no end of values, and the number may be that of a forged state.
+      // The values may be infinite, and the number may come from a forged state.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
-      if (to_skip_ % kMostBlockRows == 0) {  // no Python code may run that would look for signals
+      if (to_skip_ % kMostBlockRows == 0) {  // no Python code may run that checks signals
         if (gil.Interrupted()) return Block::Of(Error(ErrorKind::kInterrupted, ""));
         EnsureAttached();
       }
@@ -268,7 +268,7 @@ class GeneratorIterator final : public BlockIterator {
         return Block::Of(Error(ErrorKind::kInterrupted, ""));
       }
       if (value && !structure_) Fix(value.get());
-      PyErr_Clear();  // it was raised where it came first
+      PyErr_Clear();  // it was raised at its first occurrence
       cut_short_ = false;
       --to_skip_;
       running->At(++asked_);
@@ -302,7 +302,7 @@ class GeneratorIterator final : public BlockIterator {
         break;
       }
     }
-    running.reset();  // what follows may give up the GIL
+    running.reset();  // the code below may release the GIL
     if (asked_ > 0) data_->HadValues();
     if (end && asked_ == 0) data_->EndedWithoutValues(session_);
     std::vector<Block> blocks;
@@ -347,7 +347,7 @@ class GeneratorIterator final : public BlockIterator {
     if (progress) progress->store(asked_, std::memory_order_relaxed);
   }
 
-  // Without a signature the first value fixes structure and dtypes; shapes may differ.
+  // Without a signature, the first value determines structure and dtypes; shapes may differ.
   void CheckAlike(std::vector<Block>& blocks, int64_t index) {
     if (data_->policy().declared || data_->policy().opaque) return;
     std::vector<Block> checked;
@@ -391,7 +391,7 @@ class GeneratorIterator final : public BlockIterator {
     return block.stacked() ? block.columns[leaf].shape(0) : block.elements[0].leaves[leaf].shape();
   }
 
-  // Lets empty lists adopt the form of the first values, or the other way round.
+  // Lets empty lists take the dtype and shape of the first values, or the other way round.
   void FitEmptyLists(Block& block, std::vector<DType>& dtypes) {
     if (block.structure != structure_) return;
     open_ = false;
@@ -419,7 +419,7 @@ class GeneratorIterator final : public BlockIterator {
     }
   }
 
-  // The same of a value that was delivered before the state was saved.
+  // As CheckAlike, for a value that was delivered before the state was saved.
   void Fix(PyObject* value) {
     const RowPolicy policy = data_->policy();
     if (policy.declared || policy.opaque) return;
@@ -437,7 +437,7 @@ class GeneratorIterator final : public BlockIterator {
   }
 
   // Calls the generator. Its random operations draw from the key of the requested value. A KeyScope
-  // that it has entered is kept for it between values.
+  // that the generator has entered is kept for it between values.
   template <typename Call>
   PyRef Drawing(Call call) {
     struct Scope {
@@ -476,14 +476,14 @@ class GeneratorIterator final : public BlockIterator {
     return PyRef::Borrow(PyTuple_GET_ITEM(value.get(), 0));
   }
 
-  // Its finally blocks have run when this returns.
+  // Returns after the finally blocks have run.
   static void CloseAsync(const PyRef& values) {
     PyRef closing = PyRef::Steal(PyObject_CallMethod(values.get(), "close", nullptr));
     if (closing) Finish(std::move(closing));
     PyErr_Clear();
   }
 
-  // The end that follows an interrupt at once: a generator is over when an exception has left it.
+  // The error for a generator that an interrupt ended: a generator that raised cannot continue.
   Error CutShort() {
     AtEnd();
     int64_t missing = asked_++;
@@ -495,7 +495,7 @@ class GeneratorIterator final : public BlockIterator {
         std::string_view(data_->policy().stage), missing);
   }
 
-  // The raised exception as the failure of the value asked for last.
+  // The raised exception, as the failure of the value requested last.
   Error Failure() {
     if (CurrentAttachment()->TakeInterrupt()) {
       cut_short_ = static_cast<bool>(iterator_);
@@ -514,20 +514,20 @@ class GeneratorIterator final : public BlockIterator {
   StructureRef structure_;  // of the first value
   std::vector<DType> dtypes_;
   std::vector<Shape> shapes_;
-  bool open_ = false;  // some leaf has had empty lists only, which have no dtype
+  bool open_ = false;  // some leaf has had only empty lists so far, which have no dtype
   PendingBlocks waiting_;
   const bool takes_ragged_;
   RaggedRows ragged_;  // kept for its memory
   const StageRandom random_;
-  ElementRandom draws_;  // of the generator, while it is not called
-  ShownRef stream_;      // penstock.stream_states.Stream; null where the iterable has no state
+  ElementRandom draws_;  // the generator's, while it is not being called
+  ShownRef stream_;      // penstock.stream_states.Stream; null if the iterable has no state
   MarkClock clock_;
   std::string own_state_;  // of the iterable, after `own_at_` values; empty: none
   int64_t own_at_ = 0;
   int64_t asked_ = 0;
   int64_t to_skip_;
   bool ended_ = false;
-  bool cut_short_ = false;  // what was asked for last met an interrupt
+  bool cut_short_ = false;  // an interrupt ended the last request
 };
 
 // The values of a generator that runs in a worker process.
@@ -599,8 +599,9 @@ class ProcessGeneratorIterator final : public BlockIterator {
     }
     if (death) {
       stream_.reset();
-      // One that has not begun is replaced, and so is one with values that were not handed over:
-      // they are made once more, up to the one that it has died of.
+      // A worker that died before its first value is replaced, and so is one that died with
+      // undelivered values: the new worker makes them again, up to the value at which the first one
+      // died.
       const bool lost = death->element < 0 || (!died_ && death->element > asked_);
       if (!lost || ++tries_ == kTries) return Fail(*death);
       if (death->element >= 0) died_ = std::move(death);
@@ -623,11 +624,11 @@ class ProcessGeneratorIterator final : public BlockIterator {
   const StageRandom random_;
   PendingBlocks waiting_;
   std::optional<ProcessStream> stream_;
-  std::optional<Death> died_;  // how a worker has ended; another one makes what is missing before
+  std::optional<Death> died_;  // how a worker died; another one first makes the missing values
   int tries_ = 0;
   std::string own_state_;  // of the iterable, from a restored state; saved again with later counts
   int64_t own_at_ = 0;
-  int64_t asked_ = 0;  // values that came, also in a run before
+  int64_t asked_ = 0;  // values received, including those of a run before a restore
   bool ended_ = false;
 };
 

@@ -1,4 +1,4 @@
-// table_rows: the rows of tables that the input fetches one after the other.
+// table_rows: the rows of tables that the input fetches, in order.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -60,8 +60,8 @@ struct DecodedTable {
 };
 using DecodedPtr = std::shared_ptr<const DecodedTable>;
 
-// While all tables fit into the limit, every decoded table is kept. Otherwise only the rows of the
-// last LookAhead are.
+// Keeps every decoded table while all tables fit into the limit; otherwise only the rows of the
+// last LookAhead.
 class KeptTables final : public DecodedRows {
  public:
   explicit KeptTables(const TableRowsDataset& owner) : owner_(owner) {}
@@ -76,7 +76,7 @@ class KeptTables final : public DecodedRows {
     const auto found = tables_.find(number);
     return found == tables_.end() ? nullptr : found->second;
   }
-  // Learns the size of rows from a table that was decoded whole. Returns whether it is kept.
+  // Learns the size of rows from a completely decoded table. Returns whether the table is kept.
   bool Offer(int64_t number, const DecodedPtr& table);
 
  private:
@@ -98,7 +98,7 @@ class KeptTables final : public DecodedRows {
 
 class TableRowsDataset final : public Dataset, public RandomAccess, public DecodedGroups {
  public:
-  // `sizes`: the number of rows of each table, where they are known.
+  // `sizes`: the number of rows of each table, if known.
   TableRowsDataset(std::string stage, ElementSpec spec, std::optional<std::vector<int64_t>> sizes)
       : stage_(std::move(stage)), spec_(std::move(spec)), known_(sizes.has_value()) {
     if (!known_) return;
@@ -138,7 +138,7 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
   // Decodes each table once.
   Block Gather(const Positions& positions, const RunContext& context) const override;
 
-  // The number of the table with this row, and of its first row.
+  // The number of the table that contains this row.
   int64_t TableOf(int64_t row) const {
     const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), row);
     return after - firsts_.begin() - 1;
@@ -210,7 +210,7 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  static constexpr int kRowBits = 40;  // of a key; the others have the number of the table
+  static constexpr int kRowBits = 40;  // low bits of a key; the others hold the table number
 
   Error Changed(int64_t number) const {
     return {ErrorKind::kData,
@@ -219,7 +219,7 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
             stage_, number};
   }
 
-  // The tables that are kept for the stage that requests rows; null if it does not look ahead.
+  // The tables kept for the stage that requests rows; null if it does not look ahead.
   KeptTables* KeptFor(const RunContext& context) const {
     if (!context.lookahead) return nullptr;
     return static_cast<KeptTables*>(context.lookahead->RowsOf(*this));
@@ -242,11 +242,11 @@ class TableRowsDataset final : public Dataset, public RandomAccess, public Decod
     last_[0] = {number, table};
   }
 
-  const std::string stage_;  // what the user called
+  const std::string stage_;  // the name the user called
   const ElementSpec spec_;
   const bool known_;
-  std::vector<int64_t> firsts_;  // the first row of each table, and the number of all rows
-  mutable std::mutex mutex_;     // a leaf lock over the cache below
+  std::vector<int64_t> firsts_;  // the first row of each table, then the total number of rows
+  mutable std::mutex mutex_;     // a leaf lock; protects `last_`
   // The two whole tables that were decoded last.
   mutable std::array<std::pair<int64_t, DecodedPtr>, 2> last_;
 };
@@ -386,7 +386,7 @@ class TableRowsIterator final : public SplitIterator {
 
  private:
   std::shared_ptr<const TableRowsDataset> data_;
-  const bool ragged_;  // its consumer takes such blocks
+  const bool ragged_;  // its consumer accepts ragged blocks
 };
 
 IteratorPtr TableRowsDataset::MakeIterator(const RunContext& context) const {

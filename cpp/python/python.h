@@ -1,4 +1,4 @@
-// Python and NumPy as this folder sees them: include this first, never Python.h elsewhere.
+// Python and NumPy for this folder: include this first, and Python.h nowhere else.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -15,15 +15,15 @@
 
 namespace penstock {
 
-// Once, before anything else of NumPy; false with a Python exception set.
+// Called once, before any other use of NumPy; false with a Python exception set.
 bool ImportNumPy();
 
-// An owned reference. Destroyed with or without the GIL: without it the object is put on the list
-// that the next holder frees (gil.h).
+// An owned reference. May be destroyed with or without the GIL: without it, the next holder of the
+// GIL releases the object (gil.h).
 class PyRef {
  public:
   PyRef() = default;
-  // Takes over a new reference; Borrow shares an existing one (with the GIL).
+  // Steal takes over a new reference; Borrow adds a reference to an object (needs the GIL).
   static PyRef Steal(PyObject* object) { return PyRef(object); }
   static PyRef Borrow(PyObject* object) {
     Py_XINCREF(object);
@@ -45,7 +45,7 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
-// As a shared opaque object for the engine; takes over the reference.
+// Takes over the reference and wraps it as a shared opaque object for the engine.
 std::shared_ptr<void> ToForeign(PyRef object);
 
 }  // namespace penstock

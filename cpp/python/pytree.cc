@@ -1,4 +1,4 @@
-// Walking nested Python values.
+// Walks nested Python values.
 #include "python/pytree.h"
 
 #include <string>
@@ -13,7 +13,8 @@ namespace {
 
 using Kind = Structure::Kind;
 
-// Interned at import: a thread that waited for another one to do it would be attached meanwhile.
+// Interned at import: a thread that waited for another one to intern them would be attached
+// meanwhile.
 struct Names {
   PyObject* fields;
   PyObject* dataclass;
@@ -62,8 +63,8 @@ std::string TextOf(PyObject* object) {
   return utf8 ? utf8 : "?";
 }
 
-// Calls a function of penstock.foreign with (what kind of structure, argument, field names). New
-// reference; null without an error when it has no answer.
+// Calls a function of penstock.foreign with (the kind of structure, argument, field names). New
+// reference; null without an error if the function returns None.
 PyRef AskForeign(const char* function, Kind kind, PyRef argument,
                  const std::vector<std::string>& fields) {
   PyRef module = PyRef::Steal(PyImport_ImportModule("penstock.foreign"));
@@ -84,7 +85,7 @@ PyRef AskForeign(const char* function, Kind kind, PyRef argument,
   return answer;
 }
 
-// What structures hold of a class or of canonical keys.
+// The reference that structures hold for a class or for canonical keys.
 ForeignRef FormOf(Kind kind, PyRef object, const std::vector<std::string>& fields) {
   if (ForeignRef known = KnownForeign(object.get())) return known;
   PyRef answer = AskForeign("name_of", kind, PyRef::Borrow(object.get()), fields);
@@ -95,11 +96,11 @@ ForeignRef FormOf(Kind kind, PyRef object, const std::vector<std::string>& field
   return NameForeign(kind, {object.release(), name ? name : "", name && lasting}, fields);
 }
 
-// Of a dict, kept where others can reach it. Null for none, perhaps with an error set.
+// An item of a dict, kept if others can reach the dict. Null if it is missing, perhaps with an
+// error set.
 PyObject* ItemOf(PyObject* dict, PyObject* key, Flattened* out) {
 #if defined(Py_GIL_DISABLED)
-  // Never a borrowed one: looking takes the lock of the dict, and gives up one that this thread
-  // has.
+  // Never borrow here: the lookup locks the dict, and releases any lock this thread holds.
   PyObject* found = nullptr;
   if (PyDict_GetItemRef(dict, key, &found) <= 0) return nullptr;
   const PyRef item = PyRef::Steal(found);
@@ -113,7 +114,7 @@ PyObject* ItemOf(PyObject* dict, PyObject* key, Flattened* out) {
 
 StructureRef FlattenInto(PyObject* object, Flattened* out, int depth);
 
-// `foreign`: the class or the canonical keys, null for a plain tuple.
+// `foreign`: the class or the canonical keys; null for a plain tuple.
 StructureRef FlattenChildren(Kind kind, const std::vector<PyObject*>& items,
                              std::vector<std::string> names, PyRef foreign, Flattened* out,
                              int depth) {
@@ -164,7 +165,7 @@ StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
       PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
       items.push_back(ItemOf(object, key, out));
       if (!items.back()) {
-        if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);  // it was there a moment ago
+        if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);  // it was just removed
         return nullptr;
       }
       names.push_back(TextOf(key));
@@ -172,7 +173,7 @@ StructureRef FlattenInto(PyObject* object, Flattened* out, int depth) {
     return FlattenChildren(Kind::kDict, items, std::move(names), std::move(keys), out, depth);
   }
   if (PyRef fields = RecordFields(object)) {
-    out->exclusive = false;  // a record may be referred to from anywhere
+    out->exclusive = false;  // a record may be referenced from anywhere
     std::vector<PyObject*> items;
     std::vector<std::string> names;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(fields.get()); ++i) {
@@ -225,7 +226,7 @@ bool NestedLike(const Structure* like, PyObject* object, Flattened* out) {
       if (PyDict_GET_SIZE(object) != count) return false;
       out->exclusive = out->exclusive && IsUnique(object);
       auto* keys = static_cast<PyObject*>(const_cast<void*>(like->foreign()));
-      // Most dicts have their keys, the same objects, in the order of the first one.
+      // Most dicts have the same key objects as the first one, in the same order.
       bool in_order = true;
       Py_ssize_t place = 0;
       for (Py_ssize_t i = 0; i < count; ++i) {
@@ -280,7 +281,7 @@ PyObject* UnflattenFrom(const Structure* structure, PyObject**& leaves) {
         PyTuple_SET_ITEM(plain.get(), i, child);
       }
       if (!plain) return nullptr;
-      // As namedtuple's own _make: past a __new__ that the class may have overridden.
+      // As namedtuple's own _make: bypasses an overridden __new__.
       PyRef args = PyRef::Steal(PyTuple_Pack(1, plain.get()));
       return args ? PyTuple_Type.tp_new(type, args.get(), nullptr) : nullptr;
     }
@@ -296,7 +297,7 @@ PyObject* UnflattenFrom(const Structure* structure, PyObject**& leaves) {
       return dict.release();
     }
     case Kind::kRecord: {
-      // Past __init__ and frozen checks: the fields are set as they were.
+      // Bypasses __init__ and frozen checks: sets the fields to their former values.
       PyRef empty = PyRef::Steal(PyTuple_New(0));
       PyRef record = PyRef::Steal(PyBaseObject_Type.tp_new(type, empty.get(), nullptr));
       for (Py_ssize_t i = 0; record && i < count; ++i) {
@@ -325,7 +326,7 @@ ForeignRef FindPythonForm(Kind kind, const std::string& name,
       PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
   PyRef found = AskForeign("find", kind, std::move(text), fields);
   if (!found) return nullptr;
-  // Structures trust what they hold: it is looked at again here.
+  // Structures trust the objects they hold, so check the result here.
   bool dict = kind == Kind::kDict;
   if (dict ? !PyTuple_CheckExact(found.get()) ||
                  PyTuple_GET_SIZE(found.get()) != static_cast<Py_ssize_t>(fields.size())
@@ -353,8 +354,8 @@ bool Flatten(PyObject* object, Flattened* out) {
 }
 
 bool FlattenLike(const Structure* like, PyObject* object, Flattened* out) {
-  // Kept: looking at keys and fields may run code of the user's, and with it other threads, which
-  // let go of what the caller has it from.
+  // `structure` is kept by a reference: reading keys and fields may run user code, and with it
+  // other threads, which may drop the caller's source of `like`.
   if (out->structure != like) out->structure = like;
   if (LikeInto(like, object, out)) return true;
   PyErr_Clear();

@@ -1,4 +1,4 @@
-// Nested Python values to structures and leaves, and back.
+// Converts nested Python values to structures and leaves, and back.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// The keys or the class of a structure that another process has written; as
+// The keys or the class of a structure that another process has written; see
 // ForeignRuntime::FindForm.
 ForeignRef FindPythonForm(Structure::Kind kind, const std::string& name,
                           const std::vector<std::string>& fields);
@@ -19,10 +19,10 @@ struct Flattened {
   StructureRef structure;
   std::vector<PyObject*> leaves;  // borrowed from the value
   std::vector<PyRef> kept;        // attribute values that had to be fetched
-  bool exclusive = true;          // every container on the way is referred to by its parent alone
+  bool exclusive = true;          // each container on the way is referenced only by its parent
 
-  // For what a container has: without a GIL another thread may take it out at any time, if it can
-  // get at the container.
+  // Keeps an item of a container: without a GIL, any thread that can reach the container may remove
+  // the item at any time.
   void KeepIfShared(PyObject* value) {
 #if defined(Py_GIL_DISABLED)
     if (!exclusive) kept.push_back(PyRef::Borrow(value));
@@ -35,13 +35,14 @@ struct Flattened {
 // Called once at import.
 void InitPytree();
 
-// Flattens `object`. With `like` it must have that structure down to its leaves (whatever nests
-// below a leaf of `like` belongs to the leaf); returns false without a Python error when it has
-// not.
+// Flattens `object`. FlattenLike requires the structure of `like` down to its leaves; whatever
+// nests below a leaf of `like` belongs to that leaf. If the structure differs, it returns false
+// without a Python error.
 bool Flatten(PyObject* object, Flattened* out);
 bool FlattenLike(const Structure* like, PyObject* object, Flattened* out);
 
-// The nested value; steals the references in `leaves`. New reference, null with an error set.
+// Builds the nested value and steals the references in `leaves`. New reference; null with an error
+// set.
 PyObject* Unflatten(const Structure* structure, PyObject** leaves);
 
 }  // namespace penstock

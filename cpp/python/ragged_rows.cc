@@ -1,4 +1,4 @@
-// Copying arrays one after the other.
+// Copies arrays back to back.
 #include "python/ragged_rows.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kFirstRoom = 16 << 10;
-constexpr size_t kLargeRow = 64 << 10;  // bytes; to move those when memory grows costs too much
+constexpr size_t kLargeRow = 64 << 10;  // bytes; moving such rows when memory grows is too slow
 
 Shape ShapeOf(PyObject* array) {
   auto* self = reinterpret_cast<PyArrayObject*>(array);
@@ -90,7 +90,7 @@ bool RaggedRows::Add(const Flattened& flat, const ElementSpec* declared, const O
              origin.key != block_.origins.first.key + static_cast<uint64_t>(rows())) {
     return false;
   }
-  // The row counts only when every column has taken its leaf: memory may run out in between.
+  // The row counts only when all columns have stored their leaf: memory may run out in between.
   for (size_t i = 0; i < columns_.size(); ++i) {
     Gathered& column = columns_[i];
     PyObject* leaf = flat.leaves[i];
@@ -129,7 +129,7 @@ Block RaggedRows::Take() {
     } else {
       shape = shape.Prepend(block_.rows);
     }
-    Room(column, 0);  // no items are memory too
+    Room(column, 0);  // an empty column needs memory too
     column.usual = column.used;
     Tensor items = Tensor::View(column.dtype, shape, std::move(column.memory), 0);
     block_.columns.push_back(ragged ? Column(std::move(items), std::move(column.ends))

@@ -1,4 +1,4 @@
-// Rows of Python arrays that differ in size, gathered one after the other.
+// Gathers rows of Python arrays that differ in size, back to back in memory.
 #pragma once
 
 #include <vector>
@@ -12,25 +12,25 @@ namespace penstock {
 
 class RaggedRows {
  public:
-  // Adds a row whose leaves are scalars, or arrays that differ from those of the rows before only
-  // in the size of their first axis. False, with nothing added, for any other row: it may still be
+  // Adds a row whose leaves are scalars, or arrays that differ from those of the previous rows only
+  // in the size of their first axis. Otherwise adds nothing and returns false; the row may still be
   // the first of a new block.
   bool Add(const Flattened& flat, const ElementSpec* declared, const Origin& origin);
   int64_t rows() const { return block_.rows; }
-  // The rows that were added, in ragged form if they do differ.
+  // The added rows, in ragged form if their sizes differ.
   Block Take();
   void Clear() { block_ = Block(); }
-  // Whether the rows of the last block did differ.
+  // Whether the sizes differed in the last block.
   bool likely() const { return likely_; }
 
  private:
   struct Gathered {
     DType dtype;
     Shape shape;         // of the first row
-    bool array = false;  // else a scalar
+    bool array = false;  // false: a scalar
     BufferRef memory;
-    size_t used = 0;   // bytes of it
-    size_t usual = 0;  // of a block before
+    size_t used = 0;   // bytes in use
+    size_t usual = 0;  // bytes used by the previous block
     std::vector<int64_t> ends;
   };
   bool Begin(const Flattened& flat, const ElementSpec* declared, const Origin& origin);

@@ -1,4 +1,4 @@
-// Writing Python values into columns.
+// Writes Python values into columns.
 #include "python/rows.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// Memory for `rows` rows at once; none where there is too little, although each alone may still
+// Memory for `rows` rows in one piece; none if there is too little, although single rows may still
 // fit.
 Tensor ColumnOf(DType dtype, const Shape& row, int64_t rows) {
   try {
@@ -47,8 +47,8 @@ RowCollector::~RowCollector() {
 bool RowCollector::Add(PyObject* value, const Origin& origin) {
   try {
     return AddRow(value, origin);
-  } catch (const std::bad_alloc&) {  // of this row: the others are not lost
-    if (closing_) throw;             // but for those of a block that could not be made
+  } catch (const std::bad_alloc&) {  // affects this row only: the others are not lost
+    if (closing_) throw;             // except those of a block that could not be made
     PyErr_NoMemory();
   } catch (const Error& error) {
     RaisePython(error);
@@ -61,7 +61,7 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
     Element element;
     element.leaves.push_back(AdoptObject(TypeCode::kObject, PyRef::Borrow(value)));
     element.origin = origin;
-    // In a block of its own: what a limit counts as one (batches ahead of a loader) may be large.
+    // A separate block for each row: a single object (such as a batch for a loader) may be large.
     builder_.Add(Block::Of(std::move(element)));
     ++rows_;
     return true;
@@ -109,7 +109,7 @@ bool RowCollector::AddRow(PyObject* value, const Origin& origin) {
   }
   if (fits) {
     block_.origins.Add(open_rows_, origin);
-    ++open_rows_;  // the row counts when all of it is there
+    ++open_rows_;  // only now is the row complete
   } else {
     CloseColumns();
     if (!AddSingle(flat_, origin)) return false;
@@ -157,7 +157,7 @@ void RowCollector::AddOrigin(const Block& source, int64_t row) {
     return;
   }
   origins.Add(open_rows_, source.origins, row);
-  // A row that follows the ones before it in both: so do all rows after it, until one is left out.
+  // If this row follows the previous ones in both, all later rows do, until one is skipped.
   if (source.origins.consecutive() && origins.consecutive()) follows_from_ = row - open_rows_;
 }
 
@@ -198,7 +198,7 @@ bool RowCollector::StartColumns(const Flattened& flat) {
     if (first.dtype().is_reference()) {
       if (first.shape().rank() > 0 || first.storage() != Storage::kObjects) {
         CloseColumns();
-        return false;  // arrays of references, and names in bytes, are stacked by whoever stacks
+        return false;  // stacking code handles arrays of references, and names as bytes
       }
       column.room = static_cast<size_t>(room);
       column.objects = NewReferences(column.room);
@@ -281,7 +281,7 @@ void RowCollector::CloseColumns() {
                                     std::exchange(column.objects, nullptr), count);
       if (filled) block_.columns.push_back(std::move(objects));
     } else if (filled) {
-      // Memory was made for all the rows that might have come.
+      // Memory was allocated for the maximum number of rows.
       constexpr int64_t kMostKept = 8;
       int64_t room = column.dense.shape()[0];
       if (room > open_rows_) column.dense = column.dense.Rows(0, open_rows_);

@@ -1,4 +1,4 @@
-// Rows of Python values gathered into blocks: shared by functions and generators.
+// Gathers rows of Python values into blocks, for functions and generators.
 #pragma once
 
 #include <limits>
@@ -17,16 +17,16 @@ namespace penstock {
 // How values become leaves.
 struct RowPolicy {
   const char* stage = "map";
-  const ElementSpec* declared = nullptr;  // convert to, and check against, this specification
-  bool list_as_tuple = false;             // a list at the top level counts as a tuple
+  const ElementSpec* declared = nullptr;  // the specification to convert to and check against
+  bool list_as_tuple = false;             // treat a list at the top level as a tuple
   bool copy = false;                      // the producer may change its arrays afterwards
-  RaggedRows* ragged = nullptr;           // rows that differ in size may come in ragged form, by it
-  bool opaque = false;                    // pass objects through as they are
+  RaggedRows* ragged = nullptr;           // if set, gathers rows that differ in size in ragged form
+  bool opaque = false;                    // pass objects through unchanged
 };
 
-// Collects results of up to `max_rows` calls. Rows of one shape are written straight into stacked
-// columns; when a row differs from the ones before, a new block begins. Where they differ from row
-// to row they are kept one by one.
+// Collects the results of up to `max_rows` calls. Rows of one shape are written directly into
+// stacked columns; a row of another shape starts a new block. Where shapes differ from row to row,
+// rows are kept individually.
 class RowCollector {
  public:
   RowCollector(const RowPolicy& policy, int64_t max_rows, Slabs* slabs, int64_t first_row,
@@ -35,14 +35,14 @@ class RowCollector {
   RowCollector(const RowCollector&) = delete;
   RowCollector& operator=(const RowCollector&) = delete;
 
-  // Adds one value (borrowed), made of a row of `source`, when it is a scalar like those before it;
-  // false: use Add.
+  // Adds one value (borrowed), made from a row of `source`, if it is a scalar like the previous
+  // ones. If false, use Add.
   bool AddScalar(PyObject* value, const Block& source, int64_t row);
-  // Adds one value (borrowed). False when it cannot become an element: a Python error is set.
+  // Adds one value (borrowed). False, with a Python error set, if it cannot become an element.
   bool Add(PyObject* value, const Origin& origin);
   void AddError(Error error);
   int64_t rows() const { return rows_; }
-  // The blocks, in order. Large unshared arrays are copied here, without the GIL.
+  // Appends the blocks to `out`, in order. Copies large unshared arrays without the GIL.
   void Finish(std::vector<Block>& out);
 
  private:
@@ -50,10 +50,10 @@ class RowCollector {
     DType dtype;
     Shape shape;                   // of one row
     Tensor dense;                  // [max rows, shape...]
-    PyObject** objects = nullptr;  // of scalars that are references: memory for `room`
+    PyObject** objects = nullptr;  // for scalars that are references: memory for `room` of them
     size_t room = 0;
-    PyTypeObject* scalar_type = nullptr;  // NumPy's, of this dtype
-    size_t scalar_offset = 0;             // of the value in an object of that type
+    PyTypeObject* scalar_type = nullptr;  // NumPy's type for this dtype
+    size_t scalar_offset = 0;             // of the value within an object of that type
   };
 
   bool AddRow(PyObject* value, const Origin& origin);
@@ -61,7 +61,7 @@ class RowCollector {
   bool AddSingle(const Flattened& flat, const Origin& origin);
   bool AddToColumns(const Flattened& flat, bool* fits);
   bool StartColumns(const Flattened& flat);
-  // Notes where the next open row comes from.
+  // Records the origin of the next open row.
   void AddOrigin(const Block& source, int64_t row);
   bool LeafToTensor(PyObject* leaf, size_t i, bool exclusive, Tensor* tensor);
   void CloseColumns();
@@ -70,14 +70,14 @@ class RowCollector {
   int64_t max_rows_;
   LastStructure::Use last_structure_;
   int64_t rows_ = 0;
-  BlockBuilder builder_;  // has the rows before those of the open block
+  BlockBuilder builder_;  // holds the rows before the open block
   // The open block, in column form.
   bool open_ = false;
-  bool closing_ = false;  // a block is being made of the open rows: not to be interrupted
-  bool ragged_ = false;   // one row alone had a shape
+  bool closing_ = false;  // building a block from the open rows: must not be interrupted
+  bool ragged_ = false;   // the second row of a block differed from the first
   int64_t open_rows_ = 0;
-  // The row of the source from which the open block's first row would be made, if its rows follow
-  // each other as the source's do.
+  // The row of the source that corresponds to the open block's first row, if the rows of the open
+  // block are consecutive in the source.
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
   int64_t follows_from_ = kNone;
   Block block_;

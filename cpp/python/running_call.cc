@@ -1,4 +1,4 @@
-// The calls of a thread, the innermost first, and the threads.
+// Tracks the calls of each thread, innermost first, and the threads.
 #include "python/running_call.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ thread_local RunningCall::Thread* t_thread = nullptr;
 thread_local Session* t_session = nullptr;  // that this thread pulls as its consumer
 
 struct Threads {
-  std::mutex mutex;  // over the list; nothing but the mutex of a thread is taken under it
+  std::mutex mutex;  // protects the list; only the mutex of a thread is taken under it
   std::unordered_set<RunningCall::Thread*> all;
 };
 Threads& TheThreads() {
   static auto& threads = *[] {
     auto* made = new Threads;
     HoldAcrossFork(made->mutex);
-    OnForkChild([] { TheThreads().all.clear(); });  // their stacks are gone
+    OnForkChild([] { TheThreads().all.clear(); });  // their stacks no longer exist
     return made;
   }();
   return threads;

@@ -1,5 +1,5 @@
-// Which functions of the user the threads are calling, and for which elements: for the message when
-// one does not return at exit, when nothing comes, or when a call was slow.
+// Records which user functions each thread is calling, and for which elements. Used for messages
+// about functions that do not return at exit, stalled iterators and slow calls.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,12 @@
 
 namespace penstock {
 
-// All of it is used with the GIL held, or where there is none with the mutex of the thread. Its
-// rows are changed with Changing only, or after it has ended.
+// Everything is used with the GIL held or, without a GIL, with the mutex of the thread. The rows it
+// refers to may be changed only inside Changing, or after the call has ended.
 class RunningCall {
  public:
-  // The calls of one thread that may be asked about, for as long as it lives. `id`: Python's.
+  // The calls of one thread, visible to other threads for as long as this object lives. `id`:
+  // Python's.
   struct Thread {
     Thread();
     ~Thread();
@@ -29,11 +30,11 @@ class RunningCall {
     const RunningCall* call = nullptr;  // the innermost one
     unsigned long id;
   };
-  // For the calling thread, which works for what Session::Serving says; null: it is not asked
-  // about.
+  // Registers `thread` for the calling thread, which works for the session that Session::Serving
+  // names. Null: other threads do not see its calls.
   static void SetThread(Thread* thread);
-  // The calling thread pulls this run itself, for a scope: `own` has its calls, unless there is one
-  // for the thread already.
+  // For a scope in which the calling thread itself pulls this run. Records its calls in `own`,
+  // unless the thread is registered already.
   class Consuming final {
    public:
     Consuming(Thread& own, Session& session);
@@ -46,23 +47,23 @@ class RunningCall {
     Session* const former_session_;
   };
 
-  // For calls row by row, from the first one on. `called`: what is called.
+  // For calls row by row, starting with the first row. `called`: the object being called.
   RunningCall(const CallInfo& info, const Block& rows, PyObject* called)
       : RunningCall(*info.stage, info.index, 0, &rows, called) {}
-  // For a source that is asked for element after element, from this one on.
+  // For a source that is asked for successive elements, starting with this one.
   RunningCall(const StageLabel& stage, int64_t element, PyObject* called)
       : RunningCall(stage, 0, element, nullptr, called) {}
   ~RunningCall();
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
 
-  // It has come to this row, or element.
+  // Moves on to this row, or element.
   void At(int64_t row) {
-    row_.store(row, std::memory_order_relaxed);  // a number that stands alone
+    row_.store(row, std::memory_order_relaxed);  // relaxed: publishes no other data
   }
 
-  // Changes rows that another thread may just be showing. Without code of the user's, which could
-  // make calls of its own.
+  // Changes rows that another thread may be reading for a message. `change` must not run user code,
+  // which could make calls of its own.
   template <typename Change>
   auto Changing(const Change& change) const {
 #if defined(Py_GIL_DISABLED)
@@ -74,12 +75,12 @@ class RunningCall {
     return change();
   }
 
-  // What is called, once it is known.
+  // Sets the object being called, once it is known.
   void Calls(PyObject* called) {
     Changing([&] { called_ = called; });
   }
 
-  // Around the call for the present row, or the next element: notes one that was slow.
+  // Runs the call for the current row, or the next element, and records it if it was slow.
   template <typename Call>
   auto Timed(const Call& call) const {
     if (slow_ns_ == 0) return call();
@@ -91,18 +92,18 @@ class RunningCall {
 
   // "map(load), element 17 ('photos/a.jpg', 3)".
   std::string text() const;
-  // The same of row number `row`, where the first one is element number `first`.
+  // The same for row `row`, where the first row is element number `first`.
   static std::string TextOf(const StageLabel& stage, int64_t first, const Block& rows, int64_t row);
 
-  // A call as others see it.
+  // A snapshot of a call.
   struct Seen {
     std::string text;
-    unsigned long thread;  // Python's id of it
+    unsigned long thread;  // Python's id of its thread
     PyRef called;
-    MonoTime since;  // it has this element at least since then
+    MonoTime since;  // it has been at this element at least since then
   };
-  // Those of a run, the longest first. Each look notes what it sees, so that the next one knows
-  // since when it is so. With the GIL; runs no Python code.
+  // The calls of a run, longest first. Each snapshot stores what it saw, so that the next one knows
+  // since when a call has been at its element. Needs the GIL; runs no Python code.
   static std::vector<Seen> Of(const Session& session, MonoTime now);
 
  private:
@@ -110,8 +111,8 @@ class RunningCall {
               PyObject* called);
   void NoteSlow(int64_t ns) const;
 
-  Thread* const thread_;    // of this call; null: it is not asked about
-  Session* const session_;  // that it belongs to; null: unknown
+  Thread* const thread_;    // that makes this call; null: not visible to other threads
+  Session* const session_;  // that the call belongs to; null: unknown
   const int64_t slow_ns_;
   const StageLabel& stage_;
   const int64_t first_;
@@ -120,7 +121,7 @@ class RunningCall {
   PyObject* called_;         // may be null
   const RunningCall* outer_ = nullptr;
   const Does calls_{Doing::kPython};
-  // Of the last look.
+  // As of the last snapshot.
   mutable int64_t seen_row_ = -1;
   mutable MonoTime seen_at_ = 0;
 };

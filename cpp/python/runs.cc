@@ -31,7 +31,7 @@ std::mutex& RunsMutex() {
   return mutex;
 }
 
-// For what must not be destroyed here, nor later.
+// For an object that must never be destroyed.
 template <typename T>
 void Leak(T&& value) {
   union Leaked {
@@ -48,7 +48,7 @@ void WakeFirst(Run& run) {
   if (!run.busy && !run.queue.empty()) run.queue.front()->NotifyOne();
 }
 
-// A scope that waits in the queue of a run. Use all methods with the GIL.
+// Waits in the queue of a run for a scope. All methods need the GIL.
 class Queued final {
  public:
   explicit Queued(Run& run) : run_(run) { run.queue.push_back(&turn_); }
@@ -68,7 +68,8 @@ class Queued final {
     return turn_.Wait(key, NowNs() + 100'000'000) == EventCount::Wake::kNotified;
   }
 
-  // Whoever comes meanwhile goes first: a handler may enter itself, or wait for one who does.
+  // Lets other threads go first meanwhile: a signal handler may enter the run itself, or wait for a
+  // thread that does.
   bool CheckSignals() {
     const auto at = std::find(run_.queue.begin(), run_.queue.end(), &turn_);
     const ptrdiff_t position = at - run_.queue.begin();
@@ -90,7 +91,7 @@ void EndSession(Session* session) {
     delete session;
     return;
   }
-  // Without one the wait for the threads would keep the GIL from them.
+  // Without it, the wait for the threads would hold the GIL that they need.
   Attachment attachment(Attachment::Role::kConsumer);
   delete session;
 }
@@ -105,14 +106,14 @@ std::shared_ptr<Session> MakeSession(const Run& run) {
 
 void Retire(std::shared_ptr<Session> session, PyRef dataset) {
   session->Cancel();
-  if (ShuttingDown()) {  // nothing may run beside the interpreter's end
+  if (ShuttingDown()) {  // nothing may run while the interpreter is finalizing
     Leak(std::move(session));
     dataset.release();
     return;
   }
   if (!session->has_threads()) {
-    // The collector may have come here on a thread that calls a function of the user: what lets go
-    // of the GIL meanwhile has it again before the collector goes on.
+    // The collector may run on a thread that is calling a user function. If the GIL is released
+    // meanwhile, it is held again before the collector continues.
     const Attachment attachment(Attachment::Role::kConsumer);
     session->Close();
     return;
@@ -122,8 +123,8 @@ void Retire(std::shared_ptr<Session> session, PyRef dataset) {
     kept = ToForeign(std::move(dataset));
     more = ShownRefs::Keep(*session);
     ThreadPool::Get().Run(Lane::kNative, "ps-close", [session, kept, more] { session->Close(); });
-  } catch (const std::exception&) {  // no thread to be had, or no memory: this one waits
-    if (Session::Serving::current() == session.get()) {  // for itself: it ends when it is back
+  } catch (const std::exception&) {  // no thread or no memory available: this thread waits
+    if (Session::Serving::current() == session.get()) {  // it would wait for itself
       Leak(std::move(session));
       Leak(std::move(kept));
       Leak(std::move(more));

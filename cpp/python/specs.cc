@@ -1,4 +1,4 @@
-// Going through nested specifications, leaf by leaf.
+// Walks nested specifications, leaf by leaf.
 #include "python/specs.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// The thread that looks, and what it says.
+// The watching thread, and its reports.
 #include "python/stall_watch.h"
 
 #include <pybind11/pybind11.h>
@@ -25,9 +25,9 @@ using namespace py::literals;
 namespace penstock {
 namespace {
 
-constexpr MonoTime kStayNs = 500'000'000;  // without anyone inside a run
+constexpr MonoTime kStayNs = 500'000'000;  // lifetime when no thread is inside a run
 constexpr MonoTime kLeaveNs = 50'000'000;  // see StallWatch::Run
-constexpr int64_t kFirstLook = 64;         // of the time after which a wait is reported
+constexpr int64_t kFirstLook = 64;         // fraction of the reporting threshold
 constexpr int64_t kNextLook = 16;
 
 thread_local StallWatch* t_watch = nullptr;
@@ -41,7 +41,7 @@ py::object StallText(const std::string& text) {
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-// As penstock.log has them.
+// In the form that penstock.log expects.
 py::list CallsOf(std::vector<RunningCall::Seen> running, std::vector<SeenCoroutine> coroutines,
                  const std::vector<AwaitedCall>& awaited, MonoTime now) {
   const auto held = [](PyRef object) -> py::object {
@@ -72,15 +72,15 @@ py::list CallsOf(std::vector<RunningCall::Seen> running, std::vector<SeenCorouti
 }  // namespace
 
 struct StallWatch::Watches {
-  std::mutex mutex;  // over the list; taken before the mutexes of watches and calls
+  std::mutex mutex;  // protects the list; taken before the mutexes of watches and calls
   std::unordered_set<StallWatch*> all;
   std::atomic<bool> looking{false};  // relaxed: see Run
   EventCount changed;
 };
 
-// What is said of one, collected without any code of Python.
+// The report about one iterator, collected without running Python code.
 struct StallWatch::Stall {
-  const Session* session;  // it may be gone
+  const Session* session;  // only compared: it may have been destroyed
   std::string dataset;
   int64_t patience;
   MonoTime since;
@@ -99,7 +99,7 @@ StallWatch::Watches& StallWatch::TheWatches() {
   (void)registered;
   Watches* watches = current.load(std::memory_order_acquire);  // pairs with the exchange
   if (watches) return *watches;
-  auto* fresh = new Watches;  // leaked, as the pool of threads is
+  auto* fresh = new Watches;  // leaked, as the thread pool is
   if (current.compare_exchange_strong(watches, fresh, std::memory_order_acq_rel)) return *fresh;
   delete fresh;
   return *watches;
@@ -112,7 +112,7 @@ StallWatch::~StallWatch() {
   watches.all.erase(this);
 }
 
-// `patience`: of all runs of an iterator.
+// `patience`: the same for all runs of an iterator.
 void StallWatch::List(int64_t patience) {
   Watches& watches = TheWatches();
   {
@@ -153,14 +153,15 @@ void StallWatch::Mind() {
   if (watches.looking.exchange(true, std::memory_order_relaxed)) return;
   try {
     ThreadPool::Get().Run(Lane::kNative, "ps-stall", &StallWatch::Run);
-  } catch (const std::exception&) {  // no thread to be had: this wait is not looked after
+  } catch (const std::exception&) {  // no thread available: nothing watches this wait
     watches.looking.store(false, std::memory_order_relaxed);
     t_watch = nullptr;
   }
 }
 
-// On its thread. Before it ends it says so, and looks once more after a while: who has come inside
-// meanwhile has either seen that, and started another one, or is seen here.
+// The watching thread. Before it ends, it clears `looking`, and then checks once more after a
+// delay. A thread that has entered meanwhile either saw `looking` cleared and started another
+// watching thread, or is seen by that check.
 void StallWatch::Run() {
   Watches& watches = TheWatches();
   MonoTime alone_since = NowNs();
@@ -208,12 +209,12 @@ MonoTime StallWatch::NextLook(MonoTime since) const {
   return std::min(looked_at_ + patience_ / kNextLook, Due(since));
 }
 
-// One look alone does not show which calls have just begun.
+// A single look cannot tell which calls have just begun.
 MonoTime StallWatch::Due(MonoTime since) const {
   return std::max(since + patience_, first_look_ + patience_ / kNextLook);
 }
 
-// False when the process exits.
+// False if the process is exiting.
 bool StallWatch::Look() {
   const UsingPython using_python;
   if (!using_python) return false;
@@ -242,14 +243,14 @@ bool StallWatch::Look() {
                               stages(stall.first), stages(stall.now));
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("penstock: what a stalled iterator waits for");
-    } catch (const std::exception&) {  // no memory: there are other worries
+    } catch (const std::exception&) {  // out of memory: dropping the report is acceptable
     }
   }
   t_tells = false;
   return true;
 }
 
-// With the GIL.
+// Needs the GIL.
 void StallWatch::LookAt(MonoTime now, std::vector<Stall>* stalls) {
   const std::lock_guard lock(mutex_);
   const MonoTime since = since_.load(std::memory_order_relaxed);

@@ -1,8 +1,8 @@
-// Tells the user of an iterator that gives nothing: what everything waits for, and since when.
+// Tells the user why an iterator is stalled: what everything waits for, and since when.
 //
-// One thread for the process looks after all iterators. It is there only while a consumer that has
-// detached, or calls a function itself, is inside a run; half a second after the last one it ends,
-// and what only computes never starts it.
+// One thread per process watches all iterators. It exists only while a consumer that has detached,
+// or that calls a function itself, is inside a run; it ends half a second after the last one has
+// left. A consumer that only computes never starts it.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// Of one iterator.
+// Watches one iterator.
 class StallWatch final {
  public:
   StallWatch() = default;
@@ -24,8 +24,8 @@ class StallWatch final {
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  // The calling thread is inside the run for elements, for a scope that begins and ends with the
-  // GIL.
+  // The calling thread is inside the run, waiting for elements, for a scope that begins and ends
+  // with the GIL held.
   class Wait final {
    public:
     Wait(StallWatch& watch, Session& session, MonoTime start);
@@ -34,13 +34,13 @@ class StallWatch final {
     Wait& operator=(const Wait&) = delete;
 
    private:
-    StallWatch* const watch_;  // null: the options want none
+    StallWatch* const watch_;  // null: the options disable reports
     StallWatch* const outer_;
   };
 
-  // Whether the calling thread is the one that looks, and tells the user something.
+  // Whether the calling thread is the watching thread and is just reporting a stall.
   static bool Telling();
-  // The calling thread may wait, or call what does not return.
+  // Call before the thread may wait, or calls a function that may not return.
   static void Mind();
 
  private:
@@ -54,16 +54,15 @@ class StallWatch final {
   MonoTime Due(MonoTime since) const;
   void LookAt(MonoTime now, std::vector<Stall>* stalls);
 
-  std::atomic<MonoTime> since_{
-      0};                       // relaxed: the thread inside is there since then; 0: there is none
-  InsteadOfGil mutex_;          // over what follows
-  Session* session_ = nullptr;  // null: as since_
+  std::atomic<MonoTime> since_{0};  // when the thread inside entered; 0: none is inside. relaxed
+  InsteadOfGil mutex_;              // protects the following members
+  Session* session_ = nullptr;      // null: no thread is inside
   int64_t patience_ = 0;
   bool listed_ = false;
-  // Of the thread that looks.
-  MonoTime looked_since_ = 0;         // which wait was looked at
-  MonoTime first_look_ = 0;           // when it was for the first time
-  MonoTime looked_at_ = 0;            // the last time; 0: the user was told
+  // Used by the watching thread only.
+  MonoTime looked_since_ = 0;         // the `since_` of the wait it looked at
+  MonoTime first_look_ = 0;           // when it first looked at that wait
+  MonoTime looked_at_ = 0;            // when it last looked; 0: the stall was reported
   std::vector<StageSnapshot> first_;  // the stages at the first look
 };
 

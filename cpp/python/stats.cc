@@ -1,4 +1,4 @@
-// Counters and tuning moves of a run as Python sees them.
+// Counters and tuning moves of a run, as Python objects.
 #include <pybind11/stl.h>
 
 #include "engine/observation.h"
@@ -27,7 +27,7 @@ py::list WorkersOf(const StageSnapshot& stage) {
   return workers;
 }
 
-// An end of a move; executors have names.
+// The old or new value of a move; executors are shown by name.
 py::object EndOf(const TuningMove& move, int64_t end) {
   if (move.knob != "executor") return py::int_(end);
   return py::str(move.ValueText(end));

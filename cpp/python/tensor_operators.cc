@@ -1,6 +1,6 @@
-// The operators of tensors with TensorFlow's names: a method of Python takes as long as NumPy does
-// for a small array. What NumPy computes as TensorFlow does is computed here; the class is asked
-// for the rest.
+// The operators of TensorFlow-compatible tensors. A Python method would take as long as NumPy needs
+// for a small array, so operations on which NumPy and TensorFlow agree are computed here. The
+// Python class computes the others.
 #include <utility>
 #include <vector>
 
@@ -11,13 +11,13 @@ namespace py = pybind11;
 namespace penstock {
 namespace {
 
-// Where NumPy computes something else, or otherwise.
+// Where NumPy's result differs from TensorFlow's.
 enum class Rule {
   kSame,
-  kBits,        // floats have none
-  kToWhole,     // integers are not divided by zero
+  kBits,        // only integers have bit operations
+  kToWhole,     // dividing integers by zero is an error
   kToFraction,  // narrow integers become float32
-  kPower,       // NumPy squares where it sees a number of Python that is 2
+  kPower,       // NumPy squares if the exponent is the Python number 2
 };
 
 struct Operator {
@@ -50,16 +50,16 @@ constexpr Operator kOperators[] = {
     {"__truediv__", "__rtruediv__", Py_nb_true_divide, Py_nb_inplace_true_divide,
      &Methods::nb_true_divide, Rule::kToFraction},
 };
-// By the numbers that Python has for them.
+// In the order of Python's Py_LT to Py_GE.
 constexpr const char* kComparisons[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 
-PyTypeObject* g_type = nullptr;  // made at import, with the GIL
+PyTypeObject* g_type = nullptr;  // set at import, with the GIL
 
 bool IsTensor(PyObject* object) { return PyObject_TypeCheck(object, g_type); }
 
 PyArrayObject* AsArray(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
-// Whether the operands are tensors and numbers of Python of which NumPy makes what TensorFlow does.
+// Whether the operands are tensors and Python numbers for which NumPy computes TensorFlow's result.
 bool IsOfNumPy(Rule rule, PyObject* left, PyObject* right) {
   bool integers = false;
   bool floats = false;
@@ -95,15 +95,16 @@ bool Coincide(PyArrayObject* a, PyArrayObject* b) {
          PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), axes);
 }
 
-// A tensor as an array of NumPy, which takes longer with other classes than it takes to make views.
+// A tensor as a plain NumPy array: for subclasses, NumPy takes longer than creating the view does.
 PyRef WithoutClass(PyArrayObject* tensor) {
-  PyObject* base = PyArray_BASE(tensor);  // most tensors are views: of what InClass was given
+  PyObject* base = PyArray_BASE(tensor);  // most are views of InClass's input
   if (base && PyArray_CheckExact(base) && Coincide(tensor, AsArray(base)))
     return PyRef::Borrow(base);
   return PyRef::Steal(PyArray_View(tensor, nullptr, &PyArray_Type));
 }
 
-// A number of Python in the type of a tensor, where NumPy gives it that type, and takes longer.
+// Converts a Python number to the tensor's dtype where NumPy would choose that dtype too; NumPy
+// takes longer.
 PyRef InTypeOf(PyArrayObject* tensor, PyObject* number) {
   const int type = PyArray_TYPE(tensor);
   if (PyTypeNum_ISFLOAT(type) || (PyTypeNum_ISINTEGER(type) && PyLong_CheckExact(number))) {
@@ -114,7 +115,7 @@ PyRef InTypeOf(PyArrayObject* tensor, PyObject* number) {
     if (made &&
         PyArray_SETITEM(AsArray(made.get()), PyArray_BYTES(AsArray(made.get())), number) == 0)
       return made;
-    PyErr_Clear();  // it does not fit: NumPy says so
+    PyErr_Clear();  // it does not fit: NumPy raises the error
   }
   return PyRef::Borrow(number);
 }
@@ -124,7 +125,7 @@ PyRef Taken(Rule rule, PyObject* operand, PyObject* tensor) {
   return rule == Rule::kPower ? PyRef::Borrow(operand) : InTypeOf(AsArray(tensor), operand);
 }
 
-// What NumPy has made, in the class of the operands.
+// Converts NumPy's result to the class of the operands.
 PyObject* InClass(PyTypeObject* type, PyRef made) {
   if (made && PyArray_IsScalar(made.get(), Generic)) {
     made = PyRef::Steal(PyArray_FromScalar(made.get(), nullptr));
@@ -133,7 +134,7 @@ PyObject* InClass(PyTypeObject* type, PyRef made) {
   return PyArray_View(AsArray(made.get()), nullptr, type);
 }
 
-// `compute` is called with the operands as NumPy takes them.
+// Calls `compute` with the operands as NumPy takes them.
 template <typename Compute>
 PyObject* Operate(const char* name, const char* reflected, Rule rule, PyObject* left,
                   PyObject* right, Compute compute) {
@@ -190,7 +191,8 @@ std::vector<PyType_Slot> Slots(std::index_sequence<i...>) {
   auto add = [&slots](int slot, auto function) {
     slots.push_back({slot, reinterpret_cast<void*>(function)});
   };
-  // Tensors do not change: `x -= 1` makes another one, and leaves what else x was a name of.
+  // Tensors are immutable: `x -= 1` creates a new one, and other names of the old one are
+  // unaffected.
   ((add(kOperators[i].slot, Binary<i>), add(kOperators[i].slot_in_place, Binary<i>)), ...);
   add(Py_nb_power, Power);
   add(Py_nb_inplace_power, Power);

@@ -1,4 +1,4 @@
-// NumPy dtypes and scalars to and from the engine's.
+// Converts NumPy dtypes and scalars to and from the engine's.
 #include "python/types.h"
 
 #include <numpy/arrayscalars.h>
@@ -23,14 +23,14 @@ constexpr int kNumeric = sizeof(kTypeNums) / sizeof(kTypeNums[0]);
 PyTypeObject* g_scalar_types[kNumeric];
 PyArray_Descr* g_descrs[kNumeric];
 std::unordered_map<PyTypeObject*, int>* g_codes;
-// By code and unit. The others stay as they are made at import.
+// By code and unit. The other dtypes never change after import.
 struct TimeDescrs {
   InsteadOfGil mutex;
   std::unordered_map<uint32_t, PyArray_Descr*> of;
 };
 TimeDescrs* g_time_descrs;
 
-// The common sizes without a call.
+// Inlines the common sizes.
 inline void CopyItem(void* to, const void* from, size_t size) {
   if (size == 8)
     std::memcpy(to, from, 8);
@@ -46,7 +46,7 @@ TypeCode CodeOfInteger(bool is_signed, size_t size) {
                                log2);
 }
 
-constexpr char kMlDtypes[] = "ml_dtypes";  // the package that has bfloat16 and its like
+constexpr char kMlDtypes[] = "ml_dtypes";  // the package that provides bfloat16 and similar types
 
 bool IsOfMlDtypes(PyTypeObject* type) {
   PyRef module =
@@ -76,7 +76,7 @@ void InitTypes() {
     g_descrs[i] = PyArray_DescrFromType(kTypeNums[i]);
     (*g_codes)[g_scalar_types[i]] = i;
   }
-  // long and long long are two NumPy types of one size here.
+  // Two of NumPy's integer types have the same size (long and long long, or int and long).
   for (int num : {NPY_LONGLONG, NPY_LONG, NPY_INT}) {
     auto* type = reinterpret_cast<PyTypeObject*>(PyArray_TypeObjectFromType(num));
     PyArray_Descr* descr = PyArray_DescrFromType(num);

@@ -1,5 +1,5 @@
-// Which of a ufunc's loops serves which types is asked of NumPy itself, so that results and their
-// types are those of a call from Python.
+// NumPy itself resolves which loop of a ufunc handles which types, so that results and their types
+// are the same as in a call from Python.
 #include "python/ufuncs.h"
 
 #define PY_UFUNC_UNIQUE_SYMBOL penstock_UFUNC_API
@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMostOperands = 4;  // inputs and outputs: as many as elementwise.cc takes
+constexpr int kMostOperands = 4;  // inputs and outputs: the maximum in elementwise.cc
 
 DType TypeOfNumber(int number) {
   PyRef descr = PyRef::Steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number)));
@@ -32,7 +32,7 @@ DType TypeOfNumber(int number) {
   return type;
 }
 
-// What resolve_dtypes is asked with: a dtype, or the Python type of a plain number. New reference.
+// An input for resolve_dtypes: a dtype, or the Python type of a plain number. New reference.
 PyRef KindToPython(int kind) {
   switch (kind - static_cast<int>(TypeCode::kCLongDouble)) {
     case LoopTable::kInt:
@@ -47,7 +47,7 @@ PyRef KindToPython(int kind) {
   }
 }
 
-// The types of all operands for inputs of these kinds; empty where NumPy has none.
+// The types of all operands for inputs of these kinds; empty if NumPy has no loop for them.
 std::vector<DType> Resolve(PyObject* resolve, const std::vector<PyRef>& kinds,
                            const std::vector<int>& inputs, int outputs) {
   auto count = static_cast<Py_ssize_t>(inputs.size());
@@ -77,7 +77,7 @@ std::vector<DType> Resolve(PyObject* resolve, const std::vector<PyRef>& kinds,
 
 std::shared_ptr<const LoopTable> MakeTable(PyUFuncObject* ufunc) {
   auto table = std::make_shared<LoopTable>(ufunc->name, ufunc->nin, ufunc->nout);
-  std::vector<int> loops;  // NumPy's number of each of ours
+  std::vector<int> loops;  // NumPy's index for each of our loops
   for (int i = 0; i < ufunc->ntypes; ++i) {
     LoopTable::Loop loop{ufunc->functions[i], ufunc->data ? ufunc->data[i] : nullptr, {}};
     bool numbers = loop.run != nullptr;
@@ -116,7 +116,8 @@ std::shared_ptr<const LoopTable> MakeTable(PyUFuncObject* ufunc) {
 }  // namespace
 
 std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
-  // A ufunc that is known stays alive; those that are made while a program runs are not all kept.
+  // A known ufunc is kept alive. Ufuncs created while a program runs are not all kept: the cache is
+  // cleared when it is full.
   struct Known {
     PyRef ufunc;
     std::shared_ptr<const LoopTable> table;
@@ -146,7 +147,7 @@ std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* object) {
   }
   std::shared_ptr<const LoopTable> table = MakeTable(ufunc);
   Known entry{PyRef::Borrow(object), table};
-  Table forgotten;  // goes after the lock
+  Table forgotten;  // destroyed after the lock
   std::lock_guard lock(mutex);
   if (known.size() >= kMostKnown) forgotten.swap(known);
   known.try_emplace(object, std::move(entry));

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// With the GIL. Made once for each ufunc; throws a TypeError for one that is not of numbers or has
-// more than two outputs.
+// Needs the GIL. Cached for each ufunc. Throws a TypeError for a ufunc without numeric loops or
+// with more than two outputs.
 std::shared_ptr<const LoopTable> LoopsOfUfunc(PyObject* ufunc);
 
 }  // namespace penstock

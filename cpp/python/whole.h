@@ -1,4 +1,4 @@
-// Constructors of bound classes that survive a lack of memory.
+// Constructors of bound classes that survive running out of memory.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// pybind11 registers each new object in a table. Without memory for the entry it throws after
-// __init__, outside its own exception handler, which terminates the process. It would also free a
+// pybind11 registers each new object in a table. If the entry cannot be allocated, it throws after
+// __init__, outside its own exception handler, which terminates the process; it would also free a
 // value that has another owner. The code below avoids both.
 
 namespace internal {
@@ -26,7 +26,7 @@ std::unique_ptr<T> Owned(T value) {
 template <class T>
 struct NotedObject {
   using Note = void (*)(pybind11::detail::instance*, const void*);
-  static inline Note note = nullptr;  // pybind11's own; set when the module is made
+  static inline Note note = nullptr;  // pybind11's own; set at import
 
   static void Make(pybind11::detail::instance* object, const void* holder) {
     try {
@@ -42,7 +42,7 @@ struct NotedObject {
 
 }  // namespace internal
 
-// A class whose objects are never left half constructed.
+// A class whose objects are never left half-constructed.
 template <class T, class... Options>
 pybind11::class_<T, Options...>& Noted(pybind11::class_<T, Options...>& bound) {
   auto* info = pybind11::detail::get_type_info(typeid(T));
@@ -51,7 +51,7 @@ pybind11::class_<T, Options...>& Noted(pybind11::class_<T, Options...>& bound) {
   return bound;
 }
 
-// As def(py::init(make), ...) of a class that is `Noted`, and has no other holder than pybind11's.
+// As def(py::init(make), ...) for a class that is `Noted` and uses pybind11's default holder.
 template <class T, class Made, class... Args, class... Extra>
 pybind11::class_<T>& DefInit(pybind11::class_<T>& bound, Made (*make)(Args...),
                              const Extra&... extra) {

@@ -24,7 +24,7 @@ std::atomic<int> Activity::observers_{0};
 
 namespace {
 
-// Leaked: threads end after statics are gone.
+// Leaked: threads may end after statics are destroyed.
 struct Registry {
   std::mutex mutex;  // a leaf lock
   std::vector<Activity::Record*> records;
@@ -33,7 +33,7 @@ struct Registry {
 
 Registry& TheRegistry();
 
-// In the registry for as long as the thread lives.
+// In the registry while the thread lives.
 class Registered final {
  public:
   Registered() {
@@ -68,7 +68,7 @@ Registry& TheRegistry() {
   static auto& registry = *[] {
     auto* made = new Registry;
     HoldAcrossFork(made->mutex);
-    // Its thread has another system id and clock. Scopes that are open still write to the old
+    // The child's thread has a different system id and clock. Open scopes still write to the old
     // record.
     OnForkChild([] {
       TheRegistry().records.clear();

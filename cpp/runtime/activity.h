@@ -1,4 +1,4 @@
-// What each thread does at this moment, for whoever samples it.
+// The current activity of each thread, for observers that sample it.
 #pragma once
 
 #include <atomic>
@@ -12,45 +12,45 @@ namespace penstock {
 struct StageStats;
 
 enum class Doing : uint8_t {
-  kRun,      // runs the stage's code, or is asleep in it
-  kPython,   // calls a function of the user's
-  kWorker,   // waits for another process that calls it
-  kOngoing,  // waits for calls that go on without a thread (coroutines)
+  kRun,      // runs the stage's code, or sleeps in it
+  kPython,   // calls a user function
+  kWorker,   // waits for a process that runs its call
+  kOngoing,  // waits for calls in progress that need no thread (coroutines)
   kInput,    // waits for elements
   kRoom,     // waits for room in a buffer
-  kMemory,   // the same, for as long as the memory budget is exceeded
-  kLock,     // waits for the lock of the foreign runtime
+  kMemory,   // the same, while the memory budget is exceeded
+  kLock,     // waits for the foreign lock
 };
 inline constexpr int kDoings = 8;
 
-// While nothing observes, a scope costs a load and a branch. While something does, it writes what
-// the thread does into the thread's own record: two stores, which the observer reads when it likes.
-// relaxed everywhere: a sample may see the stage of one moment with the doing of the next, which is
-// one sample among thousands.
+// While nothing observes, a scope costs a load and a branch. Otherwise it writes the thread's
+// activity to the thread's own record: two stores, which observers read at any time. relaxed
+// everywhere: a sample may combine the stage of one moment with the activity of the next, which is
+// one sample in thousands.
 class Activity final {
  public:
-  // One thread. Read by observers, under the registry's lock.
+  // The record of one thread. Observers read it under the registry's lock.
   struct Record {
     std::atomic<const StageStats*> stage{nullptr};  // null: in none
     std::atomic<Doing> doing{Doing::kRun};
-    std::atomic<const void*> consumes{nullptr};  // the StatsSink of the run that it took from last
-    std::atomic<const char*> name{""};           // interned
-    std::atomic<uint32_t> waits{0};              // how often it has slept until it was woken
-    std::atomic<Doing> waited_for{Doing::kInput};  // the last time
-    // It runs the calls that go on without threads of their own.
+    std::atomic<const void*> consumes{nullptr};    // the StatsSink of the run it consumed last
+    std::atomic<const char*> name{""};             // interned
+    std::atomic<uint32_t> waits{0};                // number of sleeps that ended by a wake-up
+    std::atomic<Doing> waited_for{Doing::kInput};  // in the last sleep
+    // The thread runs calls that need no thread of their own.
     std::atomic<bool> runs_ongoing{false};
-    uint64_t number = 0;  // of this record, never used again
+    uint64_t number = 0;  // of this record; never reused
     int64_t system_id = 0;
     int64_t cpu_clock = 0;            // see CpuNs
-    Doing waits_for = Doing::kInput;  // of the thread itself
+    Doing waits_for = Doing::kInput;  // used only by the thread itself
 
-    // Nanoseconds that the thread has run on a processor; -1 where the system does not say.
+    // The thread's CPU time in nanoseconds; -1 if the system does not report it.
     int64_t CpuNs() const;
   };
 
   Activity() = delete;
   static bool observed() { return observers_.load(std::memory_order_relaxed) > 0; }
-  // While one lives, threads keep their records.
+  // While one is alive, threads maintain their records.
   class Observer final {
    public:
     Observer() { observers_.fetch_add(1, std::memory_order_relaxed); }
@@ -58,18 +58,19 @@ class Activity final {
     Observer(const Observer&) = delete;
     Observer& operator=(const Observer&) = delete;
   };
-  // Each thread that has a record. Threads that begin or end meanwhile wait: `look` is short.
+  // Calls `look` for each thread with a record. Threads that start or end meanwhile wait, so `look`
+  // must be short.
   static void ForEach(const std::function<void(Record&)>& look);
-  // The calling thread's; null without memory for it.
+  // The record of the calling thread; null if there is no memory for it.
   static Record* Mine() noexcept;
-  // Of the calling thread; `name` is never freed.
+  // For the calling thread; `name` is never freed.
   static void SetThreadName(const char* name) noexcept;
 
  private:
   static std::atomic<int> observers_;
 };
 
-// The thread works for a stage.
+// The thread works for a stage within this scope.
 class InStage final {
  public:
   explicit InStage(const StageStats* stage, Doing doing = Doing::kRun)
@@ -96,7 +97,7 @@ class InStage final {
   Doing former_doing_;
 };
 
-// The thread does something else for the same stage.
+// The thread does something else for the same stage within this scope.
 class Does final {
  public:
   explicit Does(Doing doing) : record_(Activity::observed() ? Activity::Mine() : nullptr) {
@@ -113,7 +114,7 @@ class Does final {
   Doing former_ = Doing::kRun;
 };
 
-// What the waits in this scope are for; kInput otherwise.
+// The reason for waits within this scope; kInput by default.
 class WaitsFor final {
  public:
   explicit WaitsFor(Doing reason) : record_(Activity::observed() ? Activity::Mine() : nullptr) {
@@ -132,7 +133,7 @@ class WaitsFor final {
   Doing former_ = Doing::kInput;
 };
 
-// The thread sleeps until another one wakes it.
+// The thread sleeps within this scope until another one wakes it.
 class Sleeps final {
  public:
   Sleeps() : record_(Activity::observed() ? Activity::Mine() : nullptr) {

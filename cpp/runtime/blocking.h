@@ -1,24 +1,24 @@
-// BlockingHook: how a thread that holds a foreign lock (Python's) gives it up before it sleeps.
+// BlockingHook: lets a thread that holds a foreign lock (Python's) release it before it sleeps.
 #pragma once
 
 #include <cstddef>
 
 namespace penstock {
 
-// Set by the owner of the foreign lock for its own thread, and called on that thread only.
+// Set by the owner of the foreign lock for its own thread, and called only on that thread.
 class BlockingHook {
  public:
   virtual ~BlockingHook() = default;
-  // Gives up the foreign lock; called again while already given up, does nothing. The owner takes
-  // the lock again later, when it needs it. Must not wait: it runs between PrepareWait and Wait.
+  // Releases the foreign lock; does nothing if it is already released. The owner acquires the lock
+  // again when it needs it. Must not wait: it runs between PrepareWait and Wait.
   virtual void BeforeWait() = 0;
-  // Called on EINTR and every 100 ms of a wait: true when the wait must end (a signal handler
-  // raised). May take the foreign lock; BeforeWait is called again before the next sleep.
+  // Called on EINTR and every 100 ms of a wait. Returns whether the wait must end, because a signal
+  // handler raised. May acquire the foreign lock; BeforeWait is called again before the next sleep.
   virtual bool Interrupted() = 0;
-  // Whether Interrupted may ever say so on this thread. If not, it sleeps until it is woken.
+  // Whether Interrupted can ever return true on this thread. If not, it sleeps until it is woken.
   virtual bool Interruptible() const { return true; }
-  // Whether the user keeps nothing that belongs to this thread, so that it may end and another go
-  // on with its work. May take the foreign lock.
+  // Whether the user keeps no objects that belong to this thread, so that it may end and another
+  // thread may continue its work. May acquire the foreign lock.
   virtual bool Replaceable() { return true; }
 };
 
@@ -34,13 +34,13 @@ inline void LeaveForeignLock() {
   if (BlockingHook* hook = GetBlockingHook()) hook->BeforeWait();
 }
 
-// Bytes whose copy takes longer than giving up the foreign lock and taking it again.
+// Copies of this many bytes take longer than releasing and reacquiring the foreign lock.
 inline constexpr size_t kLongCopy = 256 << 10;
 inline void LeaveForeignLockToCopy(size_t bytes) {
   if (bytes >= kLongCopy) LeaveForeignLock();
 }
 
-// Installs a hook for a scope and puts the former one back.
+// Installs a hook within a scope, then restores the previous one.
 class ScopedBlockingHook final {
  public:
   explicit ScopedBlockingHook(BlockingHook* hook) : former_(GetBlockingHook()) {

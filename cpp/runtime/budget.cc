@@ -1,4 +1,4 @@
-// Notifying those that wait for room in the budget.
+// Notifies stages that wait for room in the budget.
 #include "runtime/budget.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Budget: the bytes that a session's buffers may hold.
+// Budget: limits the bytes that a session's buffers hold.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@ namespace penstock {
 
 class EventCount;
 
-// It counts and does not wait. A stage that fills ahead looks at over() before it takes one more
-// element, and takes one anyway when it holds none, so that a single large element cannot stop a
-// pipeline. A stage that waits for over() to end has a Watch meanwhile.
+// It counts but does not wait. A stage that fills a buffer checks over() before it takes another
+// element, and takes one in any case if it holds none, so that a single large element cannot stop a
+// pipeline. A stage that waits until over() is false holds a Watch meanwhile.
 //
-// Why it needs no polling: every pair of a Charge and a Release that takes the count across the
-// limit ends in one Release that brings it back, which then notifies. The count is changed before
-// EventCount's fence N, and looked at after its fence W.
+// Why it needs no polling: each time the count rises above the limit, one Release later brings it
+// back, and that Release notifies. The count is changed before EventCount's fence N, and read after
+// its fence W.
 class Budget final {
  public:
   class Watch;
@@ -26,7 +26,7 @@ class Budget final {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  // relaxed everywhere: a number to compare; the rings carry the data.
+  // relaxed everywhere: a value to compare; the rings publish the data.
   void Charge(int64_t bytes) { used_.fetch_add(bytes, std::memory_order_relaxed); }
   void Release(int64_t bytes) {
     int64_t before = used_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -41,11 +41,11 @@ class Budget final {
 
   const int64_t limit_;
   alignas(128) std::atomic<int64_t> used_{0};
-  alignas(128) std::mutex mutex_;  // a leaf but for EventCount's own
+  alignas(128) std::mutex mutex_;  // a leaf, except for the EventCount's own
   std::vector<EventCount*> watches_;
 };
 
-// While it lives, `event` is notified when the budget is no longer over its limit.
+// While alive, notifies `event` when the budget is no longer over its limit.
 class Budget::Watch final {
  public:
   Watch(Budget& budget, EventCount& event);
@@ -58,8 +58,8 @@ class Budget::Watch final {
   EventCount& event_;
 };
 
-// Holds a charge and releases it when it dies; moves with the element that it is for. The Budget
-// must outlive it.
+// A charge that is released on destruction; moves along with the element it is for. The Budget must
+// outlive it.
 class BudgetCharge final {
  public:
   BudgetCharge() = default;

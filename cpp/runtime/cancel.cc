@@ -1,4 +1,4 @@
-// The tree of cancel flags and the waits that a cancel has to end.
+// The tree of cancel flags, and the waits that a cancel must end.
 #include "runtime/cancel.h"
 
 #include <atomic>
@@ -10,17 +10,18 @@
 namespace penstock {
 
 // One mutex for a root and all its descendants: cancelling walks the tree under it, once in a
-// pipeline's life. A leaf but for EventCount's own mutex.
+// pipeline's life. A leaf, except for the EventCount's own mutex.
 struct CancelToken::Tree {
   std::mutex mutex;
   const uint64_t generation = ForkGeneration();
 
-  // In a fork child another thread may have held the mutex: then no lock, links or wake-ups.
+  // In a fork child, another thread may have held the mutex: then there are no locks, links or
+  // wake-ups.
   bool inherited() const { return generation != ForkGeneration(); }
 };
 
-// The links are raw: a state takes itself out when its last handle dies, so nothing of a dead child
-// remains in its parent. Its own children move up to its parent.
+// The links are raw: a state unlinks itself when its last handle is destroyed, so nothing of a dead
+// child remains in its parent. Its own children move up to its parent.
 struct CancelToken::State {
   explicit State(std::shared_ptr<Tree> its_tree) : tree(std::move(its_tree)) {}
   ~State();
@@ -68,8 +69,8 @@ void CancelToken::State::CancelOne() {
   for (Watch* watch = watches; watch != nullptr; watch = watch->next_) watch->event_.NotifyAll();
 }
 
-// The next state of a pre-order walk over root's descendants; null at its end. No recursion and no
-// memory: a tree may be deep, and Cancel must not fail.
+// The next state in a pre-order walk over root's descendants; null at its end. No recursion and no
+// allocation: a tree may be deep, and Cancel must not fail.
 CancelToken::State* CancelToken::State::NextIn(const State* root) {
   if (first_child != nullptr) return first_child;
   for (State* state = this; state != root; state = state->parent) {
@@ -103,7 +104,7 @@ CancelToken CancelToken::Child() const {
   auto child = std::make_shared<State>(state_->tree);
   const std::lock_guard lock(state_->tree->mutex);
   child->Link(state_.get());
-  // relaxed: no other thread has the child yet, and whoever hands it over synchronises.
+  // relaxed: no other thread has the child yet, and passing it to one synchronises.
   child->cancelled.store(cancelled(), std::memory_order_relaxed);
   return CancelToken(std::move(child));
 }
@@ -112,8 +113,8 @@ CancelToken::Watch::Watch(const CancelToken& token, EventCount& event)
     : token_(token), event_(event) {
   State& state = *token_.state_;
   if (state.tree->inherited()) return;
-  // Registered before a Cancel locks the mutex: Cancel notifies. After: whoever waits next sees the
-  // flag, because this lock comes after Cancel's unlock.
+  // If registered before a Cancel locks the mutex, Cancel notifies. If after, the next waiter sees
+  // the flag, because this lock follows Cancel's unlock.
   const std::lock_guard lock(state.tree->mutex);
   next_ = state.watches;
   if (next_ != nullptr) next_->previous_ = this;

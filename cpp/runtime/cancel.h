@@ -1,4 +1,4 @@
-// CancelToken: one flag that ends a pipeline, or some of its stages, and wakes all that wait there.
+// CancelToken: a flag that ends a pipeline or some of its stages, and wakes all their waits.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@ namespace penstock {
 
 class EventCount;
 
-// A handle to a shared flag; copies are the same token. Cancelling a token cancels its descendants,
-// never its parent, and cannot be undone. The destruction of a token does not cancel it.
+// A handle to a shared flag; copies are the same token. Cancelling a token cancels its descendants
+// but not its parent, and cannot be undone. Destroying a token does not cancel it.
 class CancelToken final {
  public:
   class Watch;
 
-  // A new root. Copied only, never moved from: a token is never empty.
+  // A new root. Copyable but not movable: a token is never empty.
   CancelToken();
   CancelToken(const CancelToken&) = default;
   CancelToken& operator=(const CancelToken&) = default;
@@ -30,8 +30,8 @@ class CancelToken final {
   std::shared_ptr<State> state_;
 };
 
-// While it lives, Cancel() of the token or of an ancestor calls NotifyAll on `event`. After its
-// destructor has returned, no Cancel touches the event any more. Waits without a hook rely on it.
+// While alive, Cancel() on the token or an ancestor calls NotifyAll on `event`. After the
+// destructor has returned, no Cancel accesses the event. Waits without a hook rely on this.
 class CancelToken::Watch final {
  public:
   Watch(const CancelToken& token, EventCount& event);

@@ -1,4 +1,4 @@
-// Going up the folders of a control group, of either version.
+// Walks up the folders of a control group, of either version.
 #include "runtime/cgroup.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-// From mount + path up to mount. Inside a container the path of the host may not exist under the
-// mount; then the missing folders say nothing and the mount itself decides.
+// From mount + path up to mount. Inside a container the host's path may not exist under the mount;
+// then the missing folders are ignored and the mount itself decides.
 double Walk(const std::string& mount, std::string path, double (*limit)(const std::string&)) {
   double least = limit(mount);
   while (path.size() > 1) {

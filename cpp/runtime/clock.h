@@ -1,4 +1,4 @@
-// The monotonic clock: every time in the engine is int64 nanoseconds of it.
+// The monotonic clock: every time in the engine is in int64 nanoseconds of it.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// Nanoseconds of std::chrono::steady_clock (CLOCK_MONOTONIC on Linux), which is never set back.
+// Nanoseconds of std::chrono::steady_clock (CLOCK_MONOTONIC on Linux), which never goes backwards.
 using MonoTime = int64_t;
 
 inline constexpr MonoTime kNoDeadline = std::numeric_limits<MonoTime>::max();

@@ -1,4 +1,4 @@
-// CPU count from affinity, cgroup quotas and the environment; instructions by asking the CPU.
+// CPU count from affinity, cgroup quotas and the environment; CPU features from the CPU.
 #include "runtime/cpu.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr MonoTime kQuotaReadAgainNs = 10'000'000'000;
 
 int AffinityCount() {
 #if defined(PENSTOCK_LINUX)
-  // The kernel's mask may be wider than cpu_set_t: a larger one is tried until it fits.
+  // The kernel's mask may be wider than cpu_set_t: try larger ones until it fits.
   for (int cpus = CPU_SETSIZE; cpus <= (1 << 20); cpus *= 4) {
     cpu_set_t* const set = CPU_ALLOC(cpus);
     if (set == nullptr) break;
@@ -64,7 +64,7 @@ int CountNow() {
   const double quota = CgroupQuota();
   if (quota > 0 && quota < count) count = static_cast<int>(std::ceil(quota));
   if (const char* text = std::getenv("PYTHON_CPU_COUNT")) {
-    const int asked = std::atoi(text);  // "default" and other words give 0: ignored
+    const int asked = std::atoi(text);  // "default" and other words yield 0: ignored
     if (asked > 0) count = std::min(count, asked);
   }
   return std::max(count, 1);
@@ -86,7 +86,7 @@ double CgroupQuota() {
 }
 
 int CpuCount() {
-  // relaxed: two numbers that need not agree; at worst two threads read the files.
+  // relaxed: two values that need not match; at worst two threads read the files.
   static std::atomic<int> count{0};
   static std::atomic<MonoTime> read_at{0};
   const MonoTime now = NowNs();
@@ -131,7 +131,7 @@ bool CpuHasCrc32c() {
 #elif defined(__aarch64__) && defined(PENSTOCK_LINUX)
   return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
 #elif defined(__aarch64__) && defined(__APPLE__)
-  return true;  // ARMv8.1 at least, where it is no option
+  return true;  // at least ARMv8.1, where it is mandatory
 #else
   return false;
 #endif

@@ -1,5 +1,5 @@
-// How many CPUs this process may use (by affinity, container quota and the user's setting), and
-// what they can do.
+// The number of CPUs this process may use (affinity, container quota, user setting), and their
+// features.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +7,27 @@
 
 namespace penstock {
 
-// min(affinity, ceil(CgroupQuota), PYTHON_CPU_COUNT), at least 1. Read again when older than 10 s,
-// because quotas change while a process runs.
+// min(affinity, ceil(CgroupQuota), PYTHON_CPU_COUNT), at least 1. Cached for 10 s, because quotas
+// change while a process runs.
 int CpuCount();
 
-// CPUs' worth of time that the container's quota grants (1.5 = 150 %); 0 when there is none.
+// The container's CPU quota in CPUs (1.5 = 150 %); 0 if there is none.
 double CgroupQuota();
 
-// The same from other files, for tests: a copy of /proc/self/cgroup and a directory instead of
-// /sys/fs/cgroup. cgroup v2: the smallest cpu.max from the process's group up to the root; v1:
-// likewise with cpu.cfs_quota_us / cpu.cfs_period_us under cpu,cpuacct or cpu.
+// The same from other files, for tests: a copy of /proc/self/cgroup, and a directory instead of
+// /sys/fs/cgroup. cgroup v2: the minimum of cpu.max from the process's group up to the root; v1:
+// likewise for cpu.cfs_quota_us / cpu.cfs_period_us under cpu,cpuacct or cpu.
 double CgroupQuotaFrom(const std::string& membership_file, const std::string& mount);
 
-// Nanoseconds that the calling thread has run on a processor; where the system does not say, of
-// the monotonic clock.
+// The CPU time of the calling thread in nanoseconds; the monotonic clock if the system does not
+// report it.
 int64_t ThreadCpuNs();
-// The same of all threads of this process; where the system does not say, 0.
+// The same for all threads of this process; 0 if the system does not report it.
 int64_t ProcessCpuNs();
 
-// Whether they have an instruction for CRC-32C (SSE4.2; CRC32 of ARMv8).
+// Whether the CPU has a CRC-32C instruction (SSE4.2; CRC32 of ARMv8).
 bool CpuHasCrc32c();
-// Whether they multiply without carries, four pairs of 64 bits at a time (VPCLMULQDQ).
+// Whether the CPU has carry-less multiplication of four pairs of 64 bits (VPCLMULQDQ).
 bool CpuHasFolding();
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The threads of a stage that all do the same work; those that have left are replaced.
+// Crew: the threads of a stage that do the same work. Threads that exited while idle are replaced.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ namespace penstock {
 // Used by one thread, except for `work`, which runs on the crew's threads.
 class Crew final {
  public:
-  // `work` returns at its end, or when Parking::Leave has returned true; in that case it may be
+  // `work` returns when it is finished, or when Parking::Leave has returned true; then it may be
   // called again with the same number. `last_out` is called by each thread that is the only one
-  // left when it returns; another may begin meanwhile.
+  // left when it returns; another one may start meanwhile.
   using Work = std::function<void(int number, Parking& parking)>;
   Crew(Lane lane, const char* name, Work work, std::function<void()> last_out)
       : lane_(lane), name_(name), work_(std::move(work)), last_out_(std::move(last_out)) {}
@@ -26,7 +26,7 @@ class Crew final {
   int size() const { return static_cast<int>(members_.size()); }
   bool empty() const { return members_.empty(); }
 
-  // One more. Throws when no thread can be had: std::system_error if the system refused it.
+  // Adds a thread. Throws if none is available: std::system_error if the system refused it.
   void Add() {
     auto member = std::make_unique<Member>();
     // Before the thread starts: nothing may throw once it runs.
@@ -39,23 +39,23 @@ class Crew final {
     }
     members_.push_back(std::move(member));
   }
-  // Whether the system has refused a thread; the stage then asks for no more.
+  // Whether the system has refused a thread; the stage then does not request more.
   bool refused() const { return refused_; }
 
-  // Whether none works. What they have done is then visible.
+  // Whether no thread is working. Their results are then visible.
   bool idle() const {
     return running_.load(std::memory_order_acquire) == 0;  // pairs with the end of a thread
   }
 
-  // Starts those again that have left and are wanted; to be called after a Notify for whatever they
-  // wait for (see Parking). Where no thread can be had, the others do the work. When there are no
-  // others, throws std::system_error, and other failures only if `needed`.
+  // Restarts threads that have left and are wanted. Call after notifying the event they wait for
+  // (see Parking). If no thread is available, the others do the work. If there are no others,
+  // throws std::system_error, and other failures only if `needed`.
   template <class Wanted>
   void Recall(Wanted wanted, bool needed) {
     for (int number = 0; number < size(); ++number) {
       Member& member = *members_[static_cast<size_t>(number)];
       if (!member.parking.parked() || !wanted(number) || !member.parking.Replace()) continue;
-      member.pump.reset();  // its body has returned, or is about to
+      member.pump.reset();  // its body has returned or is about to
       try {
         Start(number, member);
       } catch (const std::system_error&) {
@@ -70,7 +70,7 @@ class Crew final {
     }
   }
 
-  // Waits for all of them, after they were asked to end.
+  // Waits for all threads, after they were asked to end.
   void Join() { members_.clear(); }
 
  private:
@@ -79,8 +79,8 @@ class Crew final {
     std::unique_ptr<Pump> pump;  // last: joined first
   };
 
-  // Whether one that does the work has not left. After the same Notify: a thread that is about to
-  // leave is either replaced, or sees what has changed and stays.
+  // Whether a wanted thread has not left. Call after the same Notify: a thread that is about to
+  // leave is either replaced, or sees the change and stays.
   template <class Wanted>
   bool AnyPresent(Wanted wanted) const {
     for (int number = 0; number < size(); ++number) {
@@ -95,7 +95,7 @@ class Crew final {
     try {
       member.pump = std::make_unique<Pump>(lane_, name_, [this, number, &member] {
         work_(number, member.parking);
-        // acq_rel: the last one sees what the others have done.
+        // acq_rel: the last thread sees the results of the others.
         if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) last_out_();
       });
     } catch (...) {

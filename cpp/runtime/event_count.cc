@@ -1,4 +1,5 @@
-// The slow half of EventCount: sleeping and waking, by futex or by mutex and condition variable.
+// The slow half of EventCount: sleeping and waking, with a futex or with a mutex and condition
+// variable.
 #include "runtime/event_count.h"
 
 #if defined(PENSTOCK_LINUX)
@@ -22,7 +23,7 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
 
 uint32_t* FutexWord(std::atomic<uint32_t>& word) { return reinterpret_cast<uint32_t*>(&word); }
 
-// 0 or an errno. The deadline is absolute: a wait that starts again does not get longer.
+// Returns 0 or an errno. The deadline is absolute: a restarted wait does not get longer.
 int FutexWait(std::atomic<uint32_t>& word, uint32_t expected, MonoTime deadline) {
   timespec until;
   const timespec* timeout = nullptr;
@@ -44,7 +45,7 @@ EventCount::Wake EventCount::Wait(uint32_t key, MonoTime deadline) {
   while (epoch_.load(std::memory_order_acquire) == key) {  // pairs with the bump in Notify
     const int error = FutexWait(epoch_, key, deadline);
     if (error != ETIMEDOUT && error != EINTR) continue;  // woken, or EAGAIN: epoch_ has moved
-    // A notification that came at the same moment wins: it was perhaps meant for this waiter only.
+    // A simultaneous notification wins: it may have been meant for this waiter only.
     if (epoch_.load(std::memory_order_acquire) == key) {
       wake = error == ETIMEDOUT ? Wake::kTimeout : Wake::kInterrupted;
     }
@@ -62,7 +63,7 @@ void EventCount::Notify(int count) {
 #else
 
 EventCount::Wake EventCount::Wait(uint32_t key, MonoTime deadline) {
-  // acquire below: pairs with the bump in Notify (the mutex alone would do).
+  // acquire below: pairs with the bump in Notify (the mutex alone would suffice).
   const auto notified = [&] { return epoch_.load(std::memory_order_acquire) != key; };
   bool woken = true;
   {
@@ -79,8 +80,8 @@ EventCount::Wake EventCount::Wait(uint32_t key, MonoTime deadline) {
 }
 
 void EventCount::Notify(int count) {
-  // Bumped under the mutex: a waiter between its look at epoch_ and its sleep holds it. Notified
-  // under it too, so that a waiter that frees the EventCount cannot overtake notify_*.
+  // Bumped under the mutex, which a waiter holds between its check of epoch_ and its sleep.
+  // Notified under it too, so that a waiter that frees the EventCount cannot overtake notify_*.
   const std::lock_guard lock(mutex_);
   epoch_.fetch_add(1, std::memory_order_release);  // pairs with acquire in PrepareWait and Wait
   if (count == 1) {

@@ -1,4 +1,4 @@
-// EventCount: sleep until another thread says that something changed, without lost wake-ups.
+// EventCount: sleep until another thread signals a change, without lost wake-ups.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-// A condition variable for lock-free state: the state lives elsewhere (a ring, a flag), the
-// EventCount only carries "look again". Any number of waiters and notifiers.
+// A condition variable for lock-free state: the state is elsewhere (a ring, a flag), the EventCount
+// only signals "check again". Any number of waiters and notifiers.
 //
 //   waiter                                   notifier
 //   key = PrepareWait()                      change the state (release)
@@ -25,19 +25,19 @@ namespace penstock {
 //
 // Every PrepareWait is followed by exactly one CancelWait or Wait. Stages use WaitUntil (wait.h).
 //
-// Why no wake-up is lost (Dekker with two fences). The waiter does {waiters_ += 1; fence W; look at
-// the state}, the notifier {change the state; fence N; look at waiters_}. Sequentially consistent
-// fences have one order. If W is before N, the notifier sees the waiter. If N is before W, the
+// Why no wake-up is lost (Dekker with two fences). The waiter does {waiters_ += 1; fence W; check
+// the state}, the notifier {change the state; fence N; check waiters_}. Sequentially consistent
+// fences have a single order. If W is before N, the notifier sees the waiter. If N is before W, the
 // waiter sees the change and does not sleep. So at least one of them sees the other.
-// When the notifier saw the waiter it bumps epoch_ (release) after its change. The waiter read its
-// key from epoch_ (acquire) before it looked at the state: if the key is already the new epoch,
-// the waiter sees the change; if not, the futex compares epoch_ with the key and does not sleep,
-// or sleeps and is woken by the call after the bump.
+// If the notifier saw the waiter, it bumps epoch_ (release) after its change. The waiter read its
+// key from epoch_ (acquire) before it checked the state. If the key is already the new epoch, the
+// waiter sees the change. If not, the futex compares epoch_ with the key and does not sleep, or
+// sleeps and is woken by the call after the bump.
 //
-// NotifyOne wakes at least one waiter; use it only where every waiter waits for the same thing.
-// A notifier may still be inside Notify when the waiter has already seen the state and left:
-// whoever frees an EventCount must know that the notifiers have returned (shared ownership, or a
-// join). A woken waiter costs the notifier a system call (5-7 us); without waiters Notify is a
+// NotifyOne wakes at least one waiter; use it only if all waiters wait for the same condition.
+// A notifier may still be inside Notify when the waiter has already seen the state and left. So the
+// owner may destroy an EventCount only once the notifiers have returned (shared ownership, or a
+// join). Waking a waiter costs the notifier a system call (5-7 us); without waiters, Notify is a
 // fence and a load.
 class alignas(128) EventCount final {
  public:
@@ -57,12 +57,11 @@ class alignas(128) EventCount final {
     return epoch_.load(std::memory_order_acquire);  // pairs with the bump in Notify
   }
 
-  // relaxed: a notifier that still counts this waiter only makes a needless system call.
+  // relaxed: a notifier that still counts this waiter only makes an unnecessary system call.
   void CancelWait() { waiters_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // Sleeps until notified since `key`, the deadline, or a signal (never kInterrupted without
-  // futex). May return kNotified spuriously: the caller looks at its state again whatever the
-  // answer is.
+  // Sleeps until a notification after `key`, the deadline, or a signal (never kInterrupted without
+  // futex). May return kNotified spuriously: the caller must check its state again in any case.
   Wake Wait(uint32_t key, MonoTime deadline);
 
   void NotifyOne() {
@@ -77,8 +76,8 @@ class alignas(128) EventCount final {
 
   bool HasWaiters() {
 #if defined(PENSTOCK_TSAN)
-    // Read-modify-writes of one variable have one order. If the waiter's is later, it reads from
-    // this one and sees the change before it; if earlier, this one sees the waiter.
+    // Read-modify-writes of one variable have a single order. If the waiter's is later, it reads
+    // from this one and sees the change before it. If it is earlier, this one sees the waiter.
     return waiters_.fetch_add(0, std::memory_order_seq_cst) != 0;
 #else
     std::atomic_thread_fence(std::memory_order_seq_cst);  // fence N; pairs with PrepareWait
@@ -90,7 +89,7 @@ class alignas(128) EventCount final {
   std::atomic<uint32_t> epoch_{0};
   std::atomic<uint32_t> waiters_{0};
 #if !defined(PENSTOCK_LINUX)
-  std::mutex mutex_;  // leaf: nothing else is locked under it
+  std::mutex mutex_;  // a leaf: nothing else is locked under it
   std::condition_variable condition_;
 #endif
 };

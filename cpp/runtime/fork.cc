@@ -16,13 +16,13 @@ namespace {
 
 constexpr int kMaxHandlers = 32;
 
-// Plain atomics without destructors: the handler may take no lock and allocate nothing.
+// Plain atomics without destructors: the handler must not lock or allocate.
 std::atomic<uint64_t> generation{0};
 std::atomic<void (*)()> handlers[kMaxHandlers] = {};
 std::atomic<int> handler_count{0};
 std::atomic<std::mutex*> held[kMaxHandlers] = {};
 std::atomic<int> held_count{0};
-constinit thread_local std::mutex* taken[kMaxHandlers] = {};  // by this thread's fork
+constinit thread_local std::mutex* taken[kMaxHandlers] = {};  // locked by this thread's fork
 
 #if defined(PENSTOCK_POSIX)
 // relaxed: the child has one thread, and fork() copied everything that its parent thread had seen.
@@ -65,7 +65,7 @@ uint64_t ForkGeneration() {
 
 void HoldAcrossFork(std::mutex& mutex) {
   InstallOnce();
-  const int i = held_count.fetch_add(1, std::memory_order_relaxed);  // only hands out entries
+  const int i = held_count.fetch_add(1, std::memory_order_relaxed);  // only assigns entries
   if (i >= kMaxHandlers) {
     std::fputs("penstock: more than 32 mutexes to hold across a fork\n", stderr);
     std::abort();
@@ -75,7 +75,7 @@ void HoldAcrossFork(std::mutex& mutex) {
 
 void OnForkChild(void (*fn)()) {
   InstallOnce();
-  const int i = handler_count.fetch_add(1, std::memory_order_relaxed);  // only hands out entries
+  const int i = handler_count.fetch_add(1, std::memory_order_relaxed);  // only assigns entries
   if (i >= kMaxHandlers) {
     std::fputs("penstock: more than 32 fork handlers\n", stderr);
     std::abort();

@@ -1,4 +1,4 @@
-// The windows in which takes are counted, and what they say.
+// Measures takes in windows, and decides by them.
 #include "runtime/hand_over.h"
 
 #include <algorithm>
@@ -11,16 +11,16 @@ namespace {
 constexpr int64_t kFirst = 8;           // takes before the first window
 constexpr int64_t kWindow = 32;         // takes
 constexpr int64_t kFew = 8;             // takes of a window in which a thread costs very much
-constexpr double kMuch = 1.4;           // times what there is without
-constexpr MonoTime kLeastNs = 300'000;  // of a window
+constexpr double kMuch = 1.4;           // times the cost without a thread
+constexpr MonoTime kLeastNs = 300'000;  // minimum duration of a window
 constexpr int64_t kMostNeeded = 256;    // windows
-constexpr double kWorth = 1.03;         // a smaller difference is none
+constexpr double kWorth = 1.03;         // smaller differences are ignored
 constexpr double kGrows = 1.25;
-constexpr double kForgets = 8;          // windows
-constexpr double kLittle = 0.6;         // of the sum of both sides' work: so little is gained
-constexpr double kFar = 1.3;            // from what several makers could reach
-constexpr double kQuickNs = 1'000'000;  // the making of a take that may be tried without a thread
-std::atomic<int64_t> change_every{0};   // relaxed: a number that stands alone
+constexpr double kForgets = 8;   // windows
+constexpr double kLittle = 0.6;  // of the sum of both sides' work: gains are small above this
+constexpr double kFar = 1.3;     // times the best possible with several producers
+constexpr double kQuickNs = 1'000'000;  // per take: trials without a thread need less
+std::atomic<int64_t> change_every{0};   // relaxed: an independent value
 
 }  // namespace
 
@@ -52,14 +52,14 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
   if (takes_ < kFew || now - began_ < kLeastNs) return false;
   const int64_t made = made_rows - made_rows_;
   const auto passed = static_cast<double>(now - began_);
-  // What has waited since before says nothing about what it takes to make more.
+  // Rows that were waiting since before say nothing about the cost of producing more.
   const double each =
       made > 0 ? static_cast<double>(made_ns - made_ns_) / static_cast<double>(made) : 0;
   const double making = each * static_cast<double>(rows_);
   const bool costly =
       pays_ && made > 0 && passed > kMuch * (making + static_cast<double>(outside_));
   if (takes_ < kWindow && !costly) return false;
-  // More and more rows come at a time: what handing over costs is not known yet.
+  // Takes are still growing: the cost of handing over is not known yet.
   const double together = static_cast<double>(rows_) / static_cast<double>(takes_);
   if (pays_ && together > kGrows * std::exchange(together_, together)) {
     Restart(now, made_ns, made_rows);
@@ -74,8 +74,8 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
     if (!pays_ && each_before_ > 0 && each > 0) {
       slowing_ = std::max(std::exchange(each_before_, 0) / each, 1.0);
     }
-    // Other programs may have slowed a window down, or the user has paused: those that took long
-    // count little.
+    // Other programs may have slowed a window down, or the user may have paused: slow windows have
+    // little weight.
     const bool best = row_ == 0 || row < row_;
     row_ = best ? row : row_ + std::min(row - row_, row_ / 2) / kForgets;
     if (best && pays_) each_before_ = each;
@@ -87,14 +87,14 @@ bool HandOver::Took(MonoTime now, int64_t rows, int64_t made_ns, int64_t made_ro
   agreed_ = 0;
   needed_ = std::min(2 * needed_, kMostNeeded);
   const double before = std::exchange(row_, 0);
-  const bool tried = doubts_ || pays_;  // and not what is known to be faster
+  const bool tried = doubts_ || pays_;  // unless it is known to be faster
   other_ = tried && !worse ? before : 0;
   pays_ = !pays_;
-  began_ = takes_ = 0;  // what is ready, and what starts, is not counted
+  began_ = takes_ = 0;  // rows already waiting and starting threads are not counted
   return true;
 }
 
-// Whether a window of `passed` nanoseconds, in which what was taken took `making`, is for a change.
+// Whether a window of `passed` nanoseconds, whose rows took `making` to produce, favours a change.
 bool HandOver::Weigh(double passed, double making, int makers, bool best) {
   const double use = pays_ ? static_cast<double>(outside_) : std::max(passed - making, 0.0);
   const double longer = std::max(making * (pays_ ? 1 : slowing_) / makers, use);

@@ -17,7 +17,7 @@ namespace {
 struct Scheduled {
   std::mutex mutex;  // a leaf lock
   std::vector<IdleCleanup*> tasks;
-  bool running = false;  // there is a thread
+  bool running = false;  // the thread exists
 };
 Scheduled& TheScheduled() {
   static auto& scheduled = *[] {
@@ -36,8 +36,8 @@ Scheduled& TheScheduled() {
 
 void IdleCleanup::Schedule() noexcept {
   const uint64_t now = ForkGeneration() + 1;
-  // seq_cst: if a task ran without seeing the caller's change, it had reset this before (Run). So
-  // the caller reads the reset here and schedules another call.
+  // seq_cst: a task that ran without seeing the caller's change had reset this before (Run). So the
+  // caller reads the reset value here and schedules another call.
   if (scheduled_.load() == now || scheduled_.exchange(now) == now) return;
   try {
     Scheduled& scheduled = TheScheduled();
@@ -54,7 +54,7 @@ void IdleCleanup::Schedule() noexcept {
       scheduled.tasks.clear();
       scheduled.running = false;
     }
-  } catch (const std::exception&) {  // no memory
+  } catch (const std::exception&) {  // out of memory
     scheduled_.store(0);
   }
 }

@@ -1,4 +1,4 @@
-// IdleCleanup: releases what has been unused for a while, on one background thread.
+// IdleCleanup: releases resources that have been unused for a while, in one background thread.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@ namespace penstock {
 // A task that is repeated every period until it has nothing left to do. All tasks share one thread
 // of the pool, which ends when no task is scheduled. A fork child starts with nothing scheduled.
 //
-// Use it for objects that live as long as the process.
+// For objects that live as long as the process.
 class IdleCleanup final {
  public:
   static constexpr MonoTime kPeriod = 2'000'000'000;
-  // Returns whether to call it again after a period. It must not throw.
+  // Returns whether to call it again after a period. Must not throw.
   using Task = bool (*)();
 
   explicit constexpr IdleCleanup(Task task) : task_(task) {}
@@ -32,7 +32,7 @@ class IdleCleanup final {
   void Run();
 
   const Task task_;
-  // The fork generation in which the task is scheduled, plus 1; 0: it is not.
+  // The fork generation in which the task is scheduled, plus 1; 0: not scheduled.
   std::atomic<uint64_t> scheduled_{0};
 };
 

@@ -1,4 +1,4 @@
-// What the processor runs, and what the user allows.
+// The instruction sets that the CPU supports and the user allows.
 #include "runtime/instruction_set.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@ constexpr InstructionSet kInstructionSets[] = {InstructionSet::kBaseline, Instru
 
 bool IsAvailable(InstructionSet set) {
 #if defined(PENSTOCK_HAS_AVX)
-  // The compiler's functions ask the system too, which must save the wider registers.
+  // The compiler's functions also check that the system saves the wider registers.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
   if (set == InstructionSet::kAvx2) return avx2;
@@ -78,7 +78,7 @@ InstructionSet InstructionSetNamed(const std::string& name) {
 }
 
 InstructionSet ChosenInstructionSet() {
-  // relaxed: a number by itself.
+  // relaxed: an independent value.
   return Chosen().load(std::memory_order_relaxed);
 }
 

@@ -1,4 +1,4 @@
-// Sets of instructions that some loops are compiled for, and which of them this process uses.
+// Instruction sets for which some loops are compiled, and the one that this process uses.
 #pragma once
 
 #include <cstdint>
@@ -7,35 +7,35 @@
 
 #include "runtime/platform.h"
 
-// Other compilers and processors have the first set only: on ARM it has NEON in it.
+// Other compilers and CPUs have only the first set; on ARM it includes NEON.
 #if defined(PENSTOCK_GNU) && defined(__x86_64__)
 #define PENSTOCK_HAS_AVX 1
 #endif
 
 namespace penstock {
 
-// From the oldest on: a processor that runs one of them runs those before it.
+// In ascending order: a CPU that supports one of them supports the previous ones.
 enum class InstructionSet : uint8_t {
-  kBaseline,  // what the compiler may use everywhere: SSE2 on x86-64
+  kBaseline,  // the compiler's default: SSE2 on x86-64
   kAvx2,      // and BMI1, BMI2, POPCNT
-  kAvx512     // F, BW, CD, DQ and VL: what all processors for servers have of it
+  kAvx512     // F, BW, CD, DQ and VL: supported by all server CPUs with AVX-512
 };
 
 const char* NameOf(InstructionSet set);
 
-// Those that this build has loops for and this processor runs.
+// The sets that this build has loops for and this CPU supports.
 std::vector<InstructionSet> AvailableInstructionSets();
 
-// The last of them, or the one that the environment variable PENSTOCK_CPU names (`name`, if it is
-// not empty). A std::invalid_argument for a name that there is not, or not here.
+// The last available set, or the one called `name` (environment variable PENSTOCK_CPU), if it is
+// not empty. Throws std::invalid_argument if the name is unknown or the set is not available.
 InstructionSet InstructionSetNamed(const std::string& name);
 
-// InstructionSetNamed(PENSTOCK_CPU) as of the first call, or what was set since.
+// InstructionSetNamed(PENSTOCK_CPU) at the first call, or the value set since.
 InstructionSet ChosenInstructionSet();
-// For tests, which compare them within one process: what begins from now on uses that one.
+// For tests, which compare sets within one process: code that starts later uses this set.
 void SetInstructionSet(InstructionSet set);
 
-// One table of loops of those that runtime/for_each_instruction_set.inc makes.
+// Selects the table of loops; runtime/for_each_instruction_set.inc generates them.
 template <typename Loops>
 const Loops& LoopsOf(InstructionSet set, const Loops& baseline, const Loops& avx2,
                      const Loops& avx512) {

@@ -1,4 +1,4 @@
-// MemAvailable of proc(5), and memory.max or memory.limit_in_bytes of control groups.
+// MemAvailable from proc(5), and memory.max or memory.limit_in_bytes from control groups.
 #include "runtime/memory.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr MonoTime kMemoryReadAgainNs = 1'000'000'000;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// The value of `name` in lines of "name value".
+// The value of `name` in lines of the form "name value".
 double Named(const std::string& file, const std::string& name) {
   std::ifstream in(file);
   double value = 0;
@@ -32,7 +32,7 @@ double Named(const std::string& file, const std::string& name) {
   return 0;
 }
 
-// Pages of files that are not being read count as used, but are given back on demand.
+// Inactive pages of files count as used, but are reclaimed on demand.
 double Headroom(const std::string& folder, const char* limit, const char* used, const char* idle) {
   const std::string most = FirstLineOf(folder + limit);
   const std::string now = FirstLineOf(folder + used);
@@ -45,7 +45,7 @@ double HeadroomV2(const std::string& folder) {
   return Headroom(folder, "/memory.max", "/memory.current", "inactive_file");
 }
 
-// No limit is a number that no machine has.
+// "No limit" is a number larger than any machine's memory.
 double HeadroomV1(const std::string& folder) {
   return Headroom(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes",
                   "total_inactive_file");
@@ -63,8 +63,8 @@ int64_t AvailableNow() {
 
 void ReturnFreedMemory() {
 #if defined(__GLIBC__)
-  constexpr int kLarge = 64 << 10;    // bytes; below it pieces are used again by others soon
-  mallopt(M_MMAP_THRESHOLD, kLarge);  // which also keeps the threshold from growing
+  constexpr int kLarge = 64 << 10;    // bytes; smaller blocks are soon reused
+  mallopt(M_MMAP_THRESHOLD, kLarge);  // this also keeps the threshold from growing
   mallopt(M_TRIM_THRESHOLD, 16 * kLarge);
 #endif
 }
@@ -90,9 +90,9 @@ int64_t CgroupHeadroom() {
 }
 
 int64_t AvailableMemory() {
-  // A thread that finds a recent time must find the number that was read then, or a newer one, and
-  // not the initial zero: the number is written before the time, and read after it. At worst
-  // several threads read the files at once; each of their numbers will do.
+  // A thread that finds a recent time must find the value read then, or a newer one, but not the
+  // initial zero. So the value is written before the time, and read after it. At worst several
+  // threads read the files at the same time; each of their values is valid.
   static std::atomic<int64_t> available{0};
   static std::atomic<MonoTime> read_at{std::numeric_limits<MonoTime>::min() / 2};
   const MonoTime now = NowNs();

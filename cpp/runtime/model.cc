@@ -1,25 +1,25 @@
 // Operational analysis: the bounds of a pipeline, and approximate mean value analysis near them.
 //
-// Every element takes its seconds of each resource, whatever their order and distribution, so the
+// Every element needs its seconds of each resource, whatever their order and distribution, so the
 // rate X obeys (Denning and Buzen, The Operational Analysis of Queueing Network Models, 1978):
 //
 //   X * sum(cpu) <= processors      X * (cpu + blocked) <= servers    for each section
 //   X * sum(gil) <= 1               X * serial <= 1                   likewise
 //
-// The smallest bound is met only by servers that never get into each other's way. How much they do
-// follows from mean value analysis: the servers of a section go round, so they are a closed network
-// of `servers` customers. One that arrives at a resource finds what the others leave there on
-// average (Reiser and Lavenberg 1980, with the approximation of Bard and Schweitzer 1979: the
-// others are a network with one customer less and the same shares). The other sections let elements
-// through at the same rate X, and what they take of the processors and of the GIL is gone
-// (Lazowska, Zahorjan, Graham and Sevcik, Quantitative System Performance, 1984, chapter 7: open
-// classes in a mixed network lengthen the demands of closed ones). X is the largest rate that every
-// section can reach beside the others.
+// Only servers that never interfere with each other reach the smallest bound. Mean value analysis
+// estimates the interference: the servers of a section circulate, so they are a closed network of
+// `servers` customers. A customer that arrives at a resource finds the average queue of the others
+// (Reiser and Lavenberg 1980, with the approximation of Bard and Schweitzer 1979: the others are a
+// network with one customer less and the same shares). The other sections process elements at the
+// same rate X, and the CPUs and GIL time that they use are unavailable (Lazowska, Zahorjan, Graham
+// and Sevcik, Quantitative System Performance, 1984, chapter 7: open classes in a mixed network
+// lengthen the demands of closed ones). X is the largest rate that every section can reach next to
+// the others.
 //
-// A buffer between two threads is a Brownian motion between two barriers: its level drifts by what
-// one is faster than the other, and varies by both (Harrison, Brownian Motion and Stochastic Flow
-// Systems, 1985, chapter 5). The rate at which it is held back at the lower barrier is how often
-// the consumer finds nothing.
+// A buffer between two threads is a Brownian motion between two barriers: its level drifts by the
+// difference of their speeds, and has the variance of both (Harrison, Brownian Motion and
+// Stochastic Flow Systems, 1985, chapter 5). The rate at which it is held back at the lower barrier
+// is the rate at which the consumer finds it empty.
 #include "runtime/model.h"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ namespace penstock {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kAccuracy = 1e-6;  // of a rate, far below what can be measured
-constexpr int kMostRounds = 200;    // halving a step, or an interval: more than the accuracy needs
+constexpr double kAccuracy = 1e-6;  // of a rate; far below what can be measured
+constexpr int kMostRounds = 200;  // of bisection or damped iteration: more than the accuracy needs
 
 double Work(const Section& section) { return section.cpu + section.blocked; }
 
@@ -44,9 +44,10 @@ double MeanAbove(double level, double mean, double deviation) {
   return (mean - level) * below + deviation * density;
 }
 
-// How much longer a thread computes than alone, when `servers` threads share the processors and
-// each is running or ready for the share `ready` of its time: the mean of max(1, N / processors)
-// over the number N that are, which is at least the thread itself and at most all.
+// The factor by which a computation takes longer than on an idle machine, if `servers` threads
+// share the CPUs and each is running or runnable for the fraction `ready` of its time: the mean of
+// max(1, N / processors) over the number N of such threads, which is at least one (the thread
+// itself) and at most all.
 double Stretch(int servers, double ready, double processors) {
   const double others = servers - 1;
   const double mean = 1 + others * ready;
@@ -61,10 +62,10 @@ struct Total {
   double gil = 0;
 };
 
-// How long an element occupies a server when the pipeline runs at `rate`, or as near to it as the
-// section comes, beside the others of `total`.
+// How long an element occupies a server if the pipeline runs at `rate`, or as close to it as the
+// section gets, next to the others of `total`.
 double Residence(double rate, const Section& section, const Total& total, double processors) {
-  // Rates are below their bounds, so that something is always left.
+  // Rates are below their bounds, so something is always left.
   const double processors_left =
       std::max(processors - rate * (total.cpu - section.cpu), processors * kAccuracy);
   const double gil_left = std::max(1 - rate * (total.gil - section.gil), kAccuracy);
@@ -72,30 +73,30 @@ double Residence(double rate, const Section& section, const Total& total, double
   const double serial_share = section.serial / Work(section);
   double residence = Work(section);
   double stretch = 1;
-  double at_gil = section.gil;        // with the wait for it
+  double at_gil = section.gil;        // including the wait for it
   double at_serial = section.serial;  // likewise
   for (int round = 0; round < kMostRounds; ++round) {
     const double reached = std::min(rate, section.servers / residence);
     const double ready = std::min(reached * section.cpu * stretch / section.servers, 1.0);
     stretch = Stretch(section.servers, ready, processors_left);
-    // The GIL goes round among those that want it, every 5 ms: a customer's wait depends on how
-    // many there are, and not on how their times are distributed (processor sharing).
+    // The GIL circulates among its waiters every 5 ms: a waiter's delay depends on how many there
+    // are, but not on the distribution of their times (processor sharing).
     const double gil = section.gil * stretch;
     at_gil = gil / gil_left * (1 + others * reached * at_gil);
     const double gil_wait = at_gil - gil;
-    // A lock is kept until its holder is done, of whose time, equal for all, half is over on
-    // average.
+    // A lock is held until its holder is done. All hold it for the same time, of which half has
+    // passed on average.
     const double serial = serial_share * (section.cpu * stretch + section.blocked + gil_wait);
     at_serial = serial * (1 + others * reached * (at_serial - serial / 2));
     const double next = section.cpu * stretch + section.blocked + gil_wait + at_serial - serial;
     const double change = next - residence;
-    residence += change / 2;  // without overshooting
+    residence += change / 2;  // damped, to avoid overshooting
     if (std::abs(change) <= kAccuracy * residence) break;
   }
   return residence;
 }
 
-// The smallest bound; the section's is compared last, so that what all share is named first.
+// The minimum bound. Sections are compared last, so that a shared limit is named first.
 Prediction Bounds(std::span<const Section> sections, const Total& total, double processors) {
   Prediction least{kInfinite, Bound::kProcessors, -1, {}};
   const auto bound = [&least](double amount, double demand, Bound kind, int section) {
@@ -117,7 +118,7 @@ Prediction Bounds(std::span<const Section> sections, const Total& total, double 
 }
 
 constexpr double kStarvedLittle = 0.01;  // of the consumer's time
-constexpr double kRemembered = 4096;     // elements; of more, the older ones count half
+constexpr double kRemembered = 4096;     // elements; above that, older ones count half
 
 }  // namespace
 
@@ -155,12 +156,12 @@ Prediction Predict(std::span<const Section> sections, double processors) {
 double StarvedSeconds(const Varied& made, const Varied& used, double elements) {
   const double pace = std::max(made.mean, used.mean);
   if (!(pace > 0) || !(elements > 0)) return 0;
-  // Per element, in units of the slower one's time.
+  // Per element, in units of the slower side's time.
   const double drift = std::abs(made.mean - used.mean) / pace;
   const double spread = (made.variance + used.variance) / (pace * pace);
   if (spread <= 0) return 0;
   const double height = 2 * drift * elements / spread;
-  // drift / (exp(height) - 1), which is spread / (2 * elements) without a drift.
+  // drift / (exp(height) - 1), which is spread / (2 * elements) without drift.
   const double held = height < 1e-6 ? spread / (2 * elements) : drift / std::expm1(height);
   return held * pace;
 }
@@ -186,7 +187,7 @@ void ElementTimes::Add(int64_t ns, int64_t elements) {
   add(sizes_squared_, k * k, kept);
 }
 
-// The elements of a group vary independently, so a group of k varies k times as much as one.
+// The elements of a group vary independently, so a group of k has k times the variance of one.
 Varied ElementTimes::Get() const {
   const auto read = [](const auto& sum) { return sum.load(std::memory_order_relaxed); };
   const double count = read(elements_);

@@ -1,4 +1,4 @@
-// Starting a thread with its stack and its signals.
+// Starts a thread with a given stack and signal mask.
 #include "runtime/native_thread.h"
 
 #include <memory>
@@ -21,8 +21,9 @@ using Body = std::function<void()>;
 
 #if defined(PENSTOCK_POSIX)
 
-// A thread inherits its maker's mask: the maker blocks the asynchronous signals while it makes one,
-// so that none can arrive in between. Faults (SEGV, BUS, FPE, ILL, ABRT) and PROF stay open.
+// A thread inherits its creator's mask: the creator blocks asynchronous signals while it creates
+// one, so that none can arrive in between. Faults (SEGV, BUS, FPE, ILL, ABRT) and PROF stay
+// unblocked.
 class SignalsBlocked final {
  public:
   SignalsBlocked() {
@@ -89,7 +90,7 @@ void StartNativeThread(Body body) {
   if (const int code = Start(owned.get())) {
     throw std::system_error(code, std::generic_category(), "no thread can be started");
   }
-  (void)owned.release();  // the thread's own now
+  (void)owned.release();  // the thread owns it now
 }
 
 int64_t UsualThreadStack() {

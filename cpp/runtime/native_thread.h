@@ -1,4 +1,4 @@
-// A thread of the system with a stack of known size.
+// A system thread with a known stack size.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace penstock {
 
-// What threads of the engine get, whatever the system's habit is (128 KB, 512 KB, 1 MB, 8 MB). Only
-// what is used of it takes memory.
+// The stack size of the engine's threads, whatever the system's default (128 KB, 512 KB, 1 MB, 8
+// MB). Only the used part takes memory.
 inline constexpr int64_t kThreadStack = int64_t{8} << 20;
 
-// Runs `body`, which must not throw, on a new detached thread with that stack, on which no
-// asynchronous signal is handled. Throws std::system_error when none can be had.
+// Runs `body`, which must not throw, on a new detached thread with that stack, which handles no
+// asynchronous signals. Throws std::system_error if none is available.
 void StartNativeThread(std::function<void()> body);
 
-// The stack that the system gives to threads that are created without a size; 0: unknown.
+// The system's default stack size for threads; 0: unknown.
 int64_t UsualThreadStack();
 
 }  // namespace penstock

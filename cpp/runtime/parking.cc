@@ -4,13 +4,13 @@
 namespace penstock {
 namespace {
 
-// Longer than a training step or a look at a notebook takes: starting again costs little, but a
-// function may have to open again what it kept for its thread.
+// Longer than a training step or a short pause in a notebook. Starting a thread again costs little,
+// but a function may have to reopen what it kept for its thread.
 std::atomic<MonoTime> patience{10'000'000'000};
 
 }  // namespace
 
-// relaxed: a number to compare.
+// relaxed: a value to compare.
 MonoTime ParkingPatience() { return patience.load(std::memory_order_relaxed); }
 void SetParkingPatience(MonoTime nanoseconds) {
   patience.store(nanoseconds, std::memory_order_relaxed);

@@ -1,5 +1,4 @@
-// Parking: a thread that has had nothing to do for long ends, and another thread goes on with its
-// work later.
+// Parking: a thread that has been idle for long ends, and another thread continues its work later.
 #pragma once
 
 #include <atomic>
@@ -11,25 +10,24 @@
 
 namespace penstock {
 
-// How long a thread waits before it leaves; ten seconds at first. Not for waits that have begun.
+// How long a thread waits before it leaves; ten seconds by default. Does not affect current waits.
 MonoTime ParkingPatience();
 void SetParkingPatience(MonoTime nanoseconds);
 
-// One thread at a time works, another one notices when there is work again.
+// One thread works at a time; another one notices when there is work again.
 //
 //   worker                                    the other
 //   if (Wait(event, ..., ready) == kTimeout)  change the state; Notify `event`
-//     return for good                         if (Replace()) start another worker
+//     return permanently                      if (Replace()) start another worker
 //
-// Why no work is left lying (Dekker with two fences, as in EventCount). The worker does {parked_ =
-// true; fence; look at the state}, the other {change the state; fence N of Notify; look at
-// parked_}. At least one of them sees the other. When both do, the exchange gives the work to one
-// of them.
+// Why no work is lost (Dekker with two fences, as in EventCount). The worker does {parked_ = true;
+// fence; check the state}, the other {change the state; fence N of Notify; check parked_}. At least
+// one of them sees the other. If both do, the exchange assigns the work to one of them.
 class Parking final {
  public:
-  // Waits as WaitUntil does. kTimeout: the worker has waited so long that it must leave, and
-  // another thread owns what it worked with. That does not happen to a worker that keeps objects of
-  // the user's, or with kNoDeadline.
+  // Waits like WaitUntil. kTimeout: the worker has waited so long that it must leave, and another
+  // thread owns its work. This never happens to a worker that keeps user objects, or with
+  // kNoDeadline.
   template <class Ready>
   WaitStatus Wait(EventCount& event, const CancelToken& cancel, MonoTime patience, Ready ready) {
     if (ready()) return WaitStatus::kReady;
@@ -46,7 +44,7 @@ class Parking final {
     }
   }
 
-  // Whether the worker is to leave.
+  // Whether the worker must leave.
   template <class Ready>
   bool Leave(Ready ready) {
 #if defined(PENSTOCK_TSAN)
@@ -60,8 +58,8 @@ class Parking final {
     return !parked_.exchange(false, std::memory_order_acq_rel);  // pairs with the one in Replace
   }
 
-  // Whether the worker has left, or is about to. If so, the caller must start another one; this is
-  // true once.
+  // Whether the worker has left or is about to. If so, the caller must start another one; returns
+  // true only once.
   bool Replace() {
 #if defined(PENSTOCK_TSAN)
     return parked_.exchange(false, std::memory_order_seq_cst);  // pairs with Leave
@@ -74,7 +72,8 @@ class Parking final {
 
   // The caller could not start another one: Replace will be true again.
   void Restore() { parked_.store(true, std::memory_order_relaxed); }  // for the same thread
-  // For the other, which then sees what the worker has published: acquire pairs with Leave.
+  // For the other thread, which then sees everything the worker published: acquire pairs with
+  // Leave.
   bool parked() const { return parked_.load(std::memory_order_acquire); }
 
  private:

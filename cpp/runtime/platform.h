@@ -1,9 +1,9 @@
-// What a file may use beyond standard C++. All else must compile everywhere.
+// Features beyond standard C++ that a file may use. All other code must compile everywhere.
 #pragma once
 
-// PENSTOCK_PORTABLE leaves out what only Linux, GCC or some CPUs have, so that the tests run on
-// Linux what other systems run. What POSIX has and others do not (fork, signals) stays: it has no
-// other form.
+// PENSTOCK_PORTABLE disables features specific to Linux, GCC or some CPUs, so that tests on Linux
+// run the code of other systems. POSIX features that others lack (fork, signals) stay enabled: they
+// have no alternative.
 #if defined(__linux__) && !defined(PENSTOCK_PORTABLE)
 #define PENSTOCK_LINUX 1
 #endif
@@ -14,7 +14,7 @@
 #define PENSTOCK_GNU 1
 #endif
 
-// Clang says it by __has_feature, GCC by a macro.
+// Clang reports it through __has_feature, GCC by a macro.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define PENSTOCK_TSAN 1
@@ -25,7 +25,7 @@
 
 namespace penstock {
 
-// Lets the CPU fetch the cache line at `address`, which may be any, in the background.
+// Lets the CPU fetch the cache line at `address`, which may be invalid, in the background.
 inline void Prefetch([[maybe_unused]] const void* address) {
 #if defined(PENSTOCK_GNU)
   __builtin_prefetch(address);

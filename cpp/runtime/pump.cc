@@ -22,17 +22,17 @@ struct Pump::State {
 
 namespace {
 constinit thread_local const void* running_pump = nullptr;  // the State of this thread's body
-std::atomic<int> running_bodies{0};                         // relaxed: a count
+std::atomic<int> running_bodies{0};                         // relaxed: a counter
 std::atomic<uint64_t> counted_in{0};                        // the ForkGeneration of running_bodies
 }  // namespace
 
 void Pump::State::RunBody() {
-  // Finishes also when the body throws: a join must not hang for a bug that the pool reports.
+  // Also runs if the body throws: a join must not hang because of a bug that the pool reports.
   struct Finish {
     State* state;
     const void* former;
     ~Finish() {
-      state->body = nullptr;  // what it holds dies before Join returns
+      state->body = nullptr;  // its captures are destroyed before Join returns
       running_pump = former;
       running_bodies.fetch_sub(1, std::memory_order_relaxed);
       state->done.store(true, std::memory_order_release);  // pairs with acquire in done()
@@ -47,7 +47,7 @@ Pump::Pump(Lane lane, const char* name, std::function<void()> body)
     : state_(std::make_shared<State>()) {
   state_->body = std::move(body);
   if (counted_in.exchange(state_->generation, std::memory_order_relaxed) != state_->generation) {
-    running_bodies.store(0, std::memory_order_relaxed);  // the parent's
+    running_bodies.store(0, std::memory_order_relaxed);  // the parent's count
   }
   running_bodies.fetch_add(1, std::memory_order_relaxed);
   try {

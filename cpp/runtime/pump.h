@@ -1,4 +1,4 @@
-// Pump: a thread with a name that may wait; joined by its destructor.
+// Pump: a named background thread that may wait; its destructor joins it.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 namespace penstock {
 
 // Runs `body` once on a thread of the pool. The body must end soon after its stage's CancelToken is
-// cancelled; the pump itself cancels nothing, so cancel before destroying it.
+// cancelled. The pump itself cancels nothing, so cancel before destroying it.
 class Pump final {
  public:
-  // Throws std::system_error when no thread can be made; then the body has not run.
+  // Throws std::system_error if no thread can be started; then the body has not run.
   Pump(Lane lane, const char* name, std::function<void()> body);
   ~Pump();
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
 
-  // Waits until the body has returned and is destroyed; gives up the foreign lock first; cannot be
-  // cancelled or interrupted. Returns at once in a fork child (the thread is not there) and on the
-  // pump's own thread (an owner dropped inside its own body).
+  // Waits until the body has returned and is destroyed. Releases the foreign lock first; cannot be
+  // cancelled or interrupted. Returns immediately in a fork child (the thread does not exist) and
+  // on the pump's own thread (an owner destroyed inside its own body).
   void Join();
 
-  // Whether the body has returned; what it wrote is then visible.
+  // Whether the body has returned; its writes are then visible.
   bool done() const;
 
-  // The number of bodies of this process that have not returned.
+  // The number of bodies in this process that have not returned.
   static int running();
 
  private:

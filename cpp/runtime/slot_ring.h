@@ -13,38 +13,38 @@
 
 namespace penstock {
 
-// The work is numbered (seq = start, start + 1, ...), and number seq begins only after
-// has_room(seq) was true. Whoever did the work publishes it, once: under its number (publish), or
-// under the next number of those that are finished (publish_next). One ring is used in one of the
-// two ways. One consumer takes values in order (try_pop) or any finished one, the oldest first
+// Work items are numbered (seq = start, start + 1, ...), and item seq starts only after
+// has_room(seq) was true. Its producer publishes it once: under its number (publish), or under the
+// next number in order of completion (publish_next). A ring is used in only one of the two ways.
+// One consumer takes values in order (try_pop), or any finished one, the oldest first
 // (try_pop_any).
 //
-// With publish, work that takes long keeps its slot and all slots after it: no more than `limit`
-// may overtake it. With publish_next it holds none: work in hand and values not taken are together
-// at most `limit`, and of these, each work in hand delays only itself, however long the others go
-// on.
+// With publish, a slow item blocks its slot and all slots after it: at most `limit` items can
+// overtake it. With publish_next it blocks none: items in progress and values not taken are
+// together at most `limit`, and each item in progress delays only itself, however long the others
+// take.
 //
-// Memory orders. A slot is owned by one side at a time:
+// Memory orders. A slot has one owner at any time:
 //   producer -> consumer: the value is written, then state = kReady (release); the consumer reads
 //     state (acquire), so it sees the value.
 //   consumer -> producer: the value is destroyed and state = kEmpty, then head_ moves past it
-//     (release). The next owner of the slot, number seq, was begun after has_room(seq) read head_
-//     (acquire) as > seq - capacity; so the slot is empty for it. If one thread asks has_room and
-//     another publishes, the hand-over of the work between them must synchronise (a queue does).
-// publish_next: those numbers have the same bounds. Before number t is drawn, t others were, each
-// for another item of work, so one of these t + 1 items has a number m >= t. Whoever did that item
-// began it after has_room(m) read head_ (acquire) as > m - limit >= t - capacity: slot t is empty.
-// Its draw is this one or an earlier one; draws are read-modify-writes (acq_rel) of one variable,
-// so that what it saw is before this publish, too. A thread that is stopped between its draw and
-// its publish leaves a hole: try_pop_any passes over it, with up to `limit` values. try_pop_any
-// sets kTaken; only the consumer reads that (relaxed is enough), and the slot is not reused before
-// head_ has moved past it. Invariant: slot[head_] is never kTaken.
+//     (release). The next owner of the slot, item seq, was started after has_room(seq) read head_
+//     (acquire) as > seq - capacity; so the slot is empty for it. If one thread calls has_room and
+//     another publishes, passing the item between them must synchronise (a queue does).
+// publish_next: its numbers have the same bounds. Before number t is drawn, t others were, each for
+// a different item, so one of these t + 1 items has an item number m >= t. That item was started
+// after has_room(m) read head_ (acquire) as > m - limit >= t - capacity: slot t is empty. Its draw
+// is this one or an earlier one; draws are read-modify-writes (acq_rel) of one variable, so what
+// its producer saw also happens before this publish. A thread suspended between its draw and its
+// publish leaves a hole: try_pop_any skips it, for up to `limit` values. try_pop_any sets kTaken,
+// which only the consumer reads (relaxed suffices), and the slot is not reused before head_ has
+// moved past it. Invariant: slot[head_] is never kTaken.
 template <class T>
 class SlotRing final {
   static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);
 
  public:
-  // As for SpscRing: capacity is rounded up to a power of two; limit 0 means `capacity`.
+  // Like SpscRing: capacity is rounded up to a power of two; limit 0 means `capacity`.
   explicit SlotRing(size_t capacity, size_t limit = 0, uint64_t start = 0)
       : mask_(std::bit_ceil(std::max<size_t>(capacity, 1)) - 1),
         slots_(new Slot[mask_ + 1]),
@@ -63,29 +63,29 @@ class SlotRing final {
   // Any thread. The number of the oldest value not taken yet. acquire: pairs with Advance.
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
 
-  // Any thread: whether work number seq may begin. Once true for seq, it stays safe to publish seq,
-  // even when the limit is lowered later.
+  // Any thread: whether item seq may start. Once true for seq, it stays safe to publish seq, even
+  // if the limit is lowered later.
   bool has_room(uint64_t seq) const {
-    // acquire: pairs with release in set_limit, so that a consumer that can see a value of this
-    // number also knows that it has to look so far.
+    // acquire: pairs with release in set_limit, so that a consumer that can see a value with this
+    // number also knows that it must look that far.
     return seq - head() < limit_.load(std::memory_order_acquire);
   }
 
-  // Any thread; once for each seq, after has_room(seq). Notify the consumer after it.
+  // Any thread; once per seq, after has_room(seq). Then notify the consumer.
   void publish(uint64_t seq, T&& x) {
     Slot& slot = slots_[seq & mask_];
     new (slot.bytes) T(std::move(x));
     slot.state.store(kReady, std::memory_order_release);  // pairs with acquire in is_ready
   }
 
-  // Any thread; once for each item of work, after has_room of its number. Notify the consumer after
-  // it; take with try_pop_any.
+  // Any thread; once per item, after has_room of its number. Then notify the consumer, which must
+  // use try_pop_any.
   void publish_next(T&& x) {
     // acq_rel: pairs with the other draws, as above.
     publish(finished_.fetch_add(1, std::memory_order_acq_rel), std::move(x));
   }
 
-  // Consumer only: the value at head(), if it is finished. Notify the producers after it.
+  // Consumer only: takes the value at head(), if it is finished. Then notify the producers.
   bool try_pop(T& out) {
     const uint64_t head = head_.load(std::memory_order_relaxed);  // own index
     Slot& slot = slots_[head & mask_];
@@ -95,8 +95,8 @@ class SlotRing final {
     return true;
   }
 
-  // Consumer only: the oldest finished value, out of order; its number goes to *seq (may be null).
-  // head() moves only when the oldest one is taken. Looks at up to `limit` slots.
+  // Consumer only: takes the oldest finished value, even out of order; stores its number in *seq
+  // (may be null). head() moves only if that value is at head(). Checks up to `limit` slots.
   bool try_pop_any(T& out, uint64_t* seq) {
     const uint64_t head = head_.load(std::memory_order_relaxed);  // own index
     // acquire: pairs with release in set_limit
@@ -112,7 +112,7 @@ class SlotRing final {
     return false;
   }
 
-  // Consumer only: whether try_pop would find something.
+  // Consumer only: whether try_pop would succeed.
   bool ready() const { return slots_[head_.load(std::memory_order_relaxed) & mask_].is_ready(); }
 
   size_t capacity() const { return mask_ + 1; }
@@ -130,7 +130,7 @@ class SlotRing final {
  private:
   enum State : uint32_t { kEmpty, kReady, kTaken };
 
-  // 64: neighbours are filled by different threads at the same time.
+  // 64: adjacent slots are filled by different threads concurrently.
   struct alignas(64) Slot {
     std::atomic<uint32_t> state{kEmpty};
     alignas(T) unsigned char bytes[sizeof(T)];
@@ -146,8 +146,7 @@ class SlotRing final {
     slot.state.store(kTaken, std::memory_order_relaxed);  // published by release in Advance
   }
 
-  // slot[head] was taken: gives it and the taken ones that follow it directly back to the
-  // producers.
+  // slot[head] was taken: returns it and the taken slots that directly follow it to the producers.
   void Advance(uint64_t head) {
     do {
       slots_[head & mask_].state.store(kEmpty, std::memory_order_relaxed);
@@ -161,7 +160,7 @@ class SlotRing final {
   alignas(128) std::atomic<uint64_t> head_;
   alignas(128) std::atomic<uint64_t> finished_;  // numbers that publish_next has drawn
   alignas(128) std::atomic<size_t> limit_{1};
-  std::atomic<size_t> widest_limit_{1};  // the highest limit so far: how far finished work may be
+  std::atomic<size_t> widest_limit_{1};  // the highest limit so far: bounds try_pop_any's search
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Which ones become texts.
+// Decides which slow calls become texts.
 #include "runtime/slow_log.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::vector<std::string> SlowLog::Take(bool end) {
   return std::exchange(texts_, {});
 }
 
-// From here on they are counted again.
+// Resets the counts.
 std::string SlowLog::LeftOut() {
   const int64_t slowest = std::exchange(slowest_left_out_ns_, 0);
   return std::to_string(std::exchange(left_out_, 0)) + " more were left out, which took up to " +

@@ -1,4 +1,4 @@
-// Calls and reads that took longer than the user wants: some as texts, the others counted.
+// Calls and reads that took longer than the user's limit: some as texts, the others counted.
 #pragma once
 
 #include <atomic>
@@ -18,11 +18,11 @@ class SlowLog final {
   SlowLog& operator=(const SlowLog&) = delete;
 
   int64_t limit_ns() const { return limit_ns_; }
-  // The first ones become texts; of those that follow, one each ten seconds, which says how many
-  // were left out.
+  // The first ones become texts. After that, one every ten seconds, which includes the number of
+  // omitted ones.
   void Note(const std::string& what, int64_t ns);
   bool has_texts() const { return has_texts_.load(std::memory_order_relaxed); }
-  // `end`: nothing follows, so that what was left out is said now.
+  // `end`: nothing follows, so report the omitted ones now.
   std::vector<std::string> Take(bool end);
 
  private:
@@ -33,7 +33,7 @@ class SlowLog final {
   std::vector<std::string> texts_;
   std::atomic<bool> has_texts_{false};  // a hint
   int64_t told_ = 0;
-  int64_t told_at_ = 0;   // the last one
+  int64_t told_at_ = 0;   // time of the last text
   int64_t left_out_ = 0;  // since then
   int64_t slowest_left_out_ns_ = 0;
 };

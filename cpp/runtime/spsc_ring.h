@@ -1,4 +1,4 @@
-// SpscRing: bounded lock-free queue of one producer and one consumer (prefetch).
+// SpscRing: bounded lock-free queue for one producer and one consumer (prefetch).
 #pragma once
 
 #include <algorithm>
@@ -13,24 +13,24 @@
 
 namespace penstock {
 
-// Producer and consumer are roles: they may move between threads when the hand-over synchronises.
-// The ring never sleeps: a stage puts WaitUntil around it, and notifies after push, pop, set_limit.
+// Producer and consumer are roles: they may move between threads if the hand-over synchronises. The
+// ring never sleeps: a stage wraps it in WaitUntil, and notifies after push, pop and set_limit.
 //
 // Memory orders: tail_ (written by the producer) publishes values, head_ (written by the consumer)
 // publishes free slots; each is stored with release and read by the other side with acquire. Each
-// side keeps a copy of the other's index and reads the shared one only when the copy says full
-// or empty; a stale copy errs on that side only, because both indices only grow. They wrap at 2^64,
-// and only their differences are used.
+// side keeps a copy of the other's index and reads the shared one only if the copy indicates full
+// or empty. A stale copy errs only in that direction, because both indices only grow. They wrap at
+// 2^64, and only their differences are used.
 template <class T>
 class SpscRing final {
   static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);
 
  public:
-  // Room for `capacity` values, rounded up to a power of two; `limit` of them may be used at first
-  // (0: all of `capacity`). `start` is the first value of both indices, for tests.
+  // Room for `capacity` values, rounded up to a power of two; initially `limit` of them may be used
+  // (0: all of `capacity`). `start` is the initial value of both indices, for tests.
   explicit SpscRing(size_t capacity, size_t limit = 0, uint64_t start = 0)
       : mask_(std::bit_ceil(std::max<size_t>(capacity, 1)) - 1), slots_(new Slot[mask_ + 1]) {
-    producer_.tail.store(start, std::memory_order_relaxed);  // relaxed: no other thread has it yet
+    producer_.tail.store(start, std::memory_order_relaxed);  // relaxed: not shared yet
     producer_.head_copy = start;
     consumer_.head.store(start, std::memory_order_relaxed);
     consumer_.tail_copy = start;
@@ -44,7 +44,7 @@ class SpscRing final {
   SpscRing(const SpscRing&) = delete;
   SpscRing& operator=(const SpscRing&) = delete;
 
-  // Producer only. False when full; `x` is moved from only on success.
+  // Producer only. Returns false if full; `x` is moved from only on success.
   bool try_push(T&& x) {
     const uint64_t tail = producer_.tail.load(std::memory_order_relaxed);  // own index
     if (!has_room_at(tail)) return false;
@@ -55,7 +55,8 @@ class SpscRing final {
   // Producer only: whether try_push would succeed.
   bool has_room() { return has_room_at(producer_.tail.load(std::memory_order_relaxed)); }
 
-  // Consumer only. False when empty. The slot's own value is destroyed at once, not at overwriting.
+  // Consumer only. Returns false if empty. The value in the slot is destroyed immediately, not when
+  // it is overwritten.
   bool try_pop(T& out) {
     const uint64_t head = consumer_.head.load(std::memory_order_relaxed);  // own index
     if (head == consumer_.tail_copy) {
@@ -69,7 +70,7 @@ class SpscRing final {
     return true;
   }
 
-  // Any thread; a moment's truth. head first: then tail is not older and the difference is >= 0.
+  // Any thread; a snapshot. Reads head first, so that tail is not older and the difference is >= 0.
   size_t size() const {
     const uint64_t head = consumer_.head.load(std::memory_order_acquire);
     const uint64_t tail = producer_.tail.load(std::memory_order_acquire);
@@ -79,8 +80,8 @@ class SpscRing final {
   size_t capacity() const { return mask_ + 1; }
 
   // Any thread. Clamped to 1..capacity; values beyond a lowered limit stay until popped. Notify the
-  // producer after raising it. relaxed: the limit orders nothing, and the notifier's fence makes
-  // it visible to a waiter.
+  // producer after raising it. relaxed: the limit orders nothing, and the notifier's fence makes it
+  // visible to a waiter.
   void set_limit(size_t limit) {
     limit_.store(std::clamp<size_t>(limit, 1, capacity()), std::memory_order_relaxed);
   }

@@ -1,4 +1,4 @@
-// Where the stack of a thread ends, as each system reports it.
+// The end of a thread's stack, as each system reports it.
 #include "runtime/stack.h"
 
 #include "runtime/platform.h"
@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// [low, high); both 0 where that is unknown.
+// [low, high); both 0 if unknown.
 struct StackBounds {
   uintptr_t low = 0;
   uintptr_t high = 0;
@@ -26,8 +26,7 @@ constinit thread_local StackBounds this_stack;
 
 #if defined(PENSTOCK_LINUX)
 
-// The C library of glibc knows the limit of the first thread's stack; others report how far it has
-// grown.
+// glibc knows the limit of the first thread's stack; other C libraries report how far it has grown.
 void MindLimitOfFirstThread([[maybe_unused]] StackBounds& bounds) {
 #if !defined(__GLIBC__)
   rlimit limit;
@@ -48,7 +47,7 @@ StackBounds Ask() {
       pthread_attr_getguardsize(&attributes, &guard) == 0) {
     bounds.low = reinterpret_cast<uintptr_t>(low);
     bounds.high = bounds.low + size;
-    bounds.low += std::min(guard, size);  // some count the guard in
+    bounds.low += std::min(guard, size);  // some systems include the guard
     MindLimitOfFirstThread(bounds);
   }
   pthread_attr_destroy(&attributes);
@@ -78,7 +77,7 @@ const StackBounds& OfThisThread() {
   return this_stack;
 }
 
-// Not the address of a variable: sanitizers keep those elsewhere.
+// Not the address of a variable: sanitizers store variables elsewhere.
 uintptr_t Here() {
 #if defined(PENSTOCK_GNU)
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));

@@ -1,4 +1,4 @@
-// How much of its stack a thread has left.
+// The remaining stack of a thread.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace penstock {
 
-// The size is unknown, which counts as plenty.
+// The size is unknown, which counts as sufficient.
 inline constexpr int64_t kUnknownStack = std::numeric_limits<int64_t>::max();
 
-// Bytes from here to the end of the stack of the calling thread. The thread asks the system once;
-// then it is a subtraction. Unknown on a stack that is not the thread's own (a fiber's).
+// Bytes from here to the end of the calling thread's stack. Asks the system once per thread; then
+// it is a subtraction. Unknown on a stack that is not the thread's own (a fiber's).
 int64_t StackLeft();
 // The size of the whole stack; unknown where StackLeft is.
 int64_t StackSize();

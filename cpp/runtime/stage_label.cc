@@ -4,7 +4,7 @@
 namespace penstock {
 
 std::string StageLabel::text() const {
-  // A function without a name of its own says nothing.
+  // An anonymous function adds no information.
   std::string inside = function.starts_with('<') ? "" : function;
   if (!name.empty()) inside += (inside.empty() ? "name='" : ", name='") + name + "'";
   return inside.empty() ? kind : kind + "(" + inside + ")";

@@ -1,4 +1,4 @@
-// How users know a stage: by its kind, by the name that they gave it, by its functions.
+// The label of a stage for users: its kind, the name they gave it, and its functions.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@ namespace penstock {
 
 struct StageLabel {
   std::string kind;      // "map"
-  std::string name;      // as given by the user; "": none
+  std::string name;      // given by the user; "": none
   std::string function;  // the names of its functions; "": none
 
-  // Whether there is nothing but the kind.
+  // Whether there is only the kind.
   bool plain() const { return name.empty() && function.empty(); }
   // As a user would write it: "map", "map(load)", "map(load, name='decode')".
   std::string text() const;

@@ -1,4 +1,4 @@
-// The list of stages and the reading of their counters.
+// The list of stages, and reading their counters.
 #include "runtime/stats.h"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ void StatsSink::Observe() {
   for (Entry& entry : entries_) {
     if (entry.calls) continue;
     entry.calls = std::make_unique<CallTimes>();
-    // release: pairs with the acquire of who adds to it.
+    // release: pairs with the acquire of threads that add to it.
     entry.stats.calls.store(entry.calls.get(), std::memory_order_release);
   }
 }

@@ -24,7 +24,7 @@
 namespace penstock {
 namespace {
 
-// More would only hold memory: a thread is made in some 50 us.
+// More would only hold memory: starting a thread takes about 50 us.
 constexpr size_t kMostIdle = 64;
 
 std::atomic<ThreadPool*> current_pool{nullptr};
@@ -32,7 +32,7 @@ std::atomic<ThreadPool::PythonSpawner> python_spawner{nullptr};
 constinit thread_local bool in_pool = false;
 
 void NameThisThread(const char* name) {
-  // Linux takes no more than 15 characters.
+  // Linux accepts at most 15 characters.
   [[maybe_unused]] char shown[16] = {};
   std::string_view(name).copy(shown, sizeof(shown) - 1);
 #if defined(__APPLE__)
@@ -42,7 +42,7 @@ void NameThisThread(const char* name) {
 #endif
 }
 
-// Runs what must not throw. A thread that ends the process for one bad body would hide its name.
+// Runs a body that must not throw. Ending the process at the first bad body would hide its name.
 void RunGuarded(const char* name, const std::function<void()>& body) noexcept {
   try {
     body();
@@ -63,12 +63,12 @@ void RunGuarded(const char* name, const std::function<void()>& body) noexcept {
 struct ThreadPool::Worker {
   std::condition_variable changed;
   std::function<void()> body;  // empty: asleep in idle_
-  const char* name = nullptr;  // until the body begins
+  const char* name = nullptr;  // until the body starts
 };
 
 ThreadPool& ThreadPool::Get() {
   static const bool registered = [] {
-    // release: pairs with acquire below, as any other store; the child has one thread.
+    // release: pairs with acquire below, like any other store; the child has one thread.
     OnForkChild([] { current_pool.store(nullptr, std::memory_order_release); });
     return true;
   }();
@@ -108,12 +108,12 @@ void ThreadPool::RunNative(const char* name, std::function<void()> body) {
     worker->changed.notify_one();
     return;
   }
-  idle_.reserve(kMostIdle);  // a thread that goes to sleep must not need memory
+  idle_.reserve(kMostIdle);  // a thread that goes to sleep must not allocate
   auto worker = std::make_unique<Worker>();
   worker->name = name;
   worker->body = std::move(body);
   StartNativeThread([this, w = worker.get()] { NativeMain(w); });
-  (void)worker.release();  // the thread's own now; it begins with mutex_, held here
+  (void)worker.release();  // the thread owns it now; it starts by locking mutex_, held here
   ++native_threads_;
 }
 
@@ -123,19 +123,19 @@ void ThreadPool::NativeMain(Worker* worker) {
   std::unique_lock lock(mutex_);
   while (worker->body) {
     std::function<void()> body = std::exchange(worker->body, nullptr);
-    char name[64] = {};  // a copy: what it belongs to may be gone when it is needed
+    char name[64] = {};  // a copy: its owner may be gone when it is needed
     std::string_view(worker->name).copy(name, sizeof(name) - 1);
     lock.unlock();
     NameThisThread(name);
     Trace::SetThreadName(name);
     RunGuarded(name, body);
-    body = nullptr;  // what it holds dies before the thread is offered again
+    body = nullptr;  // its captures are destroyed before the thread is offered again
     lock.lock();
     if (idle_.size() >= kMostIdle) break;
     idle_.push_back(worker);
     const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(idle_timeout_);
     worker->changed.wait_until(lock, until, [&] { return worker->body != nullptr; });
-    if (!worker->body) std::erase(idle_, worker);  // long enough without work
+    if (!worker->body) std::erase(idle_, worker);  // idle for long enough
   }
   const bool last = --native_threads_ == 0;
   lock.unlock();

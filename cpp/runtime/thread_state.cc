@@ -1,4 +1,4 @@
-// The files of /proc/self/task.
+// Reads the files in /proc/self/task.
 #include "runtime/thread_state.h"
 
 #include "runtime/platform.h"
@@ -22,9 +22,9 @@ namespace penstock {
 
 namespace {
 
-constexpr size_t kMostRead = 128;  // threads: some 5 us each
+constexpr size_t kMostRead = 128;  // threads: about 5 us each
 
-// The whole of a small file of the system; "" when there is none.
+// The contents of a small system file; "" if it does not exist.
 std::string ReadShort(const char* path) {
   std::string text(512, '\0');
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -43,7 +43,7 @@ std::string OfThread(int64_t thread, const char* name) {
 
 }  // namespace
 
-// Source: sched-stats of the kernel, whose second number this is.
+// Source: the kernel's sched-stats; this is the second number.
 int64_t ReadyNs(int64_t thread) {
   const std::string text = OfThread(thread, "schedstat");
   char* end = nullptr;

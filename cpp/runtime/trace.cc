@@ -22,14 +22,14 @@ std::atomic<bool> Trace::enabled_{false};
 
 namespace {
 
-// The events of one thread under one name. Written by that thread only; the mutex is there for
-// Stop, so it is free whenever an event is emitted.
+// The events of one thread under one name. Only that thread writes; the mutex is for Stop, so it is
+// uncontended whenever an event is emitted.
 struct Track {
-  std::mutex mutex;  // under it: nothing else is locked
+  std::mutex mutex;  // a leaf: nothing else is locked under it
   std::vector<TraceEvent> events;
   size_t capacity = 0;
   uint64_t emitted = 0;
-  bool open = true;  // until Stop or a new Start took the events
+  bool open = true;  // until Stop or a new Start takes the events
   int number = 0;
   const char* thread_name = "";
 };
@@ -37,7 +37,7 @@ struct Track {
 // Leaked, and replaced in a fork child, where another thread may have held the mutex.
 struct TraceRegistry {
   std::mutex mutex;  // locked before Track::mutex
-  // Nodes never move, so neither does their text.
+  // Nodes never move, and neither do their texts.
   std::unordered_set<std::string> names;
   std::vector<std::shared_ptr<Track>> tracks;
   size_t events_per_thread = 0;
@@ -55,7 +55,7 @@ thread_local ThreadTrace this_trace;
 
 TraceRegistry& TheTraceRegistry() {
   static const bool registered = [] {
-    // release: pairs with acquire below, as any other store; the child has one thread.
+    // release: pairs with acquire below, like any other store; the child has one thread.
     OnForkChild([] {
       current_registry.store(nullptr, std::memory_order_release);
       this_trace.track.reset();  // belongs to the parent's recording
@@ -76,7 +76,7 @@ TraceRegistry& TheTraceRegistry() {
   return *registry;
 }
 
-// Null when nothing is being recorded.
+// Null if nothing is being recorded.
 std::shared_ptr<Track> OpenTrack(const char* thread_name) {
   TraceRegistry& registry = TheTraceRegistry();
   const std::lock_guard lock(registry.mutex);
@@ -89,7 +89,7 @@ std::shared_ptr<Track> OpenTrack(const char* thread_name) {
   return track;
 }
 
-// False when the track has been closed: its thread needs a new one.
+// False if the track is closed: its thread needs a new one.
 bool Append(Track& track, TraceEvent event) {
   const std::lock_guard lock(track.mutex);
   if (!track.open) return false;
@@ -104,7 +104,7 @@ bool Append(Track& track, TraceEvent event) {
   return true;
 }
 
-// Takes all events out and closes the tracks. Under registry.mutex.
+// Takes all events and closes the tracks. Requires registry.mutex.
 std::vector<TraceEvent> CloseTracks(TraceRegistry& registry) {
   std::vector<TraceEvent> all;
   registry.dropped = 0;
@@ -243,7 +243,7 @@ void Trace::Emit(const char* interned_name, MonoTime start_ns, MonoTime end_ns,
     mine.track = OpenTrack(mine.name);
     if (mine.track != nullptr) Append(*mine.track, event);
   } catch (const std::bad_alloc&) {
-    // An event is lost; the program that is watched goes on.
+    // The event is lost; the traced program continues.
   }
 }
 

@@ -10,31 +10,31 @@
 namespace penstock {
 namespace {
 
-// Rates of windows vary by some percent without any change; less than these says nothing.
+// Rates of windows vary by a few percent without any change; smaller differences mean nothing.
 constexpr double kNeededGain = 0.03;
 constexpr double kExpectedGain = 0.05;
 constexpr double kWaitsLittle = 0.02;  // of the time: the consumer has nothing to gain
-// Where times vary, servers that are busy all the time leave the consumer waiting now and then.
+// Where times vary, servers that are always busy make the consumer wait now and then.
 constexpr double kBusyEnough = 0.85;
 constexpr double kWaitsMuch = 0.25;   // of the time: a gain would be worth a trial
-constexpr double kUsefulShare = 0.1;  // of a call more: less only waits
+constexpr double kUsefulShare = 0.1;  // per additional call: below it, the call would only wait
 constexpr double kMuchLess = 0.6;     // of the widths: worth a trial with fewer
-constexpr double kOtherWork = 1.5;    // times as long as before, or the inverse
+constexpr double kOtherWork = 1.5;    // factor of change in duration, in either direction
 constexpr double kMostOtherWork = 4;  // where times vary without any change
-constexpr int kChangedWindows = 3;    // in a row
-// Of what threads would compute: so much waits for a processor only if there are too few.
+constexpr int kChangedWindows = 3;    // consecutive
+// Of the time that threads want to compute: this fraction waits for a CPU only if there are too few
+// CPUs.
 constexpr double kShort = 0.3;
-constexpr double kFewestElements = 32;  // whose rate says something
+constexpr double kFewestElements = 32;  // fewer have no meaningful rate
 constexpr double kLongestWindow = 4;    // seconds
-constexpr int kMostWindows = 6;         // for one decision, where the rate varies much
+constexpr int kMostWindows = 6;         // per decision, if the rate varies much
 constexpr double kMostVaried = 0.15;    // more is a change of the work
-constexpr double kLearned = 0.2;        // the weight of a new observation
+constexpr double kLearned = 0.2;        // weight of a new observation
 constexpr int kIdleWindows = 6;
-constexpr double kMemoryShort =
-    0.8;                        // of it is in use: stages that are ahead leave others too little
-constexpr int kMostGrowth = 4;  // times as many at once: not all limits are in the model
-constexpr double kFirstPause = 1.5;  // seconds: what was known at the trial was little
-constexpr double kUsualPause = 300;  // a failed trial costs about one
+constexpr double kMemoryShort = 0.8;  // of it: stages that run ahead leave too little to others
+constexpr int kMostGrowth = 4;        // factor per move: not all limits are in the model
+constexpr double kFirstPause = 1.5;   // seconds: little was known at the trial
+constexpr double kUsualPause = 300;   // a failed trial costs about one second
 constexpr double kLongestPause = 2400;
 
 std::string Text(const char* format, double a, double b = 0) {
@@ -45,7 +45,7 @@ std::string Text(const char* format, double a, double b = 0) {
 
 int Sum(const std::vector<int>& widths) { return std::accumulate(widths.begin(), widths.end(), 0); }
 
-// The pause after one more failure.
+// The pause after another failure.
 double Longer(double pause) {
   return pause < kFirstPause ? kFirstPause : std::clamp(pause * 2, kUsualPause, kLongestPause);
 }
@@ -93,7 +93,7 @@ std::vector<int> Tuner::Decide(const PipelineWindow& window) {
   return next;
 }
 
-// Whether there is enough to decide by.
+// Whether there is enough data for a decision.
 bool Tuner::Accumulate(const PipelineWindow& window) {
   if (++gathered_windows_ == 1) {
     gathered_ = window;
@@ -120,10 +120,10 @@ bool Tuner::Accumulate(const PipelineWindow& window) {
   return gathered_.stages.back().delivered >= kFewestElements;
 }
 
-// How far the rate may be off, relative: the deviation of the mean of the windows.
+// The relative uncertainty of the rate: the deviation of the mean of the windows.
 double Tuner::Deviation() const { return std::sqrt(variance_ / gathered_windows_); }
 
-// Whether that is less than the gain that is looked for. What is seen at a glance needs no more.
+// Whether it is below the gain to detect. Obvious changes need no more data.
 bool Tuner::Enough() const {
   return Deviation() <= kNeededGain || gathered_windows_ >= kMostWindows;
 }
@@ -151,7 +151,7 @@ Tuner::Measured Tuner::Measure() const {
     Section section;
     section.servers = stages[s].width;
     const double own = std::min(stages[s].cpu, stages[s].called);
-    // Whoever computes waits for a processor, each as long as it computes.
+    // Threads wait for a CPU in proportion to the time they compute.
     const double ready = computing > 0 ? gathered_.ready * own / computing : 0;
     section.cpu = own / elements;
     measured.ready.push_back(std::min(ready, stages[s].called - own) / elements);
@@ -160,13 +160,13 @@ Tuner::Measured Tuner::Measure() const {
         stages[s].called / elements - section.cpu - measured.ready[s] + section.serial;
     measured.sections.push_back(section);
   }
-  // What else the process computes is the consumer's, as far as it has had the time for it.
+  // Other computation of the process is attributed to the consumer, up to the time it had.
   const double step = seconds * (1 - measured.waiting);
   const double computed = std::min(gathered_.elsewhere, step);
   measured.sections.push_back({1, computed / elements, 0, (step - computed) / elements, 0});
   double processors = gathered_.processors;
-  // Other programs have the rest, as long as these threads wait so much: threads that hardly
-  // compute do so too, each time that they wake.
+  // Other programs have the remaining CPUs, as long as these threads wait so much. (Threads that
+  // hardly compute also wait, at each wake-up.)
   const double runnable = computing + gathered_.ready;
   if (gathered_.ready > kShort * runnable && runnable > kBusyEnough * processors * seconds) {
     processors = std::min(processors, computing / seconds);
@@ -176,7 +176,7 @@ Tuner::Measured Tuner::Measure() const {
   return measured;
 }
 
-// Seconds that the stage `consumer` has waited for others.
+// Seconds that the stage `consumer` waited for its inputs.
 double Tuner::WaitFor(int consumer) const {
   double waited = 0;
   for (const StageWindow& stage : gathered_.stages) {
@@ -192,8 +192,8 @@ double Tuner::Rate(const Measured& measured, const Widths& widths) const {
   return limit_ > 0 ? std::min(rate, std::max(limit_, measured.rate)) : rate;
 }
 
-// The fewest calls that reach nearly as much as any do: the stage that is the busiest gets more,
-// until it is idle now and then, or more calls would only wait for processors or each other.
+// The smallest widths with nearly the maximum rate: the busiest stage gets more calls until it is
+// sometimes idle, or more calls would only wait for CPUs or each other.
 Tuner::Widths Tuner::Plan(const Measured& measured) const {
   std::vector<Section> sections = measured.sections;
   const std::vector<StageWindow>& stages = gathered_.stages;
@@ -235,8 +235,9 @@ bool Tuner::MemoryIsShort() const {
   return gathered_.memory > 0 && gathered_.memory_used > kMemoryShort * gathered_.memory;
 }
 
-// How many more calls of the stage `busiest` the memory allows. It holds what is in its calls; the
-// others may have as many elements ready besides, for which those after them do not ask.
+// How many more calls of the stage `busiest` the memory allows. A stage holds the elements in its
+// calls. The other stages may also hold as many finished elements, which their consumers have not
+// requested.
 int Tuner::Affordable(const Widths& widths, size_t busiest) const {
   double left = gathered_.memory;
   double each = 0;
@@ -266,7 +267,7 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
       changed_ = false;
       too_few_ = before_;
       explore_after_ = 0;
-      if (std::exchange(reduced_, false)) {  // what had seemed to suffice did not for long
+      if (std::exchange(reduced_, false)) {  // the earlier reduction went too far
         reduce_pause_ = std::max(Longer(reduce_pause_), kUsualPause);
         reduce_after_ = time_ + reduce_pause_;
       }
@@ -290,8 +291,7 @@ Tuner::Widths Tuner::Judge(const Measured& measured, const Widths& widths) {
   return Move(widths, before_, Text("reverted: the output was %.1f %% less", -gain * 100));
 }
 
-// Something that the model cannot see allowed only a share of the gain: as many calls as that
-// takes.
+// A limit that the model cannot see allowed only part of the gain: use as many calls as that needs.
 Tuner::Widths Tuner::Trim(const Measured& measured, const Widths& widths, double gain) {
   Widths wanted = widths;
   for (size_t s = 0; s < widths.size(); ++s) {
@@ -311,8 +311,8 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
   if (limit_ > 0 && time_ < improve_after_) return widths;
   limit_ = 0;
   Measured fitted = measured;
-  // What the model does not explain is put down to the stage that all wait for: its elements wait
-  // for each other's order.
+  // Attribute waiting that the model does not explain to the slowest stage: its elements wait for
+  // each other's order.
   const double explained = Rate(measured, widths);
   if (!MemoryIsShort() && explained > measured.rate * (1 + kExpectedGain)) {
     const size_t slow = Slowest(-1);
@@ -340,9 +340,9 @@ Tuner::Widths Tuner::Improve(const Measured& measured, const Widths& widths) {
                    measured.waiting * 100, (expected / measured.rate - 1) * 100));
 }
 
-// Twice as many calls of the stage that all wait for. Where that has all it may have, several times
-// as many of the busiest one that has not: what that brings comes from waiting for each other less
-// often, which is seen only with many.
+// Doubles the calls of the slowest stage. If it is at its maximum, increases those of the busiest
+// other stage several times: its gain comes from waiting for each other less often, which shows
+// only with many calls.
 Tuner::Widths Tuner::Explore(const Measured& measured, const Widths& widths) {
   if (time_ < explore_after_ || measured.waiting < kWaitsMuch || MemoryIsShort()) return widths;
   explore_after_ = time_ + kLongestPause;
@@ -384,7 +384,7 @@ Tuner::Widths Tuner::Reduce(const Measured& measured, const Widths& widths) {
               "the consumer does not wait, and the model expects that fewer suffice");
 }
 
-// The stage that `consumer` waits for, or that this one waits for in turn.
+// The stage that `consumer` waits for; follows the waits upstream.
 size_t Tuner::Slowest(int consumer) const {
   const std::vector<StageWindow>& stages = gathered_.stages;
   size_t slowest = stages.size();
@@ -396,7 +396,7 @@ size_t Tuner::Slowest(int consumer) const {
   return mostly(slowest) ? Slowest(static_cast<int>(slowest)) : slowest;
 }
 
-// The stage whose calls are busiest, of those that may have more.
+// The stage with the busiest calls among those that may have more.
 std::optional<size_t> Tuner::BusiestWithRoom(const Widths& widths) const {
   std::optional<size_t> busiest;
   double most = 0;
@@ -409,21 +409,21 @@ std::optional<size_t> Tuner::BusiestWithRoom(const Widths& widths) const {
   return busiest;
 }
 
-// The work had seemed to be other, and a trial has brought nothing: more is asked for next time.
+// The work seemed to have changed, but a trial brought nothing: require a larger change next time.
 void Tuner::ChangedForNothing() {
   if (std::exchange(changed_, false))
     other_work_ = std::min(other_work_ * kOtherWork, kMostOtherWork);
 }
 
-// Whether what was measured is no longer what the last trial began with: `other_work_` times as
-// long, or the inverse.
+// Whether measurements differ from the start of the last trial by a factor of `other_work_`, in
+// either direction.
 bool Tuner::WorkChanged(const Measured& measured) {
   if (known_.sections.size() != measured.sections.size()) return false;
   bool other = false;
   for (size_t s = 0; s < measured.sections.size(); ++s) {
     const Section& now = measured.sections[s];
     const Section& then = known_.sections[s];
-    // Shorter times decide nothing.
+    // Ignore shorter times.
     const double floor = std::max(0.05 / measured.rate, 0.1 * (then.cpu + then.blocked));
     other = other || Differ(now.cpu, then.cpu, floor, other_work_) ||
             (now.servers == then.servers &&
@@ -444,7 +444,7 @@ Tuner::Widths Tuner::Move(const Widths& from, const Widths& to, const std::strin
     if (from[s] == to[s]) continue;
     log_.push_back({time_, s, from[s], to[s], reason});
   }
-  // What was begun before is not judged.
+  // Calls that started before the move are not judged.
   settling_ = static_cast<int>(std::clamp(std::ceil(longest * 4), 0.0, 8.0));
   if (longest < 0.05) settling_ = 0;
   return to;

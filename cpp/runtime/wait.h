@@ -1,4 +1,4 @@
-// WaitUntil: the one way in which the engine waits for a condition.
+// WaitUntil: the only way in which the engine waits for a condition.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@ enum class WaitStatus { kReady, kCancelled, kInterrupted, kTimeout };
 
 namespace internal {
 
-inline constexpr MonoTime kSignalSliceNs = 100'000'000;  // how late a signal may be noticed
+inline constexpr MonoTime kSignalSliceNs = 100'000'000;  // maximum delay of noticing a signal
 
-// One PrepareWait and its CancelWait or Wait, also when a predicate or a hook throws.
+// One PrepareWait with its CancelWait or Wait, even if a predicate or a hook throws.
 class PreparedWait final {
  public:
   explicit PreparedWait(EventCount& event) : event_(event), key_(event.PrepareWait()) {}
@@ -42,13 +42,13 @@ class PreparedWait final {
 
 // Waits until ready() is true, the token is cancelled, the deadline has passed, or the thread's
 // BlockingHook ends the wait. ready() may do the work itself (`ring.try_pop(x)`): after it has
-// returned true it is not called again. It runs without the foreign lock from the second call on.
-// ready() wins over a cancel, so that what is finished can be drained.
+// returned true, it is not called again. From the second call on, it runs without the foreign lock.
+// ready() takes precedence over a cancel, so that finished work can be drained.
 //
-// Why a thread without a hook, or with one that nothing interrupts, needs no polling: whoever makes
-// ready() true notifies `event` after it, and a Watch(cancel, event), alive during the call, does
-// the same for Cancel. Both changes are looked at after PrepareWait, so EventCount's argument
-// covers both. The caller owes that Watch.
+// Why a thread without a hook, or with one that nothing interrupts, needs no polling: the thread
+// that makes ready() true notifies `event` afterwards, and a Watch(cancel, event), alive during the
+// call, does the same for Cancel. Both changes are checked after PrepareWait, so EventCount's
+// argument covers both. The caller must provide that Watch.
 template <class Ready>
 WaitStatus WaitUntil(EventCount& event, const CancelToken& cancel, MonoTime deadline, Ready ready) {
   if (ready()) return WaitStatus::kReady;
@@ -82,8 +82,8 @@ WaitStatus WaitUntil(EventCount& event, const CancelToken& cancel, Ready ready) 
   return WaitUntil(event, cancel, kNoDeadline, ready);
 }
 
-// Waits for what is certain to come (the end of a cancelled thread): nothing ends it early. The
-// foreign lock is given up, a signal is left pending for its owner.
+// Waits for something that is certain to happen (the end of a cancelled thread): nothing ends the
+// wait early. Releases the foreign lock; a signal stays pending for its owner.
 template <class Ready>
 void WaitUninterrupted(EventCount& event, Ready ready) {
   if (ready()) return;

@@ -1,4 +1,4 @@
-// assert_cardinality: the input, with a number of elements that is promised and checked.
+// assert_cardinality: the input, with a declared and checked number of elements.
 #include <algorithm>
 
 #include "engine/random_access.h"
@@ -32,7 +32,7 @@ class AssertCardinalityIterator final : public BlockIterator {
       : input_(std::move(input)), expected_(expected) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // An element and the error after it are pulled before the stage reports that there are too
+    // One element and the error after it are pulled before the stage reports that there are too
     // many.
     visitor.Count(count_, "elements pulled",
                   expected_ < 0 ? StateVisitor::kMostCount : StepsMore(expected_, 2));
@@ -45,21 +45,21 @@ class AssertCardinalityIterator final : public BlockIterator {
     if (over_) return Block::AtEnd();
     bool finite = expected_ != kInfinite;
     if (finite && count_ > expected_) return Fail(TooMany());
-    // After the last one the input is asked once more: it must have ended.
+    // After the last element, the input is pulled once more to check that it has ended.
     int64_t want = finite ? std::max<int64_t>(std::min(max_rows, expected_ - count_), 1) : max_rows;
     Block block = input_->NextBlock(want);
     bool full = count_ == expected_;
     count_ += block.steps();
     if (finite && count_ > expected_) {
       if (full) return Fail(TooMany());
-      // An error came after the last element: the error is one too many, the element is not.
+      // An error followed the last element: only the error is one too many.
       block.error.reset();
       block.end = false;
       return block;
     }
     if (!block.end || count_ == expected_) return block;
     block.end = false;
-    if (block.rows > 0 || block.error) return block;  // the end comes again after it
+    if (block.rows > 0 || block.error) return block;  // the next call reports the end
     return Fail(TooFew());
   }
 
@@ -91,7 +91,7 @@ class AssertCardinalityIterator final : public BlockIterator {
   IteratorPtr input_;
   const int64_t expected_;
   int64_t count_ = 0;  // elements and errors pulled
-  bool over_ = false;  // the wrong number has been reported
+  bool over_ = false;  // the wrong number was reported
 };
 
 IteratorPtr AssertCardinalityDataset::MakeIterator(const RunContext& context) const {

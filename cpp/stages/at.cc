@@ -1,4 +1,4 @@
-// at: the element at one position of the input, found without running through it.
+// at: the element at one position of the input, found by random access.
 #include "engine/random_access.h"
 #include "engine/registry.h"
 
@@ -23,7 +23,8 @@ class AtIterator final : public Iterator {
  public:
   AtIterator(std::shared_ptr<const AtDataset> data, RunContext context)
       : data_(std::move(data)), context_(std::move(context)) {
-    // The first run there could be: every call finds the same elements, whatever ran before.
+    // Use the identity of a fixed run: each call finds the same elements, regardless of earlier
+    // runs.
     context_.identity = std::make_shared<const RunIdentity>();
   }
 
@@ -33,7 +34,7 @@ class AtIterator final : public Iterator {
   Step DoNext() override {
     if (done_) return End{};
     Step step = ElementAt(data_->input(), data_->index(), context_);
-    done_ = true;  // an interruption has thrown
+    done_ = true;  // not reached if the call was interrupted
     return step;
   }
 

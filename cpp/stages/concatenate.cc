@@ -1,4 +1,4 @@
-// concatenate: one dataset after the other.
+// concatenate: the elements of several datasets, sequentially.
 #include "engine/random_access.h"
 #include "engine/registry.h"
 #include "engine/session.h"
@@ -65,7 +65,7 @@ class ConcatenateIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     int64_t part = part_;
     visitor.Count(part, "datasets gone through", parts());
-    // The first one has those that the stage was started with.
+    // The first input uses the fills that the stage was started with.
     if (part > 0) {
       CacheFills::VisitState(visitor, *data_, &context_.session->fills(), context_.fills);
     }
@@ -97,7 +97,8 @@ class ConcatenateIterator final : public BlockIterator {
  private:
   int64_t parts() const { return static_cast<int64_t>(data_->inputs().size()); }
   void Start() { input_ = data_->StartInput(context_, static_cast<size_t>(part_)); }
-  // An input that cannot be started is an error at its position; the others come after it.
+  // If an input cannot be started, reports the error at its position and continues with the next
+  // input.
   void StartOrPass() {
     try {
       Start();

@@ -29,7 +29,7 @@ class CountIterator final : public Iterator {
 
  protected:
   Step DoNext() override {
-    constexpr int64_t kAtOnce = 1 << 20;  // then a run that is closed is noticed
+    constexpr int64_t kAtOnce = 1 << 20;  // check for cancellation after this many
     while (!ended_) {
       if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
       int64_t left = kAtOnce;

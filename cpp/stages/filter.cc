@@ -1,4 +1,4 @@
-// filter: passes on the elements for which a predicate holds.
+// filter: keeps the elements that satisfy a predicate.
 #include <algorithm>
 #include <new>
 
@@ -38,7 +38,7 @@ class FilterIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements tested");
     rows_.VisitState(visitor);
-    if (!visitor.saving() && visitor.has_more()) {  // as MapProgress has it
+    if (!visitor.saving() && visitor.has_more()) {  // see MapProgress
       throw Error(
           ErrorKind::kInvalidArgument,
           "set_state: the state was saved with deterministic=False in filter; restore it into a "
@@ -59,7 +59,7 @@ class FilterIterator final : public BlockIterator {
  protected:
   Block DoNextBlock(int64_t max_rows) override {
     for (;;) {
-      // An endless input without a match must still be closable.
+      // An infinite input without a match must still be closable.
       if (cancel_.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
       if (!rows_.empty()) {
         if (auto element = TestNext()) return Block::Of(*std::move(element));
@@ -72,7 +72,7 @@ class FilterIterator final : public BlockIterator {
       }
       if (rows_.ended()) return Block::AtEnd();
       rows_.input().Keep(rows_.position());
-      // A function of the user is called for no more rows than are wanted.
+      // A user's function is never called for more rows than requested.
       rows_.Pull(predicate_->needs_lock() ? 1 : max_rows);
       if (rows_.left() < 2) continue;
       const int64_t tested = rows_.left();
@@ -84,9 +84,9 @@ class FilterIterator final : public BlockIterator {
   }
 
  private:
-  static constexpr int64_t kTogether = 1 << 20;  // bytes of the rows that are tested together
+  static constexpr int64_t kTogether = 1 << 20;  // bytes of rows that are tested together
 
-  // The next row, if it passes; an interrupted test is done again.
+  // Returns the next row if it passes. An interrupted test is repeated.
   std::optional<Element> TestNext() {
     Element element = rows_.TakeOwn();
     CallInfo info{&stage_, random_, index_++};
@@ -105,8 +105,8 @@ class FilterIterator final : public BlockIterator {
     return std::nullopt;
   }
 
-  // The rows that pass, perhaps none; nullopt, with all rows as they were, when each must be tested
-  // alone: that shows which one fails, and needs less memory.
+  // Returns the rows that pass, perhaps none. Returns nullopt, with all rows unchanged, if each row
+  // must be tested individually, which finds the row that fails and needs less memory.
   std::optional<Block> Passing() {
     try {
       std::optional<std::vector<int64_t>> passing = Tested();
@@ -117,7 +117,7 @@ class FilterIterator final : public BlockIterator {
     }
   }
 
-  // The numbers of those that pass.
+  // The indices of the rows that pass.
   std::optional<std::vector<int64_t>> Tested() {
     made_.clear();
     Block rows = rows_.block();
@@ -130,7 +130,7 @@ class FilterIterator final : public BlockIterator {
   Session& session_;
   const StageLabel& stage_;
   RowCursor rows_;           // to be tested
-  std::vector<Block> made_;  // kept for its memory
+  std::vector<Block> made_;  // reused for its memory
   FunctionPtr predicate_;
   StageRandom random_;
   CancelToken cancel_;

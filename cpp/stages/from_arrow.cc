@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// The rows of a table, or those of them with given numbers; lists are ragged columns.
+// The rows of a table, or only the chosen ones; lists are ragged columns.
 class TableRows final : public Indexed {
  public:
   TableRows(const Table& table, std::vector<int64_t> chosen, bool some)
@@ -66,13 +66,13 @@ class TableRows final : public Indexed {
 
   const Table& table_;
   const std::vector<int64_t> chosen_;
-  const bool some_;              // only the chosen ones
-  std::vector<int64_t> firsts_;  // the number of the first row of each batch
+  const bool some_;              // only the chosen rows
+  std::vector<int64_t> firsts_;  // the index of the first row of each batch
   int64_t total_ = 0;
   bool ragged_ = false;
 };
 
-// As what all consumers take: rows that differ in size one by one.
+// For consumers without ragged support: separates rows that differ in size.
 class SeparateRows final : public Indexed {
  public:
   explicit SeparateRows(const TableRows& rows) : rows_(rows) {}

@@ -1,4 +1,4 @@
-// from_list: elements in memory whose shapes may differ, with random access.
+// from_list: elements in memory, perhaps of different shapes, with random access.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ class RaggedList final : public Indexed {
   RaggedList(const ElementList& elements, const ElementSpec& spec)
       : elements_(elements), spec_(spec) {}
 
-  // Whether all elements are columns, of numbers that differ in the size of their first axis alone.
+  // Whether all elements are columns of numbers that differ only in the size of their first axis.
   static bool Fits(const ElementList& elements, const ElementSpec& spec) {
     for (const LeafSpec& leaf : spec.leaves) {
       if (leaf.any_rank || leaf.dtype.is_reference()) return false;
@@ -65,7 +65,7 @@ class RaggedList final : public Indexed {
   const ElementSpec& spec_;
 };
 
-// Elements of one shape that are columns, as a source of such. Null for others.
+// Returns a columnar source if all elements are columns of one shape; otherwise null.
 DatasetPtr AsColumns(const ElementList& elements, const ElementSpec& spec) {
   if (!std::ranges::all_of(elements.groups(), &ElementList::Group::packed)) return nullptr;
   Element all;
@@ -141,7 +141,7 @@ class ListDataset final : public Dataset, public Indexed {
     }
     return spec;
   }
-  // `next`: of this element, and perhaps of others after it.
+  // `next`: the spec of this element, and perhaps of following ones.
   void Cover(const ElementSpec& next, int64_t element, const std::string& expected) {
     MaybeSpec cover = ElementSpec::Cover(spec_, next);
     if (!cover) {
@@ -159,7 +159,7 @@ class ListDataset final : public Dataset, public Indexed {
     }
     group.columns = {};
   }
-  // Dicts may list their keys in another order.
+  // Dicts may list their keys in different orders.
   std::shared_ptr<const Element> Reordered(const Element& from) const {
     auto to = std::make_shared<Element>(from);
     Conform(from.structure, to->leaves, spec_.structure);
@@ -175,8 +175,8 @@ class ListDataset final : public Dataset, public Indexed {
     block.elements.push_back(std::move(element));
   }
 
-  ElementList elements_;  // none where they are columns of one source
-  DatasetPtr columns_;    // the same elements; null unless all are of one shape
+  ElementList elements_;  // empty if columns_ is set
+  DatasetPtr columns_;    // the same elements; null unless all have one shape
   int64_t size_;
   ElementSpec spec_;
   std::optional<RaggedList> ragged_;

@@ -1,4 +1,4 @@
-// ignore_errors: the input without the elements that fail, up to so many of them in a row.
+// ignore_errors: skips failed elements, up to a number of consecutive ones.
 #include "data/foreign.h"
 #include "data/printable.h"
 #include "engine/input.h"
@@ -9,10 +9,10 @@ namespace penstock {
 namespace {
 
 struct IgnoreErrorsOptions {
-  std::string stage;        // the one whose errors are meant; "": the input
+  std::string stage;        // the stage whose errors are skipped; "": the input
   PlannedFunction handler;  // called with each error; may be null
-  bool decides = false;  // an error that the handler raises is delivered instead of the one it got
-  int64_t most = -1;     // errors in a row that are left out; negative: any number
+  bool decides = false;     // an error raised by the handler replaces the original one
+  int64_t most = -1;        // maximum consecutive skipped errors; negative: unlimited
 };
 
 class IgnoreErrorsDataset final : public Dataset {
@@ -20,7 +20,7 @@ class IgnoreErrorsDataset final : public Dataset {
   explicit IgnoreErrorsDataset(IgnoreErrorsOptions options) : options_(std::move(options)) {}
   int64_t cardinality() const override { return kUnknown; }
   MaybeSpec spec() const override { return input_spec(); }
-  // Randomness of later stages does not change when errors are left out.
+  // Skipping errors does not change the randomness of later stages.
   bool transparent() const override { return true; }
   const IgnoreErrorsOptions& options() const { return options_; }
 
@@ -42,12 +42,12 @@ class IgnoreErrorsIterator final : public BlockIterator {
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements pulled");
     visitor.Count(in_a_row_, "errors in a row");
-    // An error that has not been reported yet is pulled again.
+    // An error that has not been reported is pulled again.
     input_.VisitState(visitor, failed_ ? 1 : 0);
   }
 
-  // What was reported before the state was saved is not reported again; a handler that decides is
-  // asked again, because what it raised is a step of its own.
+  // Errors reported before the state was saved are not reported again. A handler that decides is
+  // called again, because the error it raised is a separate step.
   std::optional<Error> Discard(int64_t& steps) override {
     again_ = true;
     auto error = Iterator::Discard(steps);
@@ -59,7 +59,7 @@ class IgnoreErrorsIterator final : public BlockIterator {
   Block DoNextBlock(int64_t max_rows) override {
     StopCheck stop(&cancel_);
     for (;;) {
-      stop.Look();  // an endless input that always fails must still be closable
+      stop.Look();  // an infinite input that always fails must still be closable
       if (failed_) {
         if (auto error = Judge()) return Block::Of(*std::move(error));
         continue;
@@ -70,13 +70,13 @@ class IgnoreErrorsIterator final : public BlockIterator {
       index_ += block.rows;
       if (!block.error || block.error->transient()) return block;
       failed_ = std::exchange(block.error, std::nullopt);
-      block.end = false;  // it comes again after the error
+      block.end = false;  // reported again after the error
       if (block.rows > 0) return block;
     }
   }
 
  private:
-  // What is delivered instead of the error that came last; nothing when it is left out.
+  // Returns the error to deliver for the last one; nullopt if it is skipped.
   std::optional<Error> Judge() {
     Error error = *failed_;
     bool all = options_.most >= 0 && in_a_row_ >= options_.most;
@@ -89,14 +89,14 @@ class IgnoreErrorsIterator final : public BlockIterator {
     if (all || ends_program)
       delivered = std::move(error);
     else if (handler_ && !(again_ && !options_.decides))
-      delivered = AskHandler(error);  // throws when it is interrupted, to be asked again
+      delivered = AskHandler(error);  // throws if interrupted; then the handler is called again
     failed_.reset();
     ++index_;
     if (!all) ++in_a_row_;
     return delivered;
   }
 
-  // Where it is known, where the error arose; else where it came out.
+  // The step where the error arose, if known; otherwise where it surfaced.
   FailedStep FailedStepOf(const Error& error) {
     if (error.failed_step()) return *error.failed_step();
     const Origin& origin = error.origin();
@@ -104,8 +104,8 @@ class IgnoreErrorsIterator final : public BlockIterator {
     return {std::move(stage), origin.file && origin.index >= 0 ? origin.index : index_, ""};
   }
 
-  // Calls the handler with (error, stage, element, file, offset, name, function, text); returns
-  // what it raised.
+  // Calls the handler with (error, stage, element, file, offset, name, function, text). Returns the
+  // error that it raised.
   std::optional<Error> AskHandler(const Error& error) {
     static const StructureRef arguments =
         Structure::Tuple(std::vector<StructureRef>(8, Structure::Leaf()));
@@ -130,8 +130,8 @@ class IgnoreErrorsIterator final : public BlockIterator {
     for (Block& answer : answers) {
       if (!answer.error) continue;
       if (!answer.error->foreign()) return std::move(answer.error);
-      // The error takes the position of the element: the arguments of the handler's call say
-      // nothing.
+      // Give the error the position of the element; the handler's call arguments carry no
+      // information about it.
       return Error::Foreign(answer.error->foreign()).In(step, origin);
     }
     return std::nullopt;
@@ -141,10 +141,10 @@ class IgnoreErrorsIterator final : public BlockIterator {
   const IgnoreErrorsOptions options_;
   const FunctionPtr handler_;
   const CancelToken cancel_;
-  std::optional<Error> failed_;  // pulled, and not judged yet
+  std::optional<Error> failed_;  // pulled but not handled yet
   int64_t index_ = 0;            // elements and errors of the input so far
   int64_t in_a_row_ = 0;         // errors since the last element
-  bool again_ = false;           // going over steps that were delivered before
+  bool again_ = false;           // repeating steps that were delivered before
 };
 
 IteratorPtr IgnoreErrorsDataset::MakeIterator(const RunContext& context) const {

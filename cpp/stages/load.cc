@@ -1,5 +1,5 @@
-// load: the rows of a saved dataset, or of one of its files, with random access where rows have one
-// size.
+// load: the rows of a saved dataset, or of one of its files, with random access if all rows have
+// one size.
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -16,10 +16,10 @@ namespace {
 
 using Index = std::shared_ptr<const ChunkIndex>;
 
-// Rows of one size that lie uncompressed in the files: any of them by one read.
+// Rows of one size, stored uncompressed: each can be read with one read.
 class FixedRows final : public Indexed {
  public:
-  // Null when the rows are not like that.
+  // Returns null if the rows do not qualify.
   static std::unique_ptr<FixedRows> Of(const std::vector<Index>& files);
   int64_t size() const override { return size_; }
   Block Rows(int64_t first, int64_t count) const override;
@@ -30,11 +30,11 @@ class FixedRows final : public Indexed {
     File(Index from, int64_t row)
         : index(std::move(from)), first(row), checked(index->entries().size()) {}
     Index index;
-    int64_t first;  // row of the dataset
-    // The chunks whose checksums have been seen to match.
+    int64_t first;  // index of its first row in the dataset
+    // The chunks whose checksums have been verified.
     mutable std::vector<std::atomic<bool>> checked;
   };
-  // Reads consecutive rows, as many of `count` as one chunk holds, and returns how many.
+  // Reads up to `count` consecutive rows within one chunk, and returns how many.
   int64_t ReadRun(int64_t row, int64_t count, Block& to, int64_t place) const;
   Block Empty(int64_t count) const;
 
@@ -87,13 +87,13 @@ class LoadIterator final : public BlockIterator {
       try {
         block = cursor_->Next(max_rows);
       } catch (...) {
-        // There is one error for all rows of a damaged chunk; the next chunk comes after it.
+        // A damaged chunk yields one error for all its rows; the next chunk follows.
         row_ += cursor_->row() - before;
         throw;
       }
       if (block.end) cursor_.reset();
       if (block.rows == 0) continue;
-      // The identity of an element is its number in the dataset.
+      // The identity of an element is its index in the dataset.
       block.Renumber(row_);
       block.origins.first.index = row_;
       for (size_t i = 0; i < block.elements.size(); ++i) {
@@ -162,7 +162,7 @@ int64_t FixedRows::ReadRun(int64_t row, int64_t count, Block& to, int64_t place)
   const File& file = *(after - 1);
   size_t chunk = file.index->ChunkOf(row - file.first);
   const ChunkEntry& entry = file.index->entries()[chunk];
-  // release and acquire: what one thread has seen to match needs no look of another.
+  // release/acquire: a chunk verified by one thread need not be verified by another.
   if (!file.checked[chunk].load(std::memory_order_acquire)) {
     file.index->Read(chunk);
     file.checked[chunk].store(true, std::memory_order_release);
@@ -183,7 +183,7 @@ int64_t FixedRows::ReadRun(int64_t row, int64_t count, Block& to, int64_t place)
   return count;
 }
 
-// The rows that were read before an error, and the error after them.
+// Returns the rows read before an error, followed by the error.
 Block UpTo(Block&& block, int64_t rows, const Error& error) {
   Block read = block.Slice(0, rows);
   read.error = error;

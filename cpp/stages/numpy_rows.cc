@@ -1,5 +1,6 @@
-// numpy_rows: the rows of arrays in NumPy's files, read on demand, with random access.
+// numpy_rows: the rows of arrays in NumPy files, read on demand, with random access.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "engine/registry.h"
 #include "runtime/blocking.h"
+#include "runtime/memory.h"
 #include "storage/npy.h"
 #include "storage/open_files.h"
 #include "storage/remote.h"
@@ -48,7 +50,7 @@ class MemberContents {
 
  private:
   const NpzMember member_;
-  std::mutex mutex_;  // guards the following until it is ready
+  std::mutex mutex_;  // protects the fields below until ready_
   bool ready_ = false;
   FilePtr inflated_;  // null: the member is not compressed
 };
@@ -62,7 +64,7 @@ struct NumpyArray {
 struct NumpyFile {
   std::shared_ptr<const std::string> path;
   std::vector<NumpyArray> arrays;
-  int64_t first = 0;  // row of the dataset
+  int64_t first = 0;  // index of its first row in the dataset
   int64_t rows = 0;
   FilePtr memory = nullptr;  // the contents of a remote file; null for a local file
   // The file's status when the dataset was created.
@@ -72,7 +74,7 @@ struct NumpyFile {
   std::string owner() const { return "NumpyDataset: " + *path; }
 };
 
-// The items of an array in Fortran order, as their positions in C order.
+// Enumerates the items of an array stored in Fortran order, as their positions in C order.
 class FortranOrder final {
  public:
   explicit FortranOrder(const Shape& shape) : shape_(shape), at_(shape.rank()) {
@@ -108,18 +110,21 @@ bool IsZip(InputFile& file) {
 
 class NumpyRows final : public Dataset, public Indexed {
  public:
-  // `names`: for each leaf that of its array, or "" for the only array of a .npy file.
+  // `names`: the array of each leaf, or "" for the only array of a .npy file.
   NumpyRows(const Tensor& paths, const Element& names) : structure_(names.structure) {
+    int64_t bytes = 0;
     for (int64_t i = 0; i < paths.elements(); ++i) {
       const auto path = std::make_shared<const std::string>(paths.string(i));
       try {
-        Add(path, names.leaves);
+        bytes += Add(path, names.leaves);
       } catch (Error& error) {
         Origin origin;
         origin.file = path;
         throw error.At(std::move(origin));
       }
     }
+    // Larger data would not stay in the page cache.
+    fits_ = bytes <= AvailableMemory() / 4;
   }
 
   int64_t cardinality() const override { return rows_; }
@@ -144,7 +149,7 @@ class NumpyRows final : public Dataset, public Indexed {
 
  private:
   // Returns the size of a local file in bytes.
-  void Add(const std::shared_ptr<const std::string>& path, const std::vector<Tensor>& names) {
+  int64_t Add(const std::shared_ptr<const std::string>& path, const std::vector<Tensor>& names) {
     NumpyFile file;
     file.path = path;
     const std::string owner = file.owner();
@@ -170,7 +175,9 @@ class NumpyRows final : public Dataset, public Indexed {
     file.rows = file.arrays.at(0).of.shape[0];
     for (size_t leaf = 0; leaf < file.arrays.size(); ++leaf) Check(*path, file, leaf);
     rows_ += file.rows;
+    const int64_t bytes = file.memory ? 0 : file.size;
     if (file.rows > 0 || files_.empty()) files_.push_back(std::move(file));
+    return bytes;
   }
 
   static NumpyArray Array(InputFile& file, bool zip, const std::vector<NpzMember>& members,
@@ -221,7 +228,7 @@ class NumpyRows final : public Dataset, public Indexed {
     block.rows = count;
     return block;
   }
-  // The file that has a row; the first one where there are no rows.
+  // The file that contains a row; the first file if there are no rows.
   const NumpyFile& FileOf(int64_t row) const {
     if (files_.size() == 1) return files_[0];
     auto after = std::upper_bound(files_.begin() + 1, files_.end(), row,
@@ -246,6 +253,7 @@ class NumpyRows final : public Dataset, public Indexed {
     return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
       FilePtr opened = OpenFile(*file.path, {.throughout = false});
       RequireSame(file, *opened);
+      if (fits_) opened->Map();
       return opened;
     });
   }
@@ -332,7 +340,7 @@ class NumpyRows final : public Dataset, public Indexed {
           to = column.mutable_data();
         }
         const bool whole = scattered ? ReadScattered(*opened, file, leaf, first, rows, to)
-                                     : ReadFully(*opened, offset, to, size);
+                                     : ReadStretch(*opened, offset, to, size);
         RequireRead(whole, file, leaf, *opened);
         return false;
       });
@@ -343,7 +351,26 @@ class NumpyRows final : public Dataset, public Indexed {
     }
     return column;
   }
-  // Requests all ranges before it waits for any.
+  // Returns false if the file ends early. If the file is likely to be cached, reads in pieces that
+  // ReadReady copies from memory.
+  bool ReadStretch(InputFile& file, int64_t offset, uint8_t* to, size_t size) const {
+    constexpr size_t kPiece = size_t{64} << 10;
+    constexpr size_t kTogether = 16;
+    while (fits_ && size > 0) {
+      std::array<ByteRange, kTogether> pieces;
+      size_t count = 0;
+      for (; count < kTogether && size > 0; ++count) {
+        const size_t piece = std::min(size, kPiece);
+        pieces[count] = {offset, to, piece};
+        offset += static_cast<int64_t>(piece);
+        to += piece;
+        size -= piece;
+      }
+      if (!ReadAll(file, std::span(pieces.data(), count))) return false;
+    }
+    return ReadFully(file, offset, to, size);
+  }
+  // Requests all ranges before waiting for any.
   static bool ReadAll(InputFile& file, std::span<ByteRange> ranges) {
     file.ReadReady(ranges);
     return std::ranges::all_of(ranges, [&](const ByteRange& range) {
@@ -352,8 +379,9 @@ class NumpyRows final : public Dataset, public Indexed {
     });
   }
 
-  // Reads rows of an array in Fortran order. Each number of a row is a column of the file, of which
-  // as many consecutive items are read as there are rows. False if the file ends earlier.
+  // Reads rows of an array in Fortran order. Each item of a row lies in a different column of the
+  // file, and each column holds the items of all rows consecutively. Returns false if the file ends
+  // early.
   bool ReadScattered(InputFile& opened, const NumpyFile& file, size_t leaf, int64_t first,
                      int64_t count, uint8_t* to) const {
     constexpr size_t kMostRanges = 1024;
@@ -380,7 +408,7 @@ class NumpyRows final : public Dataset, public Indexed {
     return true;
   }
 
-  // Copies `count` items to places that are `stride` bytes apart.
+  // Copies `count` items to addresses `stride` bytes apart.
   static void Spread(const uint8_t* from, size_t item, int64_t count, uint8_t* to, size_t stride) {
     auto spread = [&](auto size) {
       for (int64_t i = 0; i < count; ++i, from += size, to += stride) std::memcpy(to, from, size);
@@ -399,7 +427,7 @@ class NumpyRows final : public Dataset, public Indexed {
     }
   }
 
-  // Whether numbers are aligned for the CPU; np.savez does not align them.
+  // Whether items are aligned for the CPU; np.savez does not align them.
   bool IsAligned(const LentBytes& bytes, size_t leaf) const {
     constexpr size_t kAlign = 16;
     const auto item = static_cast<size_t>(leaves_[leaf].dtype.itemsize);
@@ -417,7 +445,7 @@ class NumpyRows final : public Dataset, public Indexed {
     return block;
   }
 
-  // Requests all rows of one file before it waits for any.
+  // Requests all rows of one file before waiting for any.
   void Collect(size_t leaf, const int64_t* indices, int64_t count, uint8_t* to) const {
     const size_t bytes = Bytes(leaf);
     std::vector<int64_t> order;  // sorted by file; empty: there is only one file
@@ -449,7 +477,7 @@ class NumpyRows final : public Dataset, public Indexed {
     RequireRead(ReadAll(*opened, ranges), file, leaf, *opened);
   }
 
-  // The offsets of the ranges are where the rows would be in C order.
+  // The offsets in `rows` are those the rows would have in C order.
   void ReadScatteredRows(const NumpyFile& file, size_t leaf,
                          const std::vector<ByteRange>& rows) const {
     const FilePtr opened = FileWith(file, leaf);
@@ -465,6 +493,7 @@ class NumpyRows final : public Dataset, public Indexed {
   std::vector<LeafSpec> leaves_;  // of a row
   std::vector<NumpyFile> files_;  // with rows; at least one
   int64_t rows_ = 0;
+  bool fits_ = false;       // the files fit into memory
   mutable OpenFiles open_;  // a cache; thread-safe
 };
 

@@ -1,4 +1,4 @@
-// prefetch: the input runs ahead on a thread of its own.
+// prefetch: pulls the input ahead in a background thread.
 #include "engine/pass_iterator.h"
 #include "engine/producer.h"
 #include "engine/random_access.h"

@@ -1,4 +1,4 @@
-// repeat: the input several times, from its beginning in each epoch.
+// repeat: iterates over the input several times, starting from its beginning in each epoch.
 #include <algorithm>
 #include <limits>
 
@@ -39,8 +39,8 @@ class RepeatDataset final : public Dataset, public RandomAccess, public Elastic 
   RandomPlace PlaceOf(int64_t epoch, const RandomPlace& place) const {
     return place.Pass(static_cast<uint64_t>(epoch), count_);
   }
-  // Later stages must draw different random numbers in every epoch, too. Each epoch maps identities
-  // to values that no other epoch uses, including those of enclosing repeats.
+  // Later stages must also draw different random numbers in each epoch. Each epoch maps identities
+  // to values that no other epoch uses, including epochs of enclosing repeats.
   uint64_t KeysMovedBy(int64_t epoch, const RandomPlace& place) const {
     const RandomPlace of_epoch = PlaceOf(epoch, place);
     const bool opened = of_epoch.path.value != place.path.value;
@@ -54,14 +54,14 @@ class RepeatDataset final : public Dataset, public RandomAccess, public Elastic 
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  int64_t count_;  // negative: for ever
-  bool fused_;     // whether the next epoch may be filled while one is drained
+  int64_t count_;  // negative: infinite
+  bool fused_;     // whether the next epoch may be filled while the current one drains
 };
 
-// An epoch without anything came, of endless ones.
+// The epoch number after an empty epoch of an infinite repeat.
 constexpr int64_t kEndedEpoch = -1;
 
-// What was passed over may lie in several epochs, so their length must be known.
+// Skipped steps may span several epochs, so their length must be known.
 std::string RepeatDataset::unfit() const {
   if (input().cardinality() == kUnknown)
     return "repeats a number of elements that is not known in advance";
@@ -97,7 +97,7 @@ void RepeatDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string&
     if (steps == 0) {
       Carrying aside = carrying;
       Carry(input(), next, aside);
-      // At the end of what the former processes had of the epoch, they went on with the next one.
+      // At the end of the former processes' epoch, they continued with the next one.
       running = next.steps == 0;
       if (!running) {
         epoch_position = {};
@@ -175,8 +175,8 @@ class RepeatIterator final : public BlockIterator {
       if (!input_) Start();
       if (auto error = FillNext(max_rows)) return Block::Of(*std::move(error));
       Block block = input_->NextBlock(max_rows);
-      // When repeating for ever, an epoch in which everything fails counts as empty, because the
-      // same errors would come again and again.
+      // In an infinite repeat, an epoch in which everything fails counts as empty, because the same
+      // errors would repeat forever.
       any_ = any_ || block.rows > 0 || (block.error && count_ >= 0);
       Rekey(block);
       if (!block.end) return block;
@@ -192,7 +192,7 @@ class RepeatIterator final : public BlockIterator {
   void EndEpoch() {
     input_.reset();
     ++epoch_;
-    // An empty epoch would come again and again.
+    // An empty epoch would repeat forever.
     if (!any_ && (count_ < 0 || data_->input().cardinality() == 0)) {
       epoch_ = kEnded;
       next_.reset();
@@ -209,7 +209,7 @@ class RepeatIterator final : public BlockIterator {
   }
 
   void Start() {
-    // The epoch before must be destroyed first, so that generators and threads of two epochs do not
+    // Destroy the previous epoch first, so that generators and threads of two epochs do not
     // overlap.
     input_.reset();
     FindFills();
@@ -223,7 +223,8 @@ class RepeatIterator final : public BlockIterator {
     return data_->StartInput(context);
   }
 
-  // Finds what caches upstream hold when the epoch begins, which earlier epochs have put there.
+  // Finds the current fills of caches upstream at the start of an epoch, which earlier epochs may
+  // have made.
   void FindFills() {
     if (found_ == epoch_) return;
     fills_ = next_ ? next_fills_ : FillsNow();
@@ -233,7 +234,7 @@ class RepeatIterator final : public BlockIterator {
     return CacheFills::Now(*data_, context_.session->fills(), fills_);
   }
 
-  // For every element of an epoch that only drains its buffer, the next epoch makes one step.
+  // For each element of an epoch that only drains its buffer, the next epoch pulls one step.
   std::optional<Error> FillNext(int64_t rows) {
     bool last = count_ >= 0 && epoch_ + 1 >= count_;
     if (!filling_ || last) return std::nullopt;
@@ -257,13 +258,13 @@ class RepeatIterator final : public BlockIterator {
   const bool fused_;
   static constexpr int64_t kEnded = kEndedEpoch;
   int64_t epoch_ = 0;
-  bool any_ = false;  // the epoch has given something
+  bool any_ = false;  // the epoch has delivered something
   IteratorPtr input_;
-  std::shared_ptr<const CacheFills> fills_;  // of epoch number found_
+  std::shared_ptr<const CacheFills> fills_;  // of epoch found_
   int64_t found_ = 0;
-  IteratorPtr next_;  // the epoch after it, when that has been started
+  IteratorPtr next_;  // the next epoch, if it was started
   std::shared_ptr<const CacheFills> next_fills_;
-  FillsAhead* filling_ = nullptr;  // input_, if it is one
+  FillsAhead* filling_ = nullptr;  // input_, if it implements FillsAhead
 };
 
 IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
@@ -271,7 +272,7 @@ IteratorPtr RepeatDataset::MakeIterator(const RunContext& context) const {
       std::static_pointer_cast<const RepeatDataset>(shared_from_this()), context, count_, fused_);
 }
 
-// fused=False keeps epochs apart, for comparison: the results are the same.
+// fused=False does not overlap epochs, for comparison: the results are the same.
 const RegisterDataset repeat_stage("repeat", {.of_positions = true, .share_states = {"fused"}},
                                    [](const std::vector<DatasetPtr>&,
                                       const Args& args) -> std::shared_ptr<Dataset> {

@@ -1,4 +1,4 @@
-// select: the elements at the positions that another dataset gives.
+// select: the elements at the positions that another dataset yields.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// The bytes of rows that are int64 numbers in one array; null where they have another form.
+// Returns the bytes of rows that are int64 numbers in one array; null for other forms.
 const uint8_t* NumbersOf(const Block& rows) {
   if (!rows.stacked() || rows.structure != Structure::Leaf()) return nullptr;
   const Column& column = rows.columns[0];
@@ -22,8 +22,8 @@ const uint8_t* NumbersOf(const Block& rows) {
   return numbers ? items.data() : nullptr;
 }
 
-// Inputs: the positions, and the data. This is no fork for the data's randomness: its elements are
-// those that it gives without this stage.
+// Inputs: the positions, and the data. This does not fork the randomness of the data: its elements
+// are the same as without this stage.
 class SelectDataset final : public Dataset, public RandomAccess, public Elastic {
  public:
   int64_t cardinality() const override { return input().cardinality(); }
@@ -41,7 +41,7 @@ class SelectDataset final : public Dataset, public RandomAccess, public Elastic 
     try {
       const Block rows = ElementsAt(input(), positions, context);
       PositionsIn(rows, 0, rows.rows, chosen);
-    } catch (const Error&) {  // raised when the element is asked for
+    } catch (const Error&) {  // raised when the element is requested
     }
     return chosen;
   }
@@ -56,8 +56,8 @@ class SelectDataset final : public Dataset, public RandomAccess, public Elastic 
     StateVisitor to(&out);
     positions.Write(to);
   }
-  // What `count` rows from row `first` on say, up to the first one that is no position: that throws
-  // once those before it are in `to`.
+  // Appends the positions in `count` rows, starting at row `first`. At the first invalid position
+  // it throws; the positions before it are then in `to`.
   void PositionsIn(const Block& rows, int64_t first, int64_t count, Positions& to) const;
 
  protected:
@@ -114,7 +114,7 @@ class SelectIterator final : public BlockIterator {
         positions_(data_->StartInput(context_)),
         lookahead_(data_->input(1), context_) {
     if (!data_->input().quiet()) return;
-    // Rows that are read cost less when many are asked for together.
+    // Reading rows costs less if many are requested together.
     const Indexed* rows = data_->input(1).indexed();
     if (rows && rows->row_bytes() > 0) {
       most_ahead_ = std::clamp<int64_t>(kMostBytes / rows->row_bytes(), 1, kMostRows);
@@ -148,13 +148,13 @@ class SelectIterator final : public BlockIterator {
   }
 
  private:
-  // Steps of the data that have not been handed on.
+  // Steps of the data that were not delivered.
   int64_t waiting() const { return rows_.steps() - given_; }
 
   // The number of positions to look ahead. It grows, so that the first elements arrive early.
   int64_t Window() { return looks_ahead_ ? std::min(lookahead_.window(), most_window_) : 0; }
 
-  // Lets the sources decode the rows of the next positions, unless they have done so.
+  // Lets the sources decode the rows of the next positions, unless they already have.
   void LookAhead() {
     constexpr int64_t kGrowth = 8;
     if (looked_at_ > 0) return;
@@ -173,7 +173,7 @@ class SelectIterator final : public BlockIterator {
     looked_at_ = std::ssize(next);
   }
 
-  // Asks for the elements at the next positions, up to the first one that is none.
+  // Requests the elements at the next positions, up to the first invalid one.
   void Ask(int64_t max_rows) {
     LookAhead();
     int64_t most = std::min(std::max(max_rows, ahead_), positions_.left());
@@ -194,7 +194,7 @@ class SelectIterator final : public BlockIterator {
       } catch (const Error& error) {
         rows_ = Block::Of(error);
       } catch (...) {
-        positions_.Pass();  // what comes after it can still be had
+        positions_.Pass();  // elements after it remain available
         throw;
       }
     }
@@ -202,7 +202,7 @@ class SelectIterator final : public BlockIterator {
     looked_at_ = std::max<int64_t>(looked_at_ - rows_.steps(), 0);
   }
 
-  // An element that comes twice is another one each time, as its positions are.
+  // An element that is selected twice gets a distinct identity each time, from its positions.
   void Identify(const Positions& wanted) {
     const Block& from = positions_.block();
     for (int64_t row = 0; row < rows_.rows; ++row) {
@@ -241,14 +241,14 @@ class SelectIterator final : public BlockIterator {
   std::shared_ptr<const SelectDataset> data_;
   RunContext context_;
   RowCursor positions_;
-  Block rows_;         // the elements at the positions that were passed last
-  int64_t given_ = 0;  // of these
-  int64_t ahead_ = 1;  // rows that are asked for though fewer are wanted
+  Block rows_;         // the elements at the last requested positions
+  int64_t given_ = 0;  // delivered rows of rows_
+  int64_t ahead_ = 1;  // rows to request even if the consumer needs fewer
   int64_t most_ahead_ = 1;
   Lookahead lookahead_;
   bool looks_ahead_ = false;            // pulling positions early has no visible effect
   int64_t most_window_ = kFirstWindow;  // of positions to look ahead
-  int64_t looked_at_ = 0;               // number of next positions decoded already
+  int64_t looked_at_ = 0;               // number of next positions already decoded
 };
 
 IteratorPtr SelectDataset::MakeIterator(const RunContext& context) const {

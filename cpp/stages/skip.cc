@@ -1,4 +1,4 @@
-// skip: everything after the first elements.
+// skip: drops the first elements.
 #include <algorithm>
 
 #include "data/block_size.h"

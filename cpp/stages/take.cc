@@ -59,7 +59,7 @@ class TakeIterator final : public BlockIterator {
       return Block::AtEnd();
     }
     Block block = input_->NextBlock(std::min(max_rows, count_ - taken_));
-    // An element that failed counts too: what is taken does not depend on what fails.
+    // Failed elements count too: errors do not change which elements are taken.
     taken_ += block.steps();
     if (taken_ == count_ && !block.error) {
       block.end = true;
@@ -79,15 +79,15 @@ class TakeIterator final : public BlockIterator {
     return error;
   }
 
-  // A generator is closed, and a file, though this iterator may live on.
+  // Closes generators and files, even if this iterator lives on.
   void Release() {
     if (!input_) return;
     last_ = ChildState(*input_);
     input_.reset();
   }
 
-  IteratorPtr input_;  // null when all have been taken
-  std::string last_;   // its state then
+  IteratorPtr input_;  // null once all have been taken
+  std::string last_;   // the state of input_ at that time
   int64_t count_;
   int64_t taken_ = 0;
 };

@@ -1,4 +1,4 @@
-// take_while: the elements before the first one for which a predicate does not hold.
+// take_while: the elements before the first one that does not satisfy a predicate.
 #include "engine/input.h"
 #include "engine/registry.h"
 
@@ -60,7 +60,7 @@ class TakeWhileIterator final : public Iterator {
  private:
   const StageLabel& stage_;
   Input input_;
-  std::optional<Step> interrupted_;  // its test is to be done again
+  std::optional<Step> interrupted_;  // to be tested again
   FunctionPtr predicate_;
   StageRandom random_;
   int64_t index_ = 0;

@@ -1,4 +1,4 @@
-// unique: the first of all equal elements.
+// unique: the first of each set of equal elements.
 #include <string>
 #include <unordered_set>
 
@@ -42,7 +42,8 @@ class UniqueIterator final : public Iterator {
       : input_(std::move(input)), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // What was seen is not kept: after a restore the input is read from its beginning up to here.
+    // Seen elements are not saved: after a restore, the input is read from its beginning up to
+    // here.
     int64_t pulled = input_.position() + replay_;
     visitor.Count(pulled, "elements seen");
     input_.VisitState(visitor, input_.position());
@@ -52,7 +53,7 @@ class UniqueIterator final : public Iterator {
  protected:
   Step DoNext() override {
     for (;;) {
-      // An endless input without anything new must still be closable.
+      // An infinite input without new elements must still be closable.
       if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
       int64_t before = input_.position();
       Step step = input_.Next();
@@ -76,7 +77,7 @@ class UniqueIterator final : public Iterator {
   }
 
  private:
-  // Equal for equal values of one dtype and shape only.
+  // Equal only for equal values of one dtype and shape.
   static std::string KeyOf(const Tensor& leaf) {
     std::string key;
     auto append = [&](const void* data, size_t size) {
@@ -92,8 +93,7 @@ class UniqueIterator final : public Iterator {
     } else {
       append(leaf.data(), leaf.nbytes());
     }
-    // These come after the value. The text of a number is short enough to need no memory of its
-    // own.
+    // These follow the value, so that the key of a number stays short enough to need no allocation.
     for (int64_t size : leaf.shape().dims()) append(&size, sizeof size);
     key.push_back(static_cast<char>(leaf.dtype().code));
     key.push_back(static_cast<char>(leaf.shape().rank()));
@@ -103,7 +103,7 @@ class UniqueIterator final : public Iterator {
   Input input_;
   CancelToken cancel_;
   std::unordered_set<std::string> seen_;
-  int64_t replay_ = 0;  // steps of the input that were seen before the state was saved
+  int64_t replay_ = 0;  // input steps seen before the state was saved
 };
 
 IteratorPtr UniqueDataset::MakeIterator(const RunContext& context) const {

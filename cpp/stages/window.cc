@@ -1,4 +1,4 @@
-// window: datasets of consecutive elements, which may overlap or leave some out.
+// window: datasets of consecutive elements, which may overlap or skip some.
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -16,9 +16,9 @@ struct WindowShape {
   int64_t size;
   int64_t shift;   // between the first elements of two windows
   int64_t stride;  // between elements of one window
-  bool drop;       // windows with fewer elements
+  bool drop;       // drop windows with fewer elements
 
-  // Elements from the first to the last one of a window, saturated.
+  // The distance from the first to the last element of a window, inclusive; saturated.
   int64_t span() const {
     constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
     return size - 1 > (kMost - 1) / stride ? kMost : (size - 1) * stride + 1;
@@ -47,7 +47,7 @@ class WindowDataset final : public Dataset {
   WindowShape shape_;
 };
 
-// Rows that have been pulled, in the blocks in which they came.
+// Pulled rows, in the blocks in which they arrived.
 class RowQueue {
  public:
   int64_t rows() const { return rows_; }
@@ -55,7 +55,7 @@ class RowQueue {
     rows_ += block.rows;
     blocks_.push_back({std::move(block), position});
   }
-  // Drops the first rows; no more than there are.
+  // Drops the first `count` rows; at most rows().
   void Drop(int64_t count) {
     rows_ -= count;
     begin_ += count;
@@ -92,7 +92,7 @@ class RowQueue {
     int64_t position;
   };
   std::deque<Positioned> blocks_;
-  int64_t begin_ = 0;  // the first row, in the first Block
+  int64_t begin_ = 0;  // index of the first row in the first block
   int64_t rows_ = 0;
 };
 
@@ -103,7 +103,7 @@ class WindowIterator final : public Iterator {
       : input_(std::move(input)), shape_(shape), ahead_(ahead), cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // What the next window needs is pulled again, and what has failed before does not fail again.
+    // Rows needed by the next window are pulled again. Errors reported before are not repeated.
     int64_t waiting = error_ && !error_->transient();
     int64_t low = queue_.rows() > 0 ? queue_.position() : input_.position() - waiting;
     int64_t back = input_.position() - low;
@@ -140,7 +140,7 @@ class WindowIterator final : public Iterator {
     to_skip_ = shape_.shift - dropped;
   }
 
-  // Some more rows of the input, or an error, or its end.
+  // Pulls more rows, an error, or the end.
   std::optional<Error> Pull(int64_t span) {
     if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
     if (error_) return std::exchange(error_, std::nullopt);
@@ -165,7 +165,7 @@ class WindowIterator final : public Iterator {
     return std::nullopt;
   }
 
-  // One dataset for each leaf of the elements.
+  // Creates one dataset per leaf of the elements.
   Element Make(int64_t span) {
     std::vector<Block> rows = queue_.Take(span, shape_.stride);
     Element window;
@@ -181,8 +181,8 @@ class WindowIterator final : public Iterator {
     return window;
   }
 
-  // The structure of all rows; rows whose dicts have their keys in another order are converted to
-  // it.
+  // Returns the common structure of all rows. Rows whose dicts list their keys in a different order
+  // are converted.
   StructureRef StructureOf(std::vector<Block>& rows) const {
     const StructureRef structure =
         rows.front().stacked() ? rows.front().structure : rows.front().elements.front().structure;
@@ -223,22 +223,22 @@ class WindowIterator final : public Iterator {
     return single;
   }
 
-  static constexpr int64_t kMostPulled = 1 << 16;  // rows at a time: the stage must be closable
+  static constexpr int64_t kMostPulled = 1 << 16;  // per pull, so that the stage stays closable
 
   Input input_;
   const WindowShape shape_;
   const int64_t ahead_;
   CancelToken cancel_;
-  RowQueue queue_;              // the rows from the first one of the next window on
-  int64_t to_skip_ = 0;         // rows between two windows that belong to none
+  RowQueue queue_;              // rows from the first one of the next window on
+  int64_t to_skip_ = 0;         // rows between two windows that belong to neither
   int64_t index_ = 0;           // of the next window
-  int64_t replay_ = 0;          // steps that were pulled before the state was saved
-  std::optional<Error> error_;  // comes after the rows of the queue
+  int64_t replay_ = 0;          // steps pulled before the state was saved
+  std::optional<Error> error_;  // follows the rows of the queue
   bool ended_ = false;
 };
 
 IteratorPtr WindowDataset::MakeIterator(const RunContext& context) const {
-  // Rows that lie in memory cost nothing; windows are then slices of few large blocks.
+  // Rows in memory cost nothing; windows are then slices of few large blocks.
   int64_t ahead = input().indexed() ? 256 : 1;
   return std::make_unique<WindowIterator>(StartInput(context.Replayed()), shape_, ahead,
                                           context.cancel);

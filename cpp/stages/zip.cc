@@ -1,4 +1,4 @@
-// zip: one element of each input side by side, in any nesting.
+// zip: combines one element of each input, in any nesting.
 #include <algorithm>
 
 #include "engine/random_access.h"
@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// `shape` with its leaves replaced, in order, by `parts`.
+// Replaces the leaves of `shape`, in order, by `parts`.
 StructureRef Substitute(const Structure* shape, const std::vector<StructureRef>& parts,
                         size_t* next) {
   if (shape->kind() == Structure::Kind::kLeaf) return parts[(*next)++];
@@ -18,13 +18,13 @@ StructureRef Substitute(const Structure* shape, const std::vector<StructureRef>&
   return Structure::Make(shape->kind(), std::move(children), shape->names(), shape->foreign_form());
 }
 
-// Puts the steps of all inputs together.
+// Combines the steps of all inputs.
 class Zipper {
  public:
   explicit Zipper(const Structure* shape) : shape_(shape) {}
 
   Step Join(std::vector<std::optional<Step>>& got) {
-    // Every input has moved, whatever came, so they stay at the same position after an error.
+    // Every input has advanced, whatever its step, so they stay aligned after an error.
     bool ended = false;
     std::optional<Error> failure;
     Element all;
@@ -42,7 +42,7 @@ class Zipper {
       parts.push_back(element->structure);
       std::move(element->leaves.begin(), element->leaves.end(), std::back_inserter(all.leaves));
     }
-    if (failure) return *failure;  // also beside the end of another: it must not be lost
+    if (failure) return *failure;  // even if another input has ended: the error must not be lost
     if (ended) return End{};
     size_t next = 0;
     if (parts != last_parts_) {
@@ -124,7 +124,7 @@ class ZipIterator final : public Iterator {
   std::optional<Error> PassSound(int64_t& steps) override {
     auto begun = [](const std::optional<Step>& step) { return step.has_value(); };
     if (std::any_of(got_.begin(), got_.end(), begun)) return Iterator::PassSound(steps);
-    int64_t most = 0;  // of what an input lacks at its end
+    int64_t most = 0;  // the largest number of steps that an input lacks at its end
     for (size_t i = 0; i < inputs_.size(); ++i) {
       int64_t left = steps;
       if (auto error = inputs_[i]->PassSound(left)) return error;

@@ -1,4 +1,4 @@
-// Names of compression, and the first bytes of files that have it.
+// Names of compression formats, and the first bytes of compressed files.
 #include "storage/compression.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ struct Magic {
   bool readable;
 };
 
-// https://www.rfc-editor.org/rfc/rfc1952, rfc8878; https://tukaani.org/xz/xz-file-format.txt; a
-// bzip2 file has its first block or its end after the size of its blocks.
+// https://www.rfc-editor.org/rfc/rfc1952, rfc8878; https://tukaani.org/xz/xz-file-format.txt. In a
+// bzip2 file, the block size is followed by the first block or the end marker.
 constexpr std::array kCompressionMagics{
     Magic{"GZIP", "\x1f\x8b\x08"sv, true},
     Magic{"ZSTD", "\x28\xb5\x2f\xfd"sv, true},
@@ -33,7 +33,7 @@ constexpr std::array kCompressionMagics{
 };
 constexpr std::string_view kBzip2 = "BZh"sv;
 constexpr std::array kBzip2Blocks{"1AY&SY"sv, "\x17rE8P\x90"sv};
-constexpr std::string_view kSkippable = "\x2a\x4d\x18"sv;  // after 0x50 to 0x5f: a frame of zstd
+constexpr std::string_view kSkippable = "\x2a\x4d\x18"sv;  // after 0x50 to 0x5f: a zstd frame
 
 struct Suffix {
   std::string_view name, end;
@@ -44,7 +44,7 @@ constexpr std::array kSuffixes{
     Suffix{"ZSTD", ".zstd"}, Suffix{"ZSTD", ".tzst"}, Suffix{"xz", ".xz"},
     Suffix{"LZ4", ".lz4"},   Suffix{"bzip2", ".bz2"}};
 
-// Whether `data` begins with `magic`, or may once there are more bytes: then `need` says how many.
+// Whether `data` begins with `magic`. If more bytes could complete the magic, updates `need`.
 bool Begins(std::string_view data, std::string_view magic, size_t* need, size_t before = 0) {
   if (data.substr(0, magic.size()) == magic) return true;
   if (magic.substr(0, data.size()) == data) *need = std::max(*need, before + magic.size());
@@ -120,7 +120,7 @@ CompressionSeen LookAt(const uint8_t* data, size_t size) {
   }
   if (BeginsSkippable(bytes, &need)) return {"ZSTD", true, true};
   if (BeginsAsBzip2(bytes, &need)) return {"bzip2", false, true};
-  // Two letters, as a text may begin with.
+  // Only two bytes, which a text may also begin with.
   if (BeginsAsZlib(bytes)) return {"ZLIB", true, false};
   return {"", false, false, need};
 }

@@ -1,5 +1,5 @@
-// CRC-32C by carry-less multiplication, 256 bytes at a time; by instruction, three stretches of the
-// bytes at a time; or by table, eight bytes at a time.
+// CRC-32C in three ways: carry-less multiplication, 256 bytes per step; the CRC instruction on
+// three parts of the bytes in parallel; or tables, eight bytes per step.
 #include "storage/crc32c.h"
 
 #include <array>
@@ -53,7 +53,7 @@ constexpr Tables MakeTables(uint32_t polynomial) {
 constexpr Tables kTables = MakeTables(kPolynomial);
 constexpr Tables kZipTables = MakeTables(kZipPolynomial);
 
-// `crc` is the register: the checksum inverted.
+// `crc` is the register: the inverted checksum.
 uint32_t ExtendByTable(const Tables& tables, uint32_t crc, const uint8_t* p, size_t size) {
   for (; size >= 8; size -= 8, p += 8) {
     crc ^= p[0] | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24;
@@ -67,12 +67,13 @@ uint32_t ExtendByTable(const Tables& tables, uint32_t crc, const uint8_t* p, siz
 
 #if defined(PENSTOCK_CRC_TARGET)
 
-// The instruction takes three cycles, and one can begin in each: three independent stretches keep
-// it busy. Their registers are joined by moving the earlier ones over as many zero bytes as follow.
+// The instruction has a latency of three cycles and a throughput of one per cycle, so three
+// independent parts keep it busy. The registers are combined by shifting the earlier ones over as
+// many zero bytes as follow them.
 constexpr size_t kLongPart = 2048;
 constexpr size_t kShortPart = 96;
 
-// a * b modulo the polynomial, over the field of two elements.
+// a * b modulo the polynomial, over GF(2).
 constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   uint32_t product = 0;
   for (uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
@@ -82,9 +83,9 @@ constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   return product;
 }
 
-// x to the power of `bits`: what a register is multiplied by over so many zeros.
+// x to the power of `bits`: the factor that shifts a register over that many zero bits.
 constexpr uint32_t PowerOver(size_t bits) {
-  uint32_t power = 0x80000000u;   // one
+  uint32_t power = 0x80000000u;   // 1
   uint32_t square = 0x40000000u;  // x
   for (; bits != 0; bits >>= 1) {
     if (bits & 1) power = Multiply(power, square);
@@ -171,15 +172,15 @@ PENSTOCK_CRC_TARGET uint32_t ExtendByInstruction(uint32_t start, const uint8_t* 
 #if defined(PENSTOCK_CRC_FOLD)
 namespace avx512 {
 
-// Four vectors of four lanes of 16 bytes. A lane is moved over the bytes that follow it, and added
-// to those at its new place, until one lane is left: it has the checksum of all before it.
+// Four vectors of four 16-byte lanes. Each lane is shifted over the bytes that follow it and added
+// to the lane at its new place, until one lane is left, which represents all bytes before it.
 constexpr size_t kVector = 64;
 constexpr size_t kFolded = 4 * kVector;
-constexpr size_t kLeastFolded = 2 * kFolded;  // below it the instruction is faster
+constexpr size_t kLeastFolded = 2 * kFolded;  // for fewer bytes, the instruction is faster
 
-// What moves a lane over so many bytes: the factors of its first and of its second half. A product
-// of two registers of 64 bits has 127: it stands for x times as much, and a factor of 32 bits in a
-// register for x to the 32nd times as much.
+// The factors that shift the first and second half of a lane over a number of bytes. The product of
+// two 64-bit registers has 127 bits, and therefore stands for x times the true product; a 32-bit
+// factor in a 64-bit register stands for x^32 times itself.
 struct Factors {
   uint64_t first, second;
 
@@ -189,7 +190,7 @@ struct Factors {
 
 constexpr Factors kOverAll(kFolded), kOverThree(3 * kVector), kOverTwo(2 * kVector),
     kOverVector(kVector);
-// Of the lanes of a vector, over those after them; the last one stays.
+// Shift the lanes of a vector over those after them; the last lane stays.
 constexpr Factors kOverLanes[] = {Factors(48), Factors(32), Factors(16)};
 
 PENSTOCK_CRC_FOLD inline __m512i Vector(const uint8_t* p, size_t number = 0) {
@@ -228,7 +229,7 @@ PENSTOCK_CRC_FOLD uint32_t ExtendByFolding(uint32_t start, const uint8_t* p, siz
   alignas(64) uint64_t lanes[8], moved[8];
   _mm512_store_si512(lanes, last);
   _mm512_store_si512(moved, Products(last, _mm512_load_si512(factors)));
-  // Those of a half are added, and with what stayed they are the message that is left.
+  // Adds the lanes of each half; together with the last lane they are the remaining message.
   uint64_t crc = 0;
   for (size_t half = 0; half < 2; ++half) {
     crc = Step8(crc, moved[half] ^ moved[half + 2] ^ moved[half + 4] ^ lanes[half + 6]);

@@ -6,17 +6,17 @@
 
 namespace penstock {
 
-// By the CPU's instruction where it has one, some 20 GB/s. `crc`: of the bytes before these.
+// Uses the CPU's instruction if there is one, about 20 GB/s. `crc`: the checksum of the preceding
+// bytes.
 uint32_t Crc32c(const void* data, size_t size, uint32_t crc = 0);
 
-// The same without the instruction, some 1.5 GB/s: what other CPUs run, and what tests compare
-// with.
+// The same without the instruction, about 1.5 GB/s: for other CPUs, and as the reference in tests.
 uint32_t Crc32cByTable(const void* data, size_t size, uint32_t crc = 0);
 
 // CRC-32 of zip and gzip files (RFC 1952, section 8).
 uint32_t Crc32(const void* data, size_t size, uint32_t crc = 0);
 
-// The form in which record files keep a checksum: that of bytes which hold checksums themselves
+// The form in which record files store a checksum: a plain CRC of bytes that contain their own CRC
 // would be weak.
 inline uint32_t MaskedCrc(uint32_t crc) { return (crc >> 15 | crc << 17) + 0xA282EAD8u; }
 

@@ -1,4 +1,4 @@
-// Streams of gzip and zlib.
+// gzip and zlib streams.
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -22,7 +22,7 @@ namespace {
 
 int WindowBits(Compression format) { return format == Compression::kGzip ? 15 + 16 : 15; }
 
-// What fits zlib's counters.
+// The largest size that fits zlib's counters.
 uInt Piece(size_t size) {
   return static_cast<uInt>(std::min<size_t>(size, std::numeric_limits<uInt>::max()));
 }
@@ -78,11 +78,11 @@ std::unique_ptr<Decompressor> NewInflater() {
 std::string ZlibVersion() { return ""; }
 
 std::unique_ptr<Decompressor> NewZlibDecompressor(Compression) {
-  throw Error(ErrorKind::kRuntime, "zlib is not built in");  // CompressionOf has refused it
+  throw Error(ErrorKind::kRuntime, "zlib is not built in");  // CompressionOf has already thrown
 }
 
 std::unique_ptr<Decompressor> NewInflater() {
-  CompressionOf("ZLIB", "NumpyDataset");  // says what is missing
+  CompressionOf("ZLIB", "NumpyDataset");  // throws, naming what is missing
   return nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Opening files wherever they are, and reading them whole.
+// Opens local and remote files, and reads whole files.
 #include "storage/file.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class BytesInMemory final : public InputFile {
     const auto at = static_cast<size_t>(offset);
     return at < size_ ? LentBytes{memory_, at, std::min(size, size_ - at)} : LentBytes{};
   }
-  // While one is copied, the beginning of a later one is fetched from memory.
+  // While one range is copied, prefetches the beginning of a later one into the CPU cache.
   void ReadReady(std::span<ByteRange> ranges) override {
     constexpr size_t kAhead = 4, kLine = 64, kMostAhead = 1024;
     for (size_t i = 0; i < ranges.size(); ++i) {
@@ -87,9 +87,9 @@ BufferRef ReadWholeFile(const std::string& path, size_t* size) {
 BufferRef ReadWholeFile(InputFile& file, size_t* size) {
   constexpr size_t kUnknownStep = size_t{1} << 20;
   int64_t expected = file.size();
-  // One byte more than expected: the read that returns 0 is then the last one needed. Aligned
-  // memory: the kernel copies a page into memory that begins 16 bytes after a page's start, as
-  // malloc's does, at a quarter of its speed on some CPUs.
+  // One byte more than expected, so that the last read, which returns 0, needs no larger buffer.
+  // Aligned: on some CPUs the kernel copies pages at a quarter of its speed to memory that begins
+  // 16 bytes after a page boundary, as memory from malloc does.
   BufferRef content =
       Buffer::Allocate(expected > 0 ? static_cast<size_t>(expected) + 1 : kUnknownStep);
   size_t filled = 0;

@@ -1,4 +1,4 @@
-// Files as readers see them: on this machine, or remote.
+// Files as readers see them: local or remote.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace penstock {
 
-// Bytes of a file that shall come to a place in memory.
+// Bytes of a file, and where to put them in memory.
 struct ByteRange {
   int64_t offset;
   uint8_t* to;
   size_t size;
-  size_t ready = 0;  // bytes of it that are there
+  size_t ready = 0;  // bytes of it that have been read
 };
 
-// Bytes in memory that the file holds anyway, and that does not change any more.
+// Bytes that the file keeps in memory anyway, and that no longer change.
 struct LentBytes {
-  BufferRef memory;  // null: none
+  BufferRef memory;  // null: no bytes
   size_t position = 0;
   size_t size = 0;
 };
@@ -30,42 +30,45 @@ struct LentBytes {
 class InputFile {
  public:
   virtual ~InputFile() = default;
-  // Up to `size` bytes from `offset`; 0 only at the end of the file. Throws an Error that names the
-  // file, or a transient one. No lock of a foreign runtime may be held by the caller. A pipe can
-  // only be read on from where the last read ended; a regular file by any number of threads at a
-  // time that have no BlockingHook.
+  // Reads up to `size` bytes from `offset`; 0 only at the end of the file. Throws an Error that
+  // names the file, or a transient one. The caller must not hold the lock of a foreign runtime. A
+  // pipe can be read only from where the last read ended. A regular file may be read concurrently
+  // by any number of threads without a BlockingHook.
   virtual size_t Read(int64_t offset, void* data, size_t size) = 0;
-  // Up to `size` bytes from `offset` without a copy, as many of them as lie in one stretch of
-  // memory, once they are there; none where Read is the way to have them: on this machine, at the
-  // end, and before what was read last.
+  // Lends up to `size` bytes from `offset` without a copy, as many as are contiguous in memory, and
+  // waits until they are there. Empty if the caller must use Read: for local files, at the end, and
+  // before the position of the last read.
   virtual LentBytes Lend(int64_t offset, size_t size) {
     (void)offset, (void)size;
     return {};
   }
   // Reads the ranges (best in ascending order) that are available without waiting, and requests the
-  // others for later Reads. So the waits for many ranges of many files overlap.
+  // others for later Reads, so that waits for many ranges of many files overlap.
   virtual void ReadReady(std::span<ByteRange> ranges) { (void)ranges; }
   // Requests the first bytes to be read, without waiting. Returns as Iterator::RequestFirst does.
   virtual int64_t RequestFirst() { return 0; }
-  // Bytes now, or -1 when unknown (a pipe, a device).
+  // Lets ReadReady copy from the system's page cache, whose pages then count as used by this
+  // process. Call before the first ReadReady.
+  virtual void Map() {}
+  // The current size in bytes, or -1 if unknown (a pipe, a device).
   virtual int64_t size() = 0;
-  // A text that is another one when the file has been written again; "" when it is not known.
+  // A text that changes when the file is rewritten; "" if unknown.
   virtual std::string version() { return ""; }
 };
 
-// How many files a stage may keep open that could open them again: 256, or a quarter of what this
-// process may have open if that is less.
+// How many files a stage may keep open if it can reopen them: 256, or a quarter of the process's
+// limit if that is less.
 size_t MostKeptOpen();
 
-// On whose behalf a file is read.
+// The context of a read.
 struct Reading {
-  const CancelToken* cancel = nullptr;  // reads end early when it is cancelled; null: never
-  Budget* budget = nullptr;             // of what a remote file holds; outlives the file
-  bool throughout = true;               // up to its end, and not here and there
+  const CancelToken* cancel = nullptr;  // ends reads early when cancelled; null: never
+  Budget* budget = nullptr;             // charged for a remote file's bytes; outlives the file
+  bool throughout = true;               // the whole file is read sequentially; false: random access
   int64_t begin = 0;                    // the byte that is read first
 };
 
-// While it lives, what this thread reads without saying for whom is read on this behalf.
+// For its scope, the context of all reads of this thread that do not specify one.
 class ReadingFor {
  public:
   explicit ReadingFor(const Reading& reading) : former_(current_) { current_ = reading; }
@@ -79,23 +82,23 @@ class ReadingFor {
   static thread_local Reading current_;
 };
 
-// Opens a file under a name as users give it.
+// Opens a file by the path or URL that a user passed.
 std::unique_ptr<InputFile> OpenFile(const std::string& path, const Reading& reading = {});
-// A file of this machine: large reads with readahead advice.
+// A local file: large reads with readahead advice.
 std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading);
 
-// A regular file under this name itself: no link, pipe or device. For names that come from a file;
-// read here and there.
+// A regular file with exactly this path: not a link, pipe or device. For names read from another
+// file; for random access.
 std::unique_ptr<InputFile> OpenPlainFile(const std::string& path);
 std::unique_ptr<InputFile> OpenPlainLocalFile(const std::string& path);
 
 // Reads exactly `size` bytes; false if the file ends earlier.
 bool ReadFully(InputFile& file, int64_t offset, void* data, size_t size);
 
-// A file over memory, which it lends to readers.
+// A file in memory, which it lends to readers.
 std::unique_ptr<InputFile> MemoryFile(BufferRef memory, size_t size);
 
-// The whole file, `size` bytes at the beginning of the buffer; throws as OpenFile does.
+// The whole file: `size` bytes at the beginning of the buffer. Throws as OpenFile does.
 BufferRef ReadWholeFile(const std::string& path, size_t* size);
 BufferRef ReadWholeFile(InputFile& file, size_t* size);
 

@@ -1,4 +1,4 @@
-// Checks of paths, and links in them.
+// Path checks and link resolution.
 #include "storage/file_path.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Paths of files, as text.
+// File paths as text.
 #pragma once
 
 #include <string>
@@ -6,13 +6,15 @@
 
 namespace penstock {
 
-// Throws a ValueError for a path that the system would cut off at a null character.
+// Throws a ValueError for a path that the system would truncate at a null character.
 void RequireWhole(const std::string& path);
-// Throws a DataError: a name in a list leads to something that is not a file.
+// Throws a DataError: a listed name refers to something that is not a file.
 [[noreturn]] void ThrowNotPlain(const std::string& path);
-// A name of a file in a folder that is listed: no way to another folder, or to a device.
+// Whether a name is valid in the list of a folder: it leads neither to another folder nor to a
+// device.
 bool IsPlainName(std::string_view name);
-// The path that a link at `path` leads to at last, there or not; `path` itself when it is none.
+// The final target of a link at `path`, whether or not it exists; `path` itself if it is not a
+// link.
 std::string WithoutLink(const std::string& path);
 
 }  // namespace penstock

@@ -1,25 +1,93 @@
-// Files of this machine where there is POSIX: by pread, pipes and devices by read.
+// Local files on POSIX systems: pread for regular files, read for pipes and devices.
 #include "runtime/platform.h"
 #if defined(PENSTOCK_POSIX)
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 
 #include "data/error.h"
 #include "runtime/blocking.h"
 #include "runtime/clock.h"
+#include "runtime/guarded_copy.h"
 #include "storage/file.h"
 #include "storage/file_path.h"
 #include "storage/stop_check.h"
 
 namespace penstock {
 namespace {
+
+// Copies from the system's page cache without a system call, which takes a fifth of the time for a
+// short record.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  ~MappedFile() {
+    if (begin_) munmap(begin_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  void Make(int fd, int64_t size) {
+    if (size <= 0 || !CanCopyGuarded()) return;
+    void* begin = mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_SHARED, fd, 0);
+    if (begin == MAP_FAILED) return;
+    begin_ = static_cast<uint8_t*>(begin);
+    size_ = static_cast<size_t>(size);
+  }
+  // Copies ranges. Skips ranges past EOF and long ones. After a page turned out to be on disk, it
+  // skips the remaining ranges too, because page faults would wait for them sequentially.
+  void Copy(std::span<ByteRange> ranges) {
+    size_t done = 0;
+    // relaxed: a hint
+    while (begin_ && done < ranges.size() && unsure_.load(std::memory_order_relaxed) == 0) {
+      constexpr size_t kTogether = 16;
+      std::array<CopiedBytes, kTogether> copies;
+      size_t count = 0;
+      const std::span<ByteRange> some =
+          ranges.subspan(done).first(std::min(kTogether, ranges.size() - done));
+      for (const ByteRange& range : some) {
+        if (Has(range)) copies[count++] = {range.to, begin_ + range.offset, range.size};
+      }
+      constexpr int64_t kFromDiskNs = 100'000;  // longer than any copy of short ranges from memory
+      const MonoTime start = NowNs();
+      if (!GuardedCopy({copies.data(), count})) break;
+      if (NowNs() - start > kFromDiskNs) Found(false);
+      for (ByteRange& range : some) {
+        if (Has(range)) range.ready = range.size;
+      }
+      done += some.size();
+    }
+  }
+  // Reports whether bytes that were not copied here were in the page cache.
+  void Found(bool ready) {
+    const int64_t left = unsure_.load(std::memory_order_relaxed);
+    if (!ready) {
+      unsure_.store(kUnsure, std::memory_order_relaxed);
+    } else if (left > 0) {
+      unsure_.store(left - 1, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr int64_t kUnsure = 64;  // number of reads
+  bool Has(const ByteRange& range) const {
+    constexpr size_t kShort = 64 << 10;
+    const auto at = static_cast<size_t>(range.offset);
+    return at <= size_ && range.size <= std::min(size_ - at, kShort);
+  }
+
+  uint8_t* begin_ = nullptr;
+  size_t size_ = 0;
+  std::atomic<int64_t> unsure_{0};  // reads that must find their bytes in memory first
+};
 
 class LocalFile final : public InputFile {
  public:
@@ -50,9 +118,15 @@ class LocalFile final : public InputFile {
       }
     }
   }
+  void Map() override {
+    if (regular_) map_.Make(fd_, size());
+  }
   void ReadReady(std::span<ByteRange> ranges) override {
     if (!regular_) return;
-    for (ByteRange& range : ranges) AskFor(range);
+    map_.Copy(ranges);
+    for (ByteRange& range : ranges) {
+      if (range.ready < range.size) AskFor(range);
+    }
   }
   int64_t size() override {
     struct stat info;
@@ -71,14 +145,15 @@ class LocalFile final : public InputFile {
   }
 
  private:
-  // Reads what the system has in memory, or has it brought there.
+  // Reads what is in the page cache, or asks the system to load it.
   void AskFor(ByteRange& range) {
 #if defined(RWF_NOWAIT)
-    // relaxed: whichever thread finds it out, another one that has not seen it finds the same
+    // relaxed: a thread that has not seen the change finds out the same
     if (tells_ready_.load(std::memory_order_relaxed)) {
       const iovec to{range.to, range.size};
       ssize_t got = preadv2(fd_, &to, 1, range.offset, RWF_NOWAIT);
       if (got > 0) range.ready = static_cast<size_t>(got);
+      map_.Found(range.ready == range.size);
       if (got >= 0) return;
       if (errno != EAGAIN) tells_ready_.store(false, std::memory_order_relaxed);
     }
@@ -87,7 +162,7 @@ class LocalFile final : public InputFile {
     posix_fadvise(fd_, range.offset, static_cast<off_t>(range.size), POSIX_FADV_WILLNEED);
 #endif
   }
-  // Nothing to read is the end of a pipe only when a writer has opened it before.
+  // An empty read means the end of a pipe only if a writer has opened it before.
   bool HadWriter() {
     pollfd waiting{fd_, POLLIN, 0};
     return poll(&waiting, 1, 0) != 0;
@@ -105,8 +180,9 @@ class LocalFile final : public InputFile {
   int fd_;
   const bool regular_;
   int64_t position_ = 0;  // of a pipe
+  MappedFile map_;
 #if defined(RWF_NOWAIT)
-  std::atomic<bool> tells_ready_{true};  // whether the file system says what it has in memory
+  std::atomic<bool> tells_ready_{true};  // the file system supports RWF_NOWAIT
 #endif
   StopCheck stop_;
 };
@@ -122,7 +198,8 @@ size_t MostKeptOpen() {
 std::unique_ptr<InputFile> OpenLocalFile(const std::string& path, const Reading& reading) {
   LeaveForeignLock();
   RequireWhole(path);
-  // Without waiting for the other end of a pipe: that happens where it can be ended.
+  // Open without waiting for the other end of a pipe: Read waits instead, where it can be
+  // interrupted.
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) throw Error::FromErrno(errno, path, "cannot open");
   struct stat info;

@@ -20,7 +20,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
-constexpr size_t kMostHeader = size_t{1} << 20;  // NumPy itself refuses headers of 10,000 bytes
+constexpr size_t kMostHeader = size_t{1} << 20;  // NumPy's default limit is 10,000 bytes
 
 template <typename... Args>
 [[noreturn]] void ThrowBad(const std::string& name, std::string_view format, const Args&... args) {
@@ -40,14 +40,14 @@ uint64_t Little(std::string_view bytes) {
 
 constexpr uint64_t kMostItems = uint64_t{1} << 62;  // along an axis
 
-// What a header says, before it is judged.
+// The parsed contents of a header, not yet validated.
 struct NpyWords {
-  std::optional<std::string> descr;  // empty: of fields
+  std::optional<std::string> descr;  // empty: a type with fields
   std::optional<bool> fortran;
   std::optional<std::vector<int64_t>> shape;
 };
 
-// Python's literal of a dict: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+// The literal of a Python dict: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class NpyLiteral {
  public:
   explicit NpyLiteral(std::string_view text) : rest_(text) {}
@@ -130,7 +130,7 @@ class NpyLiteral {
     return true;
   }
 
-  // The types of fields are lists in lists.
+  // Skips the types of fields, which are nested lists.
   std::optional<std::string> PassFields() {
     int depth = 0;
     for (size_t i = 0; i < rest_.size(); ++i) {
@@ -206,7 +206,7 @@ DType TypeOf(const std::string& descr, const std::string& name) {
   return *dtype;
 }
 
-// Bytes of an array; nullopt where they would be more than a file can have.
+// The size of an array in bytes; nullopt if no file can be that large.
 std::optional<uint64_t> BytesOf(const std::vector<int64_t>& sizes, size_t itemsize) {
   std::optional<uint64_t> bytes = itemsize;
   for (int64_t size : sizes) {
@@ -296,13 +296,13 @@ NpyArray ReadNpyHeader(InputFile& file, const std::string& name) {
 
 namespace {
 
-// Little-endian numbers of the structures of a zip file, and where they lie.
+// Signatures, sizes and offsets of the little-endian structures of a zip file.
 constexpr std::string_view kZipEnd = "PK\x05\x06", kZipEnd64 = "PK\x06\x06",
                            kZipLocator64 = "PK\x06\x07", kZipEntry = "PK\x01\x02",
                            kZipLocal = "PK\x03\x04";
 constexpr size_t kZipEndBytes = 22, kZipLocatorBytes = 20, kZipEnd64Bytes = 56, kZipEntryBytes = 46,
                  kZipLocalBytes = 30;
-constexpr uint64_t kIn64 = 0xFFFFFFFF;  // the number stands in the extra field
+constexpr uint64_t kIn64 = 0xFFFFFFFF;  // the number is in the extra field
 
 // Deflate expands a byte to at most 1,032 bytes. Only damaged files contain a larger size.
 constexpr uint64_t kMostRatio = 1032;
@@ -331,7 +331,7 @@ class ZipDirectory {
   struct Extent {
     uint64_t begin, end;
     size_t member;
-    std::string name;  // next to the data
+    std::string name;  // the copy of the name next to the data
   };
 
   [[noreturn]] void Damaged() const {
@@ -346,7 +346,7 @@ class ZipDirectory {
     return bytes;
   }
 
-  // By the record at the end of the file, which a comment may follow.
+  // Finds the directory through the record at the end of the file, which a comment may follow.
   void FindDirectory() {
     constexpr uint64_t kMostComment = 0xFFFF;
     const uint64_t most = kZipLocatorBytes + kZipEndBytes + kMostComment;
@@ -408,7 +408,7 @@ class ZipDirectory {
     return member;
   }
 
-  // Members that share bytes decompress to many times the size of the file.
+  // Members that share bytes could decompress to many times the size of the file.
   void RequireApart(const std::vector<NpzMember>& members) {
     std::ranges::sort(extents_, {}, &Extent::begin);
     for (size_t i = 1; i < extents_.size(); ++i) {
@@ -418,7 +418,7 @@ class ZipDirectory {
     }
   }
 
-  // Each name is written in the directory and next to the data.
+  // Each name is stored in the directory and next to the data.
   void RequireNames(const std::vector<NpzMember>& members) const {
     for (const Extent& extent : extents_) {
       const std::string& name = members[extent.member].name;
@@ -461,7 +461,7 @@ std::string ArrayName(const NpzMember& member, const std::string& name) {
                 array.ends_with(kEnding) ? array.substr(0, array.size() - kEnding.size()) : array);
 }
 
-// Decompresses a member step by step.
+// Decompresses a member incrementally.
 class MemberStream {
  public:
   MemberStream(InputFile& file, const NpzMember& member)

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// The most recently used files stay open: enough that most datasets open each file once.
+// Keeps the most recently used files open: enough for most datasets to open each file only once.
 class OpenFiles {
  public:
   using FilePtr = std::shared_ptr<InputFile>;

@@ -1,4 +1,4 @@
-// The forms of our names, and the marks of our files.
+// The patterns of our names, and the magic bytes of our files.
 #include "storage/our_files.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kShardBegin = "shard-";
 constexpr std::string_view kShardEnd = ".rows";
 
-// Removes from `text` the longest run of digits that `is_digit` knows; false when there is none.
+// Removes the leading digits, as `is_digit` defines them, from `text`; false if there are none, or
+// more than `most`.
 template <typename IsDigit>
 bool TakeDigits(std::string_view& text, size_t most, IsDigit is_digit) {
   size_t size = 0;

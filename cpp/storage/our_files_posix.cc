@@ -1,4 +1,5 @@
-// Looking at files and removing ours by descriptors, so that no link leads elsewhere meanwhile.
+// Inspects and removes our files through descriptors, so that a link created meanwhile cannot
+// redirect it.
 #include "runtime/platform.h"
 #if defined(PENSTOCK_POSIX)
 #include <dirent.h>
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Owns a descriptor; -1 is none.
+// Owns a descriptor; -1: no descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int file) : file_(file) {}
@@ -35,7 +36,7 @@ class Descriptor {
   int file_;
 };
 
-// Of what is there itself: no link is followed, and no pipe waited for.
+// Opens the path itself: follows no link, and does not wait for a pipe.
 int OpenItself(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
@@ -44,7 +45,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
 
-// All names in an open folder; false when they cannot be read.
+// All names in an open folder; false if they cannot be read.
 bool NamesIn(int folder, std::vector<std::string>* names) {
   int own = openat(folder, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
   if (own < 0) return false;
@@ -97,17 +98,17 @@ bool IsFolder(int file) {
   return fstat(file, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// One temporary that is beside a target.
+// Removes one temporary next to a target.
 void RemoveOneAbandoned(const std::string& path, const std::string& target, bool aside) {
   Descriptor file(OpenItself(path));
   struct stat info;
   if (file.get() < 0 || fstat(file.get(), &info) != 0 || info.st_uid != geteuid()) return;
   OurKind kind = IsFolder(file.get()) ? OurKind::kFolder : OurKind::kFile;
-  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;  // of a process that lives
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;  // its process is alive
   if (!IsOurs(file.get(), kind, false)) return;
   struct stat there;
   bool gone = lstat(target.c_str(), &there) != 0 && errno == ENOENT;
-  // Its process has died between the two steps of a replacement.
+  // Its process died between the two steps of a replacement.
   if (aside && gone) {
     (void)rename(path.c_str(), target.c_str());
   } else {

@@ -1,4 +1,4 @@
-// Writing an index of records, and finding records in one, which may be forged.
+// Writes an index of records, and finds records with an index, which may be forged.
 #include "storage/record_index.h"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace {
 constexpr std::string_view kIndexMagic = "PSINDX\r\n";
 constexpr std::string_view kEndMagic = "\x1aPSINDE\n";
 constexpr int kWidthBits = 7;
-constexpr int kFraction = 8;  // bits of a slope after the point
-// A distance of at most this many bits lies in the 8 bytes that begin where its first bit is.
+constexpr int kFraction = 8;  // fraction bits of a slope
+// A distance of at most this many bits lies within 8 bytes from the byte of its first bit.
 constexpr int kMostNarrow = 57;
 constexpr int kWide = 64;
-// Bytes that a block's line may lead over: the product with a record's number in it has no
-// overflow.
+// The maximum number of bytes that a block's line may span, so that the product with a record
+// number cannot overflow.
 constexpr uint64_t kMostReach = (uint64_t{1} << 48) - 1;
 constexpr size_t kSlack = 8;  // readable bytes after the last distance
 
@@ -29,7 +29,7 @@ constexpr size_t kSlack = 8;  // readable bytes after the last distance
 struct Trailer {
   uint64_t blocks_at;
   uint64_t blocks;
-  uint64_t header_size;  // of what comes after the blocks
+  uint64_t header_size;  // of the header after the blocks
   uint32_t crc;          // CRC-32C of blocks and header
   uint32_t version;
 };

@@ -1,5 +1,5 @@
-// Where the records of a file begin: an index beside it. docs/reference/formats.md describes it
-// byte by byte.
+// An index of the offsets of a file's records, stored next to the file. docs/reference/formats.md
+// describes it byte by byte.
 #pragma once
 
 #include <memory>
@@ -13,25 +13,25 @@ namespace penstock {
 
 constexpr uint32_t kRecordIndexVersion = 1;
 
-// What an index says of the file that it belongs to.
+// What an index stores about its file.
 struct IndexedFile {
-  std::string format;   // what its records are, with all that decides where they begin
+  std::string format;   // the record format, including everything that affects record boundaries
   std::string version;  // InputFile::version
-  int64_t size = 0;     // bytes
+  int64_t size = 0;     // in bytes
   int64_t records = 0;
-  int64_t end = 0;      // of the last record
-  std::string problem;  // why nothing is found after the beginning of the last record; "": all is
-  std::vector<std::string> warnings{};  // of whoever has found the records; an index has none
+  int64_t end = 0;                      // of the last record
+  std::string problem;                  // found after the last record's beginning; "": no problem
+  std::vector<std::string> warnings{};  // from indexing the file; not stored in an index
 };
 
-// Beginnings lie close to a straight line. A block of them is that line, and how far each is from
-// it, in as many bits as the furthest one needs: records of one size take none.
+// Offsets are close to a straight line. A block stores that line, and the distance of each offset
+// from it, in as many bits as the largest distance needs: records of equal size need none.
 struct IndexBlock {
   static constexpr int64_t kRecords = 256;
   uint64_t base;
-  uint64_t slope;     // bytes for each record in 256ths, and in the lowest 7 bits the bits of one
-  uint64_t position;  // in the index file
-  uint32_t crc;       // CRC-32C of the bytes there
+  uint64_t slope;     // bytes per record in 256ths; the lowest 7 bits: bits per distance
+  uint64_t position;  // of the distances, in the index file
+  uint32_t crc;       // CRC-32C of the distances
   uint32_t reserved;
 };
 static_assert(sizeof(IndexBlock) == 32);
@@ -39,9 +39,9 @@ static_assert(sizeof(IndexBlock) == 32);
 class RecordIndexWriter {
  public:
   explicit RecordIndexWriter(const std::string& path);
-  // Records begin one after the other.
+  // Offsets must be added in ascending order.
   void Add(int64_t begin);
-  // The rest, and everything to the disk.
+  // Writes the rest, and syncs everything to disk.
   void Finish(const IndexedFile& of);
   int64_t records() const { return records_; }
 
@@ -49,31 +49,31 @@ class RecordIndexWriter {
   void Flush();
 
   OutputFile file_;
-  std::vector<int64_t> begins_;  // of the block that is not full
+  std::vector<int64_t> begins_;  // of the incomplete block
   std::vector<IndexBlock> blocks_;
   int64_t records_ = 0;
 };
 
-// Immutable: any number may read at a time.
+// Immutable, so it may be read concurrently.
 class RecordIndex {
  public:
-  // Throws a DataError for a file that is no index, or a damaged one; an OSError for one that
-  // cannot be read. The DataError begins with `stage`, as do those of the functions below.
+  // Throws a DataError for a file that is not an index, or is damaged; an OSError for a file that
+  // cannot be read. The DataErrors of this class begin with `stage`.
   RecordIndex(const std::string& path, std::string stage);
 
   const std::string& path() const { return *path_; }
   const IndexedFile& of() const { return of_; }
-  // Bytes of all distances. Load holds them in memory; without it, each is read where it is needed.
+  // Size of all distances. Load reads them into memory; otherwise each is read when needed.
   int64_t distance_bytes() const { return distances_end_ - kMagicBytes; }
   void Load();
-  // Reads everything: throws at the first damage.
+  // Reads everything; throws at the first damage.
   void Check() const;
 
-  // Finds beginnings, and remembers the block of the last one: for one thread.
+  // Finds offsets, and caches the block of the last one. Not thread-safe.
   class Finder {
    public:
     explicit Finder(const RecordIndex& index) : index_(index) {}
-    // The record's first byte, and the first one after it: within the file.
+    // The record's first byte, and the byte after its last; both within the file.
     void Find(int64_t record, int64_t* begin, int64_t* end);
 
    private:
@@ -96,7 +96,7 @@ class RecordIndex {
   [[noreturn]] void Throw(int64_t offset, std::string_view what) const;
 
   std::shared_ptr<const std::string> path_;
-  std::string stage_;  // that errors name
+  std::string stage_;  // for errors
   IndexedFile of_;
   std::vector<IndexBlock> blocks_;
   int64_t distances_end_ = 0;

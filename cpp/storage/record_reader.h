@@ -1,5 +1,5 @@
-// What a file format provides: it finds records among bytes. Files, compression and positions are
-// written once (stages/files/file_dataset.cc).
+// The interface of a file format, which finds records in bytes. Files, compression and positions
+// are implemented once, for all formats (stages/files/file_dataset.cc).
 #pragma once
 
 #include <algorithm>
@@ -14,34 +14,34 @@
 
 namespace penstock {
 
-// What one record, line or chunk may expand to unless `max_record_bytes` says otherwise: a small
-// file cannot take all memory.
+// The default for `max_record_bytes`, the maximum decompressed size of a record, line or chunk. It
+// prevents a small file from exhausting memory.
 constexpr int64_t kMaxRecordBytes = int64_t{256} << 20;
 
-// Consecutive bytes of a file, from where the next record begins.
+// Consecutive bytes of a file, starting where the next record begins.
 struct ByteWindow {
   const uint8_t* data = nullptr;
   size_t size = 0;
-  int64_t offset = 0;  // of `data` in the file, in decompressed bytes
-  bool ended = false;  // the file has no more than these
+  int64_t offset = 0;  // of `data` in the decompressed file
+  bool ended = false;  // the file ends with these bytes
 };
 
 struct Found {
   enum Kind : uint8_t {
-    kRecord,  // `size` bytes at `begin`; what follows is at `next`
-    kSkip,    // no record, but one may be at `next`
-    kMore,    // fewer than `need` bytes do not suffice; the record has at least `size`
-    kEnd,     // there is none after these bytes
-    kBad,     // a record with a `problem`; what follows is at `next`
-    kLost,    // a `problem`, after which nothing can be found
+    kRecord,  // `size` bytes at `begin`; the rest of the file is at `next`
+    kSkip,    // no record, but there may be one at `next`
+    kMore,    // `need` bytes are required; the record has at least `size`
+    kEnd,     // no further record
+    kBad,     // a record with a `problem`; the rest of the file is at `next`
+    kLost,    // a `problem` after which no record can be found
   };
   Kind kind = kEnd;
   size_t begin = 0;
   size_t size = 0;
   size_t next = 0;
   size_t need = 0;
-  bool exact = false;  // a record was begun that is incomplete without `need` bytes
-  size_t header = 0;   // bytes before the record that are the header of the file
+  bool exact = false;  // a record has begun, and is incomplete with fewer than `need` bytes
+  size_t header = 0;   // bytes before the record that belong to the file's header
   std::string problem{};
 };
 
@@ -53,13 +53,13 @@ struct RecordSpan {
   size_t header = 0;  // as in Found
 };
 
-// How far a record reaches, as far as that is known before it is read.
+// The size of a record, as far as it is known before the record is read.
 struct Extent {
-  size_t next = 0;   // bytes to where the next record begins; 0: only reading finds it
-  size_t whole = 0;  // bytes that there must be for the record to be complete
+  size_t next = 0;   // bytes to the beginning of the next record; 0: unknown without reading
+  size_t whole = 0;  // bytes required for the record to be complete
 };
 
-// Of files whose records are all of one size: bytes before, of and after them.
+// For files whose records have equal size: bytes before, in and after each record.
 struct FixedLayout {
   int64_t header, record, footer;
 };
@@ -81,22 +81,23 @@ inline bool MayBeginWithMark(const ByteWindow& window) {
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
-  // The record at the beginning of the window. After kMore the window has grown, or has ended.
+  // Finds the record at the beginning of the window. After kMore, the next window is larger or
+  // ended.
   virtual Found Find(const ByteWindow& window) = 0;
-  // Whole records from the beginning of the window on, as many as there are and fit into `spans`;
-  // returns how many. Find then says what stopped it.
+  // Finds consecutive records from the beginning of the window, as many as are complete and fit
+  // into `spans`, and returns their number. Find then returns why it stopped.
   virtual size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) = 0;
-  // Bytes of the window that FindExtent needs; none where only reading finds the extent.
+  // Bytes of the window that FindExtent needs; nullopt if the extent is unknown without reading.
   virtual std::optional<size_t> extent_bytes() const { return std::nullopt; }
-  // Of the record at the beginning of the window.
+  // The extent of the record at the beginning of the window.
   virtual Extent FindExtent(const ByteWindow&) const { return {}; }
-  // After kEnd: what makes it doubtful that the file is complete; "": nothing.
+  // After kEnd: why the file may be incomplete; "": no doubt.
   virtual std::string_view doubt() const { return {}; }
-  // Where records are, if that is known without reading any.
+  // The layout of the records, if it is known without reading any.
   virtual std::optional<FixedLayout> layout() const { return std::nullopt; }
 };
 
-// FindRun over the Find of a format, which is not called through a pointer.
+// Implements FindRun with the Find of a format, without virtual calls.
 template <typename Format>
 class FormatReader : public RecordReader {
  public:

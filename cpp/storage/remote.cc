@@ -1,4 +1,4 @@
-// Remote requests that are waited for at once, and the runtime that answers.
+// Remote requests that are waited for immediately, and the runtime that answers.
 #include "storage/remote.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constinit RemoteRuntime* the_remote_runtime = &no_remote_runtime;
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// A scheme of one letter is a drive of Windows.
+// A scheme of one letter is a Windows drive.
 bool HasScheme(std::string_view path) {
   const size_t end = path.find("://");
   return end != std::string_view::npos && end >= 2 && IsLetter(path[0]) &&
@@ -34,7 +34,7 @@ RemoteAnswer Ask(RemoteRequest::Task task, const std::string& url, const std::st
   return AskRemote(request, *event);
 }
 
-// By URL. Leaked: files are opened by threads that may outlive it.
+// A map by URL. Leaked: threads that open files may outlive it.
 template <class T>
 class Known final {
  public:
@@ -59,8 +59,8 @@ class Known final {
   }
 
  private:
-  static constexpr size_t kMost = 1 << 17;  // some tens of MB
-  std::mutex mutex_;                        // a leaf over what follows
+  static constexpr size_t kMost = 1 << 17;  // tens of MB
+  std::mutex mutex_;                        // a leaf lock; protects by_url_
   std::unordered_map<std::string, T> by_url_;
 };
 Known<RemoteCopy>& TheRemoteCopies() {

@@ -1,4 +1,4 @@
-// Remote files: ranges that are requested ahead of the reader, as many bytes as memory allows.
+// Remote files: ranges are requested ahead of the reader, as many bytes as memory allows.
 #include "storage/remote_file.h"
 
 #include <algorithm>
@@ -17,22 +17,22 @@
 namespace penstock {
 namespace {
 
-// Requests of this size take a server as long to send as to begin; files that are no larger are
-// one request.
+// At this size, a server takes as long to send the answer as to begin it. Smaller files take one
+// request.
 constexpr int64_t kRangeBytes = int64_t{4} << 20;
 constexpr int64_t kAheadAtFirst = int64_t{32} << 20;   // doubles with each range that was read
-constexpr int64_t kAheadAfterJump = int64_t{1} << 20;  // once a reader that has jumped goes on
+constexpr int64_t kAheadAfterJump = int64_t{1} << 20;  // once it reads sequentially again
 constexpr int64_t kLeastRange = int64_t{64} << 10;
-// What a reader of one file holds and waits for: 30 ms at 2 GB/s. More where it still waits for
-// requests that the server answers soon: there the latency is what it waits for.
+// The limit on readahead for one file: 30 ms at 2 GB/s. More if the reader still waits although the
+// server answers quickly: then latency is the bottleneck.
 constexpr int64_t kMuchAhead = int64_t{64} << 20;
 constexpr int64_t kMostAhead = int64_t{256} << 20;
-constexpr MonoTime kSoon = 500'000'000;  // ns
-// Answers come in any order. While the reader waits for one, each that has come after it lets
-// another one be requested, until what has come and was not read is this much.
+constexpr MonoTime kSoon = 500'000'000;  // in ns
+// Answers arrive in any order. While the reader waits for one, each later answer that arrives
+// allows another request, until this many bytes have arrived and are unread.
 constexpr int64_t kMostHeld = int64_t{384} << 20;
 
-// One request, and its bytes once they are there.
+// One request, and its bytes once they have arrived.
 class RemoteRange final {
  public:
   RemoteRange(RemoteRequestPtr request, Budget* budget)
@@ -50,13 +50,13 @@ class RemoteRange final {
 
   int64_t begin() const { return request_->offset; }
   MonoTime sent() const { return sent_; }
-  // Where the next request begins. A server that knows no ranges sends more than was asked for.
+  // Where the next request begins. A server without range support sends more than was requested.
   int64_t end() const {
     const int64_t asked = begin() + request_->size;
     return request_->done() ? std::max(asked, request_->bytes_end()) : asked;
   }
   const RemoteRequest& request() const { return *request_; }
-  // Once the request is done, charges the bytes that arrived instead of those requested. Under the
+  // Once the request is done, charges the bytes that arrived instead of those requested. Needs the
   // mutex of the file.
   void Settle() {
     if (!charge_ || !request_->done() || request_->failed()) return;
@@ -134,7 +134,7 @@ class RemoteFile final : public InputFile {
     range.Settle();
     const RemoteRequest& request = range.request();
     if (request.done()) return std::max(int64_t{0}, request.bytes_end() - range.begin());
-    if (request.announced()) return kRangeBytes;  // there is more than this
+    if (request.announced()) return kRangeBytes;  // the file is larger
     return content_.total < 0 ? -1 : std::clamp<int64_t>(content_.total - begin_, 0, kRangeBytes);
   }
 
@@ -151,10 +151,9 @@ class RemoteFile final : public InputFile {
  private:
   using Ranges = std::map<int64_t, std::shared_ptr<RemoteRange>>;
 
-  // Until it is known how long the file is, or that there is a copy. The first request is for these
-  // bytes.
+  // Waits until the size of the file, or a copy, is known. The first request is for these bytes.
   void Know(int64_t offset, size_t size);
-  // Null when there is none.
+  // Null if there is no copy.
   std::shared_ptr<CheckedCopy> Copy() {
     const std::lock_guard lock(mutex_);
     return copy_;
@@ -164,12 +163,12 @@ class RemoteFile final : public InputFile {
     const std::lock_guard lock(mutex_);
     return copy_ ? copy_->size() : content_.total;
   }
-  // What is there from `offset` on; none at the end, and when there is a copy.
+  // The bytes available from `offset` on; empty at the end, and if there is a copy.
   LentBytes BytesAt(int64_t offset, size_t size);
   void ReadTo(int64_t offset);
-  // The range with the byte at `offset`, and those after it requested. Under the mutex.
+  // The range that contains the byte at `offset`; requests ranges after it. Needs the mutex.
   std::shared_ptr<RemoteRange> RangeAt(int64_t offset, int64_t size);
-  // Requests what is missing of `held` bytes from `offset` on.
+  // Requests the missing part of `held` bytes from `offset` on.
   void ReadAhead(int64_t offset, int64_t held);
   bool MayReadAhead() const;
   std::shared_ptr<RemoteRange> Request(int64_t begin, int64_t end);
@@ -190,11 +189,11 @@ class RemoteFile final : public InputFile {
   // Also owned by the requests, which may end after the file is closed.
   const std::shared_ptr<EventCount> event_ = std::make_shared<EventCount>();
 
-  std::mutex mutex_;       // a leaf over what follows
+  std::mutex mutex_;       // a leaf lock; protects the following members
   Ranges ranges_;          // by their begin, without gaps from the reader on
-  int64_t ahead_;          // bytes to have requested beyond the reader
+  int64_t ahead_;          // bytes to request beyond the reader
   int64_t next_ = 0;       // where the last read ended
-  RemoteContent content_;  // before it is known: what it was when it was opened last
+  RemoteContent content_;  // until it is known: as of the last time the file was opened
   bool known_ = false;
   std::shared_ptr<CheckedCopy> copy_;  // on this machine
   bool distrusts_copies_ = false;      // a copy did not match its checksums
@@ -246,7 +245,7 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
   auto after = ranges_.upper_bound(offset);
   bool there = after != ranges_.begin() && std::prev(after)->second->end() > offset;
   const bool again = there && offset < next_;  // bytes that were read before
-  if (offset != next_ && !again) {             // perhaps it will jump again
+  if (offset != next_ && !again) {             // it may jump again
     if (!there) ranges_.clear();
     ahead_ = 0;
   } else if (!there && !ranges_.empty()) {
@@ -259,7 +258,7 @@ std::shared_ptr<RemoteRange> RemoteFile::RangeAt(int64_t offset, int64_t size) {
     ++after;
   }
   auto here = std::prev(after);
-  // A reader that has gone through a range will go through more.
+  // A reader that has finished a range will probably read further ones.
   if (here != ranges_.begin()) ahead_ = std::max(ahead_, std::min(2 * ahead_, kMuchAhead));
   ranges_.erase(ranges_.begin(), here);
   std::shared_ptr<RemoteRange> found = here->second;
@@ -278,7 +277,8 @@ void RemoteFile::ReadAhead(int64_t offset, int64_t held) {
   const int64_t step = std::min(ahead_, kRangeBytes);
   const int64_t total = content_.total;
   while (begin < total && begin - offset < held && pending < ahead_ && MayReadAhead()) {
-    // Ends where others end that have begun elsewhere: copies of ranges are kept by them.
+    // Ends at the same boundaries as requests that began elsewhere: copies of ranges are cached by
+    // them.
     int64_t end = std::min(total, begin + step);
     if (step == kRangeBytes) end = std::min(total, begin - begin % kRangeBytes + kRangeBytes);
     ranges_.emplace(begin, Request(begin, end));
@@ -287,7 +287,8 @@ void RemoteFile::ReadAhead(int64_t offset, int64_t held) {
   }
 }
 
-// One range ahead is always had; more take no more than half of what all stages may hold.
+// One range ahead is always allowed; further ones only while all stages together use less than half
+// of the budget.
 bool RemoteFile::MayReadAhead() const {
   return ranges_.size() < 2 || !budget_ || budget_->used() < budget_->limit() / 2;
 }
@@ -330,7 +331,7 @@ void RemoteFile::WaitFor(Ready ready) {
 void RemoteFile::Begin(int64_t total, const std::string& tag) {
   const std::lock_guard lock(mutex_);
   if (known_ || copy_) return;
-  // The others are of what the file was when it was opened last.
+  // The other ranges belong to an earlier version of the file.
   if (total != content_.total || tag != content_.tag)
     std::erase_if(ranges_, [](const auto& each) { return !each.second->request().first; });
   content_.total = total;
@@ -338,7 +339,7 @@ void RemoteFile::Begin(int64_t total, const std::string& tag) {
   known_ = true;
 }
 
-// Without a tag, only the size shows that a file was replaced.
+// Without a tag, only the size reveals that a file was replaced.
 void RemoteFile::CheckTotal(int64_t total) {
   const std::lock_guard lock(mutex_);
   if (copy_ || total < 0 || total == content_.total) return;
@@ -351,7 +352,7 @@ void RemoteFile::CheckTotal(int64_t total) {
   throw error.At(std::move(origin));
 }
 
-// Whether there is one, and it is still there. Under the mutex.
+// Whether there is a copy that still exists. Needs the mutex.
 bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
   if (!copy || distrusts_copies_) return false;
   std::error_code ignored;
@@ -362,7 +363,7 @@ bool RemoteFile::OpenCopy(const std::optional<RemoteCopy>& copy) {
     damaged_ = distrusts_copies_ = std::filesystem::exists(copy->path, ignored);
     return false;
   }
-  // the time says when it was used
+  // the modification time records the last use
   std::filesystem::last_write_time(copy->path, std::filesystem::file_time_type::clock::now(),
                                    ignored);
   content_.tag = copy->tag;
@@ -380,7 +381,7 @@ void RemoteFile::LeaveCopy(const std::shared_ptr<CheckedCopy>& copy) {
   copy_ = nullptr;
 }
 
-// What the answer says of the file; false when it must be asked for again.
+// Takes over what the answer reveals about the file; false if the caller must request it again.
 bool RemoteFile::Learn(const RemoteRange& range) {
   try {
     const RemoteAnswer& answer = range.request().answer();
@@ -395,7 +396,7 @@ bool RemoteFile::Learn(const RemoteRange& range) {
     return OpenCopy(RemoteCopy{answer.local, answer.tag});
   } catch (const Error&) {
     const std::lock_guard lock(mutex_);
-    ranges_.clear();  // who asks again has it requested again
+    ranges_.clear();  // the next reader requests it again
     if (!known_ && !range.request().first) {
       content_ = {};
       return false;

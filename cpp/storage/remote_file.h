@@ -1,4 +1,4 @@
-// A file of an object store or a web server, read ahead of the reader.
+// A file in an object store or on a web server, with readahead.
 #pragma once
 
 #include <memory>

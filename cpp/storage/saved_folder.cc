@@ -33,7 +33,7 @@ std::string HexOf(std::string_view bytes) {
   return text;
 }
 
-// False when the text is none that HexOf gives.
+// False if the text is not a result of HexOf.
 bool FromHex(std::string_view text, std::string& bytes) {
   auto digit = [](char letter) {
     if (letter >= '0' && letter <= '9') return letter - '0';
@@ -91,7 +91,7 @@ Manifest Manifest::Read(const std::string& folder, std::string_view stage) {
   }
   Manifest manifest;
   std::istringstream lines(text.substr(kTitle.size(), last - kTitle.size()));
-  lines.exceptions(std::ios::badbit);  // a lack of memory is no damaged list
+  lines.exceptions(std::ios::badbit);  // running out of memory does not mean a damaged list
   std::string word;
   std::set<std::string> names;
   while (lines >> word) {
@@ -153,7 +153,7 @@ int64_t FolderWriter::rows() const {
 }
 
 void FolderWriter::Commit(const MaybeSpec& spec) {
-  if (shards_.empty()) Append(Block::AtEnd(), 0);  // no rows: the types are kept all the same
+  if (shards_.empty()) Append(Block::AtEnd(), 0);  // without rows, the types are still kept
   Manifest manifest{header_.fingerprint, header_.randomness, {}};
   for (auto& shard : shards_) {
     if (!shard) continue;

@@ -1,4 +1,4 @@
-// A folder of files of rows with a list of them: what save and snapshot write and load reads.
+// A folder of files of rows, with a list of them: written by save and snapshot, read by load.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace penstock {
 
-// The list. Text, so that a person can see what a folder is; written last.
+// The list. It is text, so that people can read it, and is written last.
 struct Manifest {
   struct Shard {
     std::string name;
     int64_t rows = 0;
     uint64_t content = 0;
   };
-  std::string fingerprint;  // of the pipeline that made it; "" when not checked
-  std::string randomness;   // of a snapshot: what the random numbers in its elements hung on
+  std::string fingerprint;  // of the pipeline that wrote it; "" if not checked
+  std::string randomness;   // of a snapshot: seed material that its random draws depended on
   std::vector<Shard> shards;
 
   std::string ToText() const;
@@ -26,14 +26,14 @@ struct Manifest {
   static std::string PathIn(const std::string& folder);
 };
 
-// Whether there is a complete one; with a fingerprint, of that pipeline.
+// Whether the folder has a complete list and, given a fingerprint, was written by that pipeline.
 bool IsSavedFolder(const std::string& folder);
 
 class FolderWriter {
  public:
-  // Appears as `folder` with Commit; what is there then is replaced.
+  // Commit publishes the result as `folder`, replacing what is there then.
   FolderWriter(const std::string& folder, ChunkHeader header, ChunkWriter::Options options);
-  // Rows go to the file of a number in [0, kMostShards).
+  // Appends the rows to file number `shard`, in [0, kMostShards).
   void Append(const Block& rows, int64_t shard);
   void Commit(const MaybeSpec& spec);
   int64_t rows() const;

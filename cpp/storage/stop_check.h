@@ -1,4 +1,4 @@
-// StopCheck: how a read of a file ends when the run is cancelled or a signal has come.
+// StopCheck ends a read of a file when the run is cancelled or a signal has arrived.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// Ends a read whose result is no longer wanted: looked at before each read, and every 100 ms while
-// a read waits for a pipe.
+// Ends a read whose result is no longer needed. Checked before each read, and every 100 ms while a
+// read waits for a pipe.
 class StopCheck {
  public:
   explicit StopCheck(const CancelToken* cancel) {

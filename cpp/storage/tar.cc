@@ -1,7 +1,7 @@
 // Headers of ustar, pax and GNU tar, and the grouping of members.
 //
-// https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html; tarfile of Python decides
-// where archives differ in what they mean.
+// https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html. Where archives are
+// ambiguous, Python's tarfile is the reference.
 #include "storage/tar.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kTarBlock = 512;
 // Positions are sums of a few sizes of at most this, so they cannot overflow.
 constexpr size_t kMostContents = std::numeric_limits<int64_t>::max() / 4;
-// The limit for headers of one member (name, attributes, sparse map). Longer ones are damaged.
+// The limit for the headers of one member (name, attributes, sparse map). Longer ones are damaged.
 constexpr size_t kMostExtension = size_t{16} << 20;
 
 struct TarField {
@@ -32,7 +32,7 @@ std::string_view Field(const uint8_t* header, TarField field) {
 }
 std::string_view UpToNull(std::string_view text) { return text.substr(0, text.find('\0')); }
 
-// Octal digits between spaces and nulls, or after a byte with its highest bit set a binary number.
+// Octal digits between spaces and nulls; or a binary number after a byte with its highest bit set.
 std::optional<uint64_t> TarNumber(std::string_view field) {
   std::optional<uint64_t> value = 0;
   const auto first = static_cast<uint8_t>(field[0]);
@@ -54,8 +54,8 @@ std::optional<uint64_t> TarNumber(std::string_view field) {
   return value;
 }
 
-// The sum of the bytes of a header with spaces for the sum itself; some old archives have that of
-// signed bytes.
+// Checks the sum of a header's bytes, in which the sum field counts as spaces. Some old archives
+// sum signed bytes.
 bool HasSum(const uint8_t* header) {
   const std::optional<uint64_t> wanted = TarNumber(Field(header, kTarSum));
   if (!wanted) return false;
@@ -77,7 +77,7 @@ bool IsZero(const uint8_t* block) {
 
 size_t InBlocks(size_t size) { return (size + kTarBlock - 1) / kTarBlock * kTarBlock; }
 
-// What headers before a member say of it.
+// Values from headers that precede a member.
 struct TarExtensions {
   std::optional<std::string> name = std::nullopt;
   std::optional<uint64_t> size = std::nullopt;
@@ -88,7 +88,7 @@ struct TarExtensions {
 
 constexpr const char* kBadPax = "a pax header is damaged";
 
-// The value of a pax record "size"; a problem if no file can be that large.
+// Parses the value of a pax record "size"; returns a problem if no file can be that large.
 std::optional<std::string> ReadPaxSize(std::string_view text, TarExtensions& to) {
   std::optional<uint64_t> size = 0;
   for (char c : text) {
@@ -102,8 +102,8 @@ std::optional<std::string> ReadPaxSize(std::string_view text, TarExtensions& to)
   return std::nullopt;
 }
 
-// Parses records "27 path=a/long/name.jpg\n", whose number is the size of the whole record. Returns
-// the problem of damaged ones.
+// Parses records such as "27 path=a/long/name.jpg\n", whose number is the size of the whole record.
+// Returns the problem if they are damaged.
 std::optional<std::string> ReadPax(std::string_view content, TarExtensions& to) {
   while (!content.empty() && content[0] != '\0') {
     size_t length = 0, digits = 0;
@@ -133,7 +133,7 @@ std::optional<std::string> ReadPax(std::string_view content, TarExtensions& to) 
 
 std::string OwnName(const uint8_t* header) {
   std::string name(UpToNull(Field(header, kTarName)));
-  // GNU tar has other things where ustar has the beginning of the name.
+  // GNU tar stores other data where ustar has the beginning of the name.
   if (Field(header, kTarMagic).starts_with(std::string_view("ustar\0", 6))) {
     const std::string_view prefix = UpToNull(Field(header, kTarPrefix));
     if (!prefix.empty()) name.insert(0, std::string(prefix) + "/");
@@ -141,8 +141,8 @@ std::string OwnName(const uint8_t* header) {
   return name;
 }
 
-// Whether a header of this type is followed by as many bytes as it has for a size. Links, devices
-// and folders have none.
+// Whether contents follow a header of this type, with the size that it states. Links, devices and
+// folders have none.
 bool HasContents(char type) { return type < '1' || type > '6'; }
 bool IsFile(char type) { return type == '0' || type == '\0' || type == '7' || type == 'S'; }
 
@@ -150,7 +150,7 @@ TarStep Damaged(std::string problem) {
   return {.kind = TarStep::kDamaged, .problem = std::move(problem)};
 }
 
-// One header after the other, up to that of the member itself.
+// Reads consecutive headers up to the header of the member itself.
 class TarHeaders {
  public:
   TarHeaders(const ByteWindow& window, size_t at) : window_(window), begin_(at), at_(at) {}
@@ -187,7 +187,7 @@ class TarHeaders {
   TarStep Missing() const {
     if (!window_.ended) return {.kind = TarStep::kMore, .need = at_ + kTarBlock};
     if (window_.size == at_ && !extensions_.any()) {
-      // Some writers leave out the zeros, and all readers take such archives.
+      // Some writers omit the zeros, and all readers accept such archives.
       return {.kind = TarStep::kEnd,
               .end = at_,
               .problem =
@@ -244,8 +244,8 @@ class TarHeaders {
     return step;
   }
 
-  // GNU's old form has blocks with more of the map between header and contents, as long as a byte
-  // of the one before is set.
+  // In GNU's old format, further blocks of the map lie between header and contents, as long as a
+  // byte of the previous block is set.
   std::optional<TarStep> PassSparseMap(const uint8_t* header, size_t& begin) const {
     constexpr size_t kInHeader = 482, kInBlock = 504;
     for (bool more = header[kInHeader] != 0; more;) {
@@ -263,7 +263,7 @@ class TarHeaders {
   TarExtensions extensions_;
 };
 
-// Names that WebDataset keeps for its own use: "__info__", "__meta__/...".
+// Names that WebDataset reserves: "__info__", "__meta__/...".
 bool IsReserved(std::string_view name) {
   const std::string_view first = name.substr(0, name.find('/'));
   return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
@@ -287,7 +287,7 @@ TarName SplitTarName(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const size_t dot = name.find('.', base);
-  // A hidden file has an empty key of its own, which no sample has.
+  // A hidden file has an empty key, which no sample has.
   if (dot == std::string_view::npos || dot == base) return {};
   return {true, name.substr(0, dot), name.substr(dot + 1)};
 }
@@ -300,8 +300,8 @@ size_t TarSampleReader::AfterZeros(const ByteWindow& window, size_t at) {
 }
 
 // No sample has begun, and the zeros at the end of an archive are at `at`. Another archive may
-// follow, if files were joined. The last block of zeros stays in the window, so a saved position
-// shows where the next archive begins. Returns nullopt when only that block is left before a
+// follow if files were concatenated. The last block of zeros stays in the window, so that a saved
+// position shows where the next archive begins. Returns nullopt if only that block is left before a
 // header.
 std::optional<Found> TarSampleReader::FindNext(const ByteWindow& window, size_t at) {
   const size_t next = AfterZeros(window, at);
@@ -337,7 +337,7 @@ Found TarSampleReader::Find(const ByteWindow& window) {
   bool begun = false;
   size_t begin = 0;
   size_t at = 0;
-  // After the end of an archive; only its last block is left.
+  // After the end of an archive, of which only the last block is left.
   if (window.size >= kTarBlock && IsZero(window.data)) {
     if (auto found = FindNext(window, 0)) return *std::move(found);
     at = kTarBlock;

@@ -1,4 +1,4 @@
-// Tar archives: their members, and the samples that members of one key make (WebDataset's form).
+// Tar archives: their members, and samples of members with the same key (WebDataset format).
 #pragma once
 
 #include <cstddef>
@@ -11,36 +11,36 @@
 
 namespace penstock {
 
-// A member among bytes that begin with the headers of one.
+// A member, found in bytes that begin with its headers.
 struct TarMember {
   std::string name{};
-  bool file = false;    // with contents of its own: no folder, link or device
-  bool sparse = false;  // its contents are not stored as they are
+  bool file = false;    // a regular file: not a folder, link or device
+  bool sparse = false;  // stored without its holes
   size_t begin = 0;     // of its contents
   size_t size = 0;
-  size_t next = 0;  // where the headers of the member after it begin
+  size_t next = 0;  // where the headers of the next member begin
 };
 
-// What lies at a position where a member may begin.
+// What was found at a position where a member may begin.
 struct TarStep {
   enum Kind : uint8_t {
-    kMember,  // whose headers, but not yet its contents, are among the bytes
-    kMore,    // fewer than `need` bytes do not suffice
-    kEnd,     // the zeros at the end of an archive; at the end of the file, with a `problem`
-    kDamaged  // by a `problem`; what follows cannot be found
+    kMember,  // all of its headers, but perhaps not its contents, are among the bytes
+    kMore,    // `need` bytes are required
+    kEnd,     // the zeros at the end of an archive; or the end of the file, with a `problem`
+    kDamaged  // has a `problem`; no further member can be found
   };
   Kind kind = kEnd;
   TarMember member{};
   size_t need = 0;
-  size_t end = 0;  // of kEnd: where the zeros are, or the file ends
+  size_t end = 0;  // for kEnd: where the zeros begin, or the file ends
   std::string problem{};
 };
 
-// Positions are from the beginning of the window, which is at one.
+// Positions are relative to the window, which begins at a member.
 TarStep ReadTarMember(const ByteWindow& window, size_t at);
 
-// The key and the field of the name of a member: what is before the first dot of its base name, and
-// what is after it. `named` is false for a name that belongs to no sample.
+// The key and the field in a member's name: the text before the first dot of the base name, and the
+// text after it. `named` is false for a name that belongs to no sample.
 struct TarName {
   bool named = false;
   std::string_view key{};
@@ -48,8 +48,8 @@ struct TarName {
 };
 TarName SplitTarName(std::string_view name);
 
-// Finds samples: consecutive members of one key. A record begins with the headers of its first
-// member, and ends before the first member with another key, or with its archive. A file may
+// Finds samples: consecutive members with the same key. A record begins with the headers of its
+// first member, and ends before the first member with another key, or with its archive. A file may
 // contain several consecutive archives.
 class TarSampleReader final : public FormatReader<TarSampleReader> {
  public:

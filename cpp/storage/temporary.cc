@@ -1,4 +1,4 @@
-// What temporaries of all systems have in common: which targets are refused, and remote targets.
+// What temporaries on all systems share: the check of targets, and remote targets.
 #include "storage/temporary.h"
 
 #include <cerrno>
@@ -46,7 +46,7 @@ Occupant LookAtRemoteFolder(const std::string& url) {
     if (!IsNameInOurFolder(name)) return Occupant::kForeign;
     listed = listed || name == kManifestName;
   }
-  // Without a list: what another writer has uploaded so far, or has left.
+  // Without a list, these are files that another writer is uploading, or left behind.
   return listed ? Occupant::kOurs : Occupant::kNothing;
 }
 
@@ -63,7 +63,7 @@ std::string LocalTarget(const std::string& target) {
                 target.size());
 }
 
-// Objects cannot be renamed: while a folder is replaced there is no list, and so no dataset.
+// Objects cannot be renamed: while a folder is replaced it has no list, and so is not a dataset.
 void Temporary::Upload() {
   LeaveForeignLock();
   RequireReplaceable(stage_, url_, kind_);

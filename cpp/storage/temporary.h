@@ -1,4 +1,4 @@
-// A file or folder that appears under its name when it is complete, or not at all.
+// A file or folder that appears under its final name only when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace penstock {
 
-// Made beside its target, locked as long as its process lives (the system takes the lock back from
-// a dead one), and removed unless it is committed. Whoever makes one first removes what dead
-// writers of the same target have left; nothing of anybody else is ever removed or replaced.
+// Created next to its target, and locked while its process lives (the system releases the lock of a
+// dead process). Removed unless it is committed. The constructor first removes what dead writers of
+// the same target left behind; other files are never removed or replaced.
 class Temporary {
  public:
-  // Makes the folders on the way, too; a link at the target is followed, and stays. Throws an Error
-  // that names the file: when something is there that is not ours, among others. `stage`: for
+  // Also creates missing parent folders. If the target is a link, follows it and keeps it. Throws
+  // an Error that names the file, for example if the target exists and is not ours. `stage`: for
   // errors.
   Temporary(std::string stage, const std::string& target, OurKind kind);
   ~Temporary();
@@ -23,10 +23,10 @@ class Temporary {
   Temporary& operator=(const Temporary&) = delete;
 
   const std::string& path() const { return path_; }
-  // Uploads it where the target is a URL: a file as one object, of a folder its list last. Renames
-  // it to the target; its contents must be on the disk already. What is there is replaced in one
-  // step (a folder in two, away and in, where the system cannot exchange them) when it is ours;
-  // else an Error, and it stays.
+  // Renames the temporary to the target; its contents must already be synced to disk. If our own
+  // file or folder is there, replaces it in one step (a folder in two, out and in, if the system
+  // cannot exchange them); otherwise throws an Error and leaves it. For a URL, uploads instead: a
+  // file as one object, a folder with its list last.
   void Commit();
 
  private:
@@ -39,7 +39,7 @@ class Temporary {
 
   std::string stage_;
   std::string url_;     // of a remote target, or ""
-  std::string target_;  // on this machine: of a remote one, where it is made
+  std::string target_;  // local; for a remote target, where the result is prepared
   std::string path_;
   OurKind kind_;
   int lock_ = -1;
@@ -48,12 +48,12 @@ class Temporary {
 };
 
 [[noreturn]] void ThrowTaken(std::string_view stage, const std::string& target, OurKind kind);
-// Throws when something is at the target of a stage that it must not replace.
+// Throws if the target contains something that the stage must not replace.
 void RequireReplaceable(std::string_view stage, const std::string& target, OurKind kind);
 
-// The target itself; for a URL a path on this machine, where what shall be uploaded is made.
+// The target itself; for a URL, a local path where the upload is prepared.
 std::string LocalTarget(const std::string& target);
-// A folder for this user alone, in that for temporary files.
+// A folder for this user only, inside the folder for temporary files.
 std::string StagingFolder();
 
 // Appends to a new file.
@@ -65,7 +65,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void Write(const void* data, size_t size);
-  // Waits until all of it is on the disk.
+  // Waits until everything is on disk.
   void Close();
   int64_t size() const { return size_; }
   const std::string& path() const { return path_; }

@@ -1,4 +1,4 @@
-// Temporaries by open, flock and rename.
+// Temporaries with open, flock and rename.
 #include "runtime/platform.h"
 #if defined(PENSTOCK_POSIX)
 #include <fcntl.h>
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostTries = 100;  // while others commit and clean up at the same target
 
-// Opens what is there and takes its lock; -1 when another process has the lock, or it is gone.
+// Opens the path and locks it; -1 if another process holds the lock, or the path no longer exists.
 int OpenLocked(const std::string& path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return -1;
@@ -42,11 +42,11 @@ int OpenLocked(const std::string& path) {
 void SyncFolder(const std::string& path) {
   int folder = open(path.empty() ? "." : path.c_str(), O_RDONLY | O_CLOEXEC);
   if (folder < 0) return;
-  (void)fsync(folder);  // not every file system can; the rename is atomic without
+  (void)fsync(folder);  // not supported by every file system; the rename is atomic anyway
   close(folder);
 }
 
-// Both exist, and each gets the other's name at once; false where the system cannot.
+// Atomically exchanges the names of two existing paths; false if the system cannot.
 bool Exchange([[maybe_unused]] const std::string& one, [[maybe_unused]] const std::string& other) {
 #if defined(PENSTOCK_LINUX) && defined(SYS_renameat2) && defined(RENAME_EXCHANGE)
   return syscall(SYS_renameat2, AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) ==
@@ -56,17 +56,18 @@ bool Exchange([[maybe_unused]] const std::string& one, [[maybe_unused]] const st
 #endif
 }
 
-// Renames to a name that is free; false when it has been taken meanwhile. Throws when it cannot be
-// done.
+// Renames to a free name; false if it has been taken meanwhile. Throws if the rename fails
+// otherwise.
 bool MoveToFree(const std::string& path, const std::string& target, OurKind kind) {
-  // A folder replaces nothing but an empty one.
+  // Renaming a folder replaces at most an empty folder.
   bool safe = kind == OurKind::kFolder;
   if (!safe && link(path.c_str(), target.c_str()) == 0) {
     (void)unlink(path.c_str());
     return true;
   }
   if (!safe && errno == EEXIST) return false;
-  // Not every file system has links to files; there, what comes within this moment is replaced.
+  // Not every file system supports hard links. Without them, a file created at this moment is
+  // replaced.
   if (rename(path.c_str(), target.c_str()) == 0) return true;
   if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) return false;
   throw Error::FromErrno(errno, target, "cannot rename " + path + " to " + target);
@@ -90,7 +91,7 @@ Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
   if (failed) throw Error::FromErrno(failed.value(), parent.string(), "cannot make the folder");
   RequireReplaceable(stage_, target_, kind_);
   RemoveAbandoned(target_);
-  // Another process that cleans up may take a new one for an abandoned one before it is locked.
+  // Before it is locked, another process that cleans up may take the new one for abandoned.
   for (int tries = 0; !Make(); ++tries) {
     if (tries == kMostTries) {
       throw Error::FromErrno(EBUSY, path_, "cannot lock the temporary " + path_);
@@ -101,7 +102,7 @@ Temporary::Temporary(std::string stage, const std::string& target, OurKind kind)
 bool Temporary::Make() {
   static std::atomic<uint64_t> count{0};
   char name[64];
-  // A number of its own is all that is wanted of the counter.
+  // relaxed: the number only has to be unique.
   std::snprintf(name, sizeof(name), "%d-%llx-%llx", static_cast<int>(getpid()),
                 static_cast<unsigned long long>(NowNs()),
                 static_cast<unsigned long long>(count.fetch_add(1, std::memory_order_relaxed)));
@@ -118,8 +119,8 @@ bool Temporary::Make() {
   lock_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (lock_ < 0) return false;
   struct stat info;
-  // EWOULDBLOCK: it is being removed. Other failures: a file system without locks, where abandoned
-  // ones are never found free either, and stay.
+  // EWOULDBLOCK: it is being removed. Other failures: the file system has no locks; abandoned
+  // temporaries can never be locked either, and therefore stay.
   bool taken = flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (!taken && stat(path_.c_str(), &info) == 0) return true;
   close(lock_);
@@ -128,11 +129,11 @@ bool Temporary::Make() {
 }
 
 Temporary::~Temporary() {
-  // In a fork child it is the parent's.
+  // In a fork child it belongs to the parent.
   if (!committed_ && generation_ == ForkGeneration()) {
     try {
       RemoveOurs(path_, kind_);
-    } catch (const std::bad_alloc&) {  // the next one here takes it for abandoned
+    } catch (const std::bad_alloc&) {  // the next temporary for this target removes it
     }
   }
   if (lock_ >= 0) close(lock_);
@@ -146,7 +147,7 @@ void Temporary::Commit() {
   }
 }
 
-// One attempt; false when another process has changed meanwhile what is there.
+// One attempt; false if another process has changed the target meanwhile.
 bool Temporary::TryReplace() {
   RequireReplaceable(stage_, target_, kind_);
   if (LookAt(target_, kind_, true) == Occupant::kNothing) {
@@ -162,7 +163,7 @@ bool Temporary::TryReplace() {
     Committed();
     return true;
   }
-  // What it has replaced is looked at now that no other process can change it any more.
+  // Inspect the replaced target now that no other process can change it any more.
   if (LookAt(path_, kind_, true) == Occupant::kForeign) {
     Exchange(path_, target_);
     ThrowTaken(stage_, target_, kind_);
@@ -173,7 +174,7 @@ bool Temporary::TryReplace() {
 }
 
 // Replaces a folder in two steps. The former one stays locked until the new one has its name,
-// because other processes would put it back.
+// because other processes would restore it.
 bool Temporary::ReplaceInTwoSteps() {
   int former = OpenLocked(target_);
   if (former < 0) return false;
@@ -214,11 +215,11 @@ std::string StagingFolder() {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     throw Error::FromErrno(errno, path, "cannot make the folder");
   }
-  // Whoever owns it could put other files there.
+  // The owner of the folder could put other files there.
   if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
     throw Error::FromErrno(EPERM, path, "cannot use a folder of another user; set TMPDIR");
   }
-  // Others may have put files there, or may read private data.
+  // Other users may have put files there, or could read private data.
   if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     throw Error::FromErrno(
         EPERM, path, "cannot use a folder that other users may enter; remove it, or set TMPDIR");

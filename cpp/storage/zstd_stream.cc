@@ -1,4 +1,4 @@
-// Streams of zstd, in both directions.
+// Zstd streams, in both directions.
 #include "storage/zstd_stream.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace penstock {
 
 namespace {
 
-// A frame says how large a window it needs, and memory for it is had at once: 128 MiB, what the
-// zstd tool takes without being asked.
+// A frame states the window that it needs, whose memory is allocated immediately. 128 MiB is what
+// the zstd tool accepts by default.
 constexpr int kWindowLog = 27;
 
 class ZstdDecompressor final : public Decompressor {
@@ -32,8 +32,8 @@ class ZstdDecompressor final : public Decompressor {
 
   Progress Run(const uint8_t* input, size_t size, uint8_t* output, size_t room) override {
     Progress progress{0, 0, false, HeaderProblem(input, size)};
-    // No more than the next block at a time: of a call that fails libzstd does not say what it has
-    // written, so what comes before the damage would depend on the sizes of the inputs.
+    // Passes only the next block in each call: a failing call does not report how much it has
+    // written, so the output before the damage would depend on the sizes of the inputs.
     while (progress.problem.empty()) {
       ZSTD_inBuffer in{input, std::min(size, progress.read + wanted_), progress.read};
       ZSTD_outBuffer out{output, room, progress.written};
@@ -58,15 +58,14 @@ class ZstdDecompressor final : public Decompressor {
   }
 
  private:
-  static constexpr size_t kFirstBytes = 5;  // of a frame, before it says how much more it wants
-  static constexpr size_t kLookedAt = 6;    // bytes of its header
+  static constexpr size_t kFirstBytes = 5;  // first bytes of a frame to request
+  static constexpr size_t kLookedAt = 6;    // checked bytes of its header
 
-  // What is wrong with the header of a frame (RFC 8878, 3.1.1 and 3.1.2), of which these are the
-  // next bytes;
-  // "" for nothing. libzstd may have been built to read frames from before 0.8 too, by code that is
-  // not maintained, depends on the sizes of the inputs, and delivers memory that it has not
-  // written: it must see neither such a frame nor a header that it refuses, after which it looks
-  // for one.
+  // The problem in the header of a frame (RFC 8878, 3.1.1 and 3.1.2) that continues with these
+  // bytes; "" if there is none. libzstd may also have been built with support for frames from
+  // before 0.8. That code is unmaintained, its results depend on the sizes of the inputs, and it
+  // returns uninitialised memory. So libzstd must never see such a frame, nor a header that it
+  // rejects, because it then tries the old formats.
   std::string HeaderProblem(const uint8_t* input, size_t size) {
     constexpr uint8_t kData[] = {0x28, 0xb5, 0x2f, 0xfd}, kSkip[] = {0x50, 0x2a, 0x4d, 0x18};
     for (size_t i = header_read_; i < kLookedAt && i - header_read_ < size; ++i) {
@@ -105,8 +104,8 @@ class ZstdDecompressor final : public Decompressor {
   };
   std::unique_ptr<ZSTD_DCtx, Free> context_;
   size_t header_read_ = 0;       // bytes of this frame, at most kLookedAt
-  bool skips_ = false;           // the frame began as one to skip
-  bool has_window_ = false;      // its header says how large a window it needs
+  bool skips_ = false;           // it is a skippable frame
+  bool has_window_ = false;      // its header has a window size
   size_t wanted_ = kFirstBytes;  // bytes up to the end of the next block
 };
 
@@ -158,10 +157,10 @@ std::string ZstdCompressor::Run(std::string_view bytes, Until until) {
 #else
 
 std::unique_ptr<Decompressor> NewZstdDecompressor() {
-  throw Error(ErrorKind::kRuntime, "zstd is not built in");  // CompressionOf has refused it
+  throw Error(ErrorKind::kRuntime, "zstd is not built in");  // CompressionOf has already thrown
 }
 
-// None is ever made: CompressionOf refuses before.
+// Never constructed: CompressionOf throws first.
 struct ZstdCompressor::Context {};
 ZstdCompressor::ZstdCompressor(int) { throw Error(ErrorKind::kRuntime, "zstd is not built in"); }
 std::string ZstdCompressor::Run(std::string_view, Until) { return ""; }

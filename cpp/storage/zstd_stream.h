@@ -1,4 +1,4 @@
-// Compressing a stream of bytes step by step, by zstd.
+// Incremental compression with zstd.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace penstock {
 class ZstdCompressor {
  public:
   enum class Until : uint8_t {
-    kMore,   // more will come: what is held back is left there
-    kFlush,  // all that was given can be decompressed
-    kEnd,    // and the frame is complete; what comes then begins another one
+    kMore,   // more input will follow; output may be held back
+    kFlush,  // all input so far can be decompressed
+    kEnd,    // also completes the frame; later input begins another one
   };
 
-  // `level`: as zstd means it, 1 (fast) to 22 (small); 0 for its default.
+  // `level`: as in zstd, from 1 (fast) to 22 (small); 0 for its default.
   explicit ZstdCompressor(int level);
   ~ZstdCompressor();
-  // What is to be written for these bytes, as far as it is decided.
+  // Compresses these bytes, and returns the output that is available.
   std::string Run(std::string_view bytes, Until until);
 
  private:

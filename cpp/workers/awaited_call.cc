@@ -1,4 +1,4 @@
-// The list of those that wait.
+// The list of waiting threads.
 #include "workers/awaited_call.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Waits& TheWaits() {
   static auto& waits = *[] {
     auto* made = new Waits;
     HoldAcrossFork(made->mutex);
-    OnForkChild([] { TheWaits().all.clear(); });  // the threads are gone
+    OnForkChild([] { TheWaits().all.clear(); });  // the threads do not exist in the child
     return made;
   }();
   return waits;

@@ -1,4 +1,4 @@
-// Calls that worker processes make at the moment, for who asks what a run waits for.
+// Calls that worker processes are executing now, for reports about runs that wait.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@ struct AwaitedCall {
   int64_t pid;
   MonoTime since;
 
-  // Those of a run, the longest first.
+  // The calls of a run, longest first.
   static std::vector<AwaitedCall> Of(const Session* session);
 };
 
-// While it lives, this thread waits for the answer of a worker.
+// While it exists, this thread waits for the answer of a worker.
 class Awaiting final {
  public:
-  // `first`: the number, at the stage, of what is the worker's row 0. All of them stay meanwhile.
+  // `first`: the number, at the stage, of the worker's row 0. All arguments must outlive the
+  // object.
   Awaiting(const Session* session, const StageLabel& stage, int64_t first, Worker& worker);
   ~Awaiting();
   Awaiting(const Awaiting&) = delete;

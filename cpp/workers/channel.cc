@@ -23,14 +23,14 @@ namespace {
 
 using Length = uint64_t;
 constexpr size_t kRead = 64 << 10;
-// How late a cancel is noticed: nothing else ends a wait for a socket.
+// The maximum delay until a cancel is noticed: nothing else ends a wait for a socket.
 constexpr int kSliceMs = 20;
-// A gap that a thread stays awake for: to sleep and to wake up takes some 50 us, and a processor
-// that has nothing else to do sleeps too. At most that much is wasted where the gaps get longer.
+// The maximum gap across which a thread stays awake. Sleeping and waking up takes about 50 us, and
+// an idle CPU core goes to sleep too. If the gaps get longer, at most this much time is wasted.
 constexpr MonoTime kShortGap = 150'000;
 
 std::mutex g_sockets_mutex;  // a leaf lock
-// Of the channels of this process.
+// The sockets of the channels of this process.
 std::set<int>& Sockets() {
   static auto* sockets = new std::set<int>();
   return *sockets;
@@ -99,7 +99,7 @@ ptrdiff_t Channel::ReceiveSome(char* bytes, size_t size) {
   message.msg_controllen = sizeof control;
   const ptrdiff_t n = recvmsg(socket_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (n <= 0) return n;
-  // One at most: the bytes that come with a file are not joined with those of another one.
+  // At most one: the kernel does not merge bytes that carry different files.
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);
   if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
     int file = -1;
@@ -164,7 +164,7 @@ bool Channel::StayAwake() const {
   pollfd ready{socket_, POLLIN, 0};
   for (const MonoTime end = NowNs() + kShortGap; NowNs() < end;) {
     if (poll(&ready, 1, 0) != 0) return true;
-    sched_yield();  // whoever has something to do goes first: the thread that is to answer, say
+    sched_yield();  // lets other threads run first, perhaps the one that will answer
   }
   return false;
 }

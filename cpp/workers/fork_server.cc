@@ -1,4 +1,4 @@
-// Starting, asking and ending the fork server.
+// Starts the fork server, sends it requests, and ends it.
 #include "workers/fork_server.h"
 
 #include <algorithm>
@@ -125,7 +125,7 @@ class ForkServer::Process {
   const int pid_;
 
  public:
-  Channel channel;  // after the statements that may throw
+  Channel channel;  // declared after the members whose constructors may throw
 };
 
 ForkServer& ForkServer::Get() {

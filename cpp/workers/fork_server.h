@@ -27,7 +27,7 @@ struct WorkerCommand {
 // the server. They are waited for like other children, and do not depend on the server.
 //
 // The server is restarted when inherited settings have changed: the environment, the working
-// directory, resource limits or CPU affinity. It ends with this process, or after a while without
+// directory, resource limits or CPU affinity. It ends with this process, or after some time without
 // requests. Where it cannot fork safely, workers are spawned.
 class ForkServer {
  public:
@@ -42,9 +42,9 @@ class ForkServer {
     // Requests a worker with these files: stdout, stderr, and those from Worker::kSocketFile up.
     // False: the server has ended.
     bool Ask(const std::string& entry, std::span<const int> files);
-    // The requested process; nothing if the server cannot fork safely, or the system refuses a
-    // process. The server is then not started again. Throws an Error when the wait ends early.
-    // `cancel` may be null.
+    // The id of the requested process; nullopt if the server cannot fork safely, or the system
+    // refuses a process. The server is then not started again. Throws an Error if the wait is
+    // cancelled or interrupted. `cancel` may be null.
     std::optional<int> Answer(const CancelToken* cancel);
 
    private:
@@ -54,8 +54,8 @@ class ForkServer {
   // The server of this process; a fork child has its own. Leaked.
   static ForkServer& Get();
 
-  // Waits for a turn, and starts the server if necessary. Null: no server is available. Throws
-  // an Error when the wait ends early. `cancel` may be null.
+  // Waits for a turn, and starts the server if necessary. Null: no server is available. Throws an
+  // Error if the wait is cancelled or interrupted. `cancel` may be null.
   std::unique_ptr<Turn> Take(const WorkerCommand& command, const CancelToken* cancel);
   // Ends the server after a long time without requests. Returns whether it is running.
   bool EndIdle();
@@ -66,13 +66,13 @@ class ForkServer {
 
   ForkServer() = default;
   void Prepare(const WorkerCommand& command);
-  // Nothing if it has ended.
+  // The next answer; nullopt if the server has ended.
   std::optional<int> NextAnswer(const CancelToken* cancel);
   bool TakeTurn();
   void EndTurn();
 
   std::mutex mutex_;   // a leaf lock
-  bool busy_ = false;  // a Turn exists, which owns the following
+  bool busy_ = false;  // a Turn exists, which owns the following members
   EventCount free_;
   std::unique_ptr<Process> process_;
   std::string unsafe_;  // a server program that cannot fork safely

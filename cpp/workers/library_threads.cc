@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kOpenMp = "OMP_NUM_THREADS";  // PyTorch and Arrow follow it too
+constexpr std::string_view kOpenMp = "OMP_NUM_THREADS";  // PyTorch and Arrow use it too
 // Each falls back to OMP_NUM_THREADS.
 constexpr std::string_view kFollowOpenMp[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                                               "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS"};

@@ -8,8 +8,8 @@
 namespace penstock {
 
 // The environment variables, with their values, that limit the thread pools of libraries (OpenMP,
-// OpenBLAS, MKL, OpenCV, ...) to one thread. Variables that the environment already sets are
-// skipped, so the user's setting wins. If it sets OMP_NUM_THREADS, variables that default to it are
+// OpenBLAS, MKL, OpenCV, ...) to one thread. Variables that are already set in the environment are
+// skipped, so the user's setting wins. If OMP_NUM_THREADS is set, variables that default to it are
 // skipped, too.
 std::vector<std::pair<std::string_view, std::string_view>> LibraryThreadLimits();
 

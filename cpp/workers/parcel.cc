@@ -10,10 +10,10 @@ namespace penstock {
 namespace {
 
 constexpr uint64_t kPartAlign = 64;
-// Parcels up to this many bytes go through the socket.
+// Parcels of up to this many bytes go through the socket.
 constexpr uint64_t kFewInMessage = 1024;
-// Parts from this many bytes on have a stretch of their own: whoever keeps a small part keeps no
-// large one with it.
+// Parts of at least this many bytes get a separate stretch, so that a small part never keeps a
+// large one alive.
 constexpr uint64_t kManyBytes = 64 << 10;
 
 enum PartHome : uint64_t { kTogether, kAlone };
@@ -60,7 +60,7 @@ std::string PackParcel(std::span<const std::string_view> parts, SharedHeap& heap
       end += AlignedPart(size);
     }
   }
-  // The bytes, then the table, which says where they begin.
+  // The bytes, then the table of their offsets.
   std::string bytes(end, '\0');
   for (auto [at, part] : together) std::memcpy(bytes.data() + at, part.data(), part.size());
   bytes += table;

@@ -1,4 +1,4 @@
-// Taking workers and giving them back.
+// Takes workers and returns them.
 #include "workers/pool.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 std::mutex g_pool_mutex;  // a leaf lock
 WorkerPool* g_pool = nullptr;
-// What the pools of this process and its fork children start.
+// The command that the pools of this process and its fork children use.
 WorkerCommand& Command() {
   static auto* command = new WorkerCommand();
   return *command;
@@ -24,18 +24,18 @@ WorkerCommand& Command() {
 
 IdleCleanup g_pool_cleanup([] { return ThePool().EndIdle(); });
 
-// Whether it can be used: what was still to come of a call that no one waits for has come.
+// Whether it can be used: an answer that no one waited for has arrived by now.
 bool IsFree(Worker& worker) {
   if (!worker.owes) return true;
   std::string answer;
   if (worker.channel().Receive(answer, nullptr, 0) != ChannelStatus::kDone) return false;
-  // What the answer lends is let go of.
+  // Releases what the answer lends.
   MessageReader(answer, worker.heap());
   worker.Answered();
   return true;
 }
 
-// Whether a parked worker still works on a request: it may be starting, or importing modules.
+// Whether a parked worker is still working on a request: it may be starting, or importing modules.
 bool IsBusy(Worker& worker) {
   std::string answer;
   while (!worker.requests.empty()) {
@@ -51,8 +51,7 @@ bool IsBusy(Worker& worker) {
 WorkerPool& ThePool() {
   static const bool installed = [] {
     HoldAcrossFork(g_pool_mutex);
-    // The parent's workers go on to be the parent's: the child neither ends them nor waits for
-    // them.
+    // The workers remain the parent's: the child neither ends them nor waits for them.
     OnForkChild([] { g_pool = nullptr; });
     return true;
   }();
@@ -69,7 +68,7 @@ void SetWorkerCommand(WorkerCommand command) {
 
 std::unique_ptr<Worker> WorkerPool::TakeIdle() {
   std::erase_if(idle_, [](auto& idle) { return idle.worker->channel().Closed(); });
-  // The last one has the function that was called last.
+  // The last one returned has the function that was called last.
   auto free =
       std::find_if(idle_.rbegin(), idle_.rend(), [](auto& each) { return IsFree(*each.worker); });
   if (free == idle_.rend()) return nullptr;
@@ -134,7 +133,7 @@ void WorkerPool::GiveBack(std::unique_ptr<Worker> worker, bool awaited) {
     std::lock_guard lock(mutex_);
     leases_ -= awaited;
     if (worker) idle_.push_back({std::move(worker)});
-    // More than that many calls that no one waits for are ended with their processes.
+    // If there are more abandoned calls than this, the oldest ones are ended with their processes.
     constexpr ptrdiff_t kMostOwing = 16;
     auto owes = [](const IdleWorker& each) { return each.worker->owes; };
     if (std::ranges::count_if(idle_, owes) > kMostOwing) {

@@ -1,4 +1,4 @@
-// Rows to a worker, results back, and what to do when it ends in between.
+// Sends rows to a worker, returns results, and recovers when the worker dies in between.
 #include "workers/process_function.h"
 
 #include <algorithm>
@@ -63,20 +63,20 @@ class ProcessFunction final : public Function {
   Tensor::Memory slab_memory() const override { return &AllocateForWorkers; }
 
  private:
-  // A worker that has ended, and the row that it had then.
+  // The end of a worker, and the row it was working on.
   struct Death {
     std::string how;
     int64_t row;  // -1: it had not begun
   };
 
-  // Rows [begin, end) of `rows`. `done` rows have results, or errors in place of them.
+  // Rows [begin, end) of `rows`. `done` rows have a result, or an error instead.
   void Map(const Block& rows, int64_t begin, int64_t end, const CallInfo& info,
            std::vector<Block>& out, int64_t& done) {
     if (begin == end) return;
     const Does answers(Doing::kWorker);
     const bool all = begin == 0 && end == rows.rows;
     const Block some = all ? Block() : rows.Slice(begin, end - begin);
-    // A row that travels alone is written where its batch wants it.
+    // A row sent alone is written directly into its batch.
     Target target;
     if (info.slabs && rows.rows == 1) target = TargetOf(info);
     std::vector<Block> results;
@@ -87,7 +87,7 @@ class ProcessFunction final : public Function {
         answer.head().UInt(blocks);
         for (uint64_t i = 0; i < blocks; ++i) results.push_back(answer.TakeBlock(target.at));
       });
-    } catch (const Error& error) {  // that a row cannot be sent, or that no process can be had
+    } catch (const Error& error) {  // the row cannot be sent, or there is no process
       if (error.transient()) throw;
       if (end - begin > 1) {
         for (int64_t row = begin; row < end; ++row) Map(rows, row, row + 1, info, out, done);
@@ -106,7 +106,7 @@ class ProcessFunction final : public Function {
       done = end;
       return;
     }
-    // The rows before the one that it had are done again; that one is not: it may be the reason.
+    // Repeat the rows before the one it was working on, but not that row: it may be the reason.
     const int64_t had = begin + std::clamp<int64_t>(death->row, 0, end - begin - 1);
     Map(rows, begin, had, info, out, done);
     out.push_back(Block::Of(ErrorAt(*death, rows, had, info)));
@@ -121,7 +121,7 @@ class ProcessFunction final : public Function {
     return error;
   }
 
-  // Where a result of the same form as the last one belongs.
+  // Where to write a result of the same form as the last one.
   struct Target {
     SlabRows at;
     ElementSpec row;
@@ -148,9 +148,9 @@ class ProcessFunction final : public Function {
       form_ = std::move(form);
   }
 
-  // Has a worker answer. For one that ends before it has begun another one is taken, a few times,
-  // the last of them new: all that were idle may be about to end. After a new one that has ended
-  // so, only one that had started before is taken.
+  // Makes a worker answer. A worker that dies before it has begun is replaced, up to a limit; the
+  // last replacement is a new process, because all idle workers may be about to end. If a worker
+  // that has never answered dies, only workers that are already running are taken.
   template <typename Read>
   std::optional<Death> Call(const Block& rows, const CallInfo& info, int64_t first,
                             const Target& target, Read read) {
@@ -177,7 +177,7 @@ class ProcessFunction final : public Function {
         if (asked)
           worker->owes = true;
         else
-          worker.Drop();  // it has half of a message
+          worker.Drop();  // it has received half a message
         throw Error(
             status == ChannelStatus::kCancelled ? ErrorKind::kCancelled : ErrorKind::kInterrupted,
             "");
@@ -241,7 +241,7 @@ class ProcessFunction final : public Function {
     return status;
   }
 
-  // A worker is given rows together only where they are quick.
+  // A worker receives several rows in one message only if they are fast.
   static std::string ElementsText(int64_t first, int64_t rows) {
     if (rows == 1) return Format("element {}", first);
     return Format("one of the elements {} to {}", first, first + rows - 1);
@@ -252,8 +252,8 @@ class ProcessFunction final : public Function {
     for (int64_t row = -1;;) {
       const auto status = worker.channel().Receive(message, info.cancel, NowNs() + timeout_ns_);
       if (status != ChannelStatus::kTimeout) return status;
-      // The time is a row's: as long as it goes from row to row, all is well. What starts and
-      // imports has none.
+      // The limit applies to a single row: as long as the worker moves from row to row, the wait
+      // continues. Starting and importing have no limit.
       const int64_t now = worker.row();
       if (now >= 0 && std::exchange(row, now) == now) return status;
     }
@@ -271,7 +271,7 @@ class ProcessFunction final : public Function {
     const std::string how = worker.HowItEnded();
     const std::string_view when =
         row < 0 ? "before it took this element" : "while it had this element";
-    // What it has written to stderr may say more: a library that got no thread, say.
+    // The worker's stderr may explain more, for example that a library got no thread.
     const std::string_view advice =
         row < 0 && !worker.tried()
             ? "; if it lacks processes, threads, files or memory, use fewer workers, raise the "

@@ -1,4 +1,4 @@
-// Asking for some blocks ahead, and ending what makes them.
+// Requests some blocks ahead, and ends their producer.
 #include "workers/process_stream.h"
 
 #include <utility>
@@ -14,8 +14,7 @@
 namespace penstock {
 namespace {
 
-// Blocks that are asked for before they are wanted. A block of quick elements takes about a
-// millisecond.
+// Blocks requested in advance. A block of fast elements takes about a millisecond.
 constexpr int kAhead = 4;
 constexpr MonoTime kPatienceNs = 500'000'000;
 
@@ -53,13 +52,13 @@ ProcessStream::~ProcessStream() {
     return;
   }
   if (!begun_ || ended_) return;
-  worker_->heap().table().stop.store(1, std::memory_order_relaxed);  // looked at between elements
+  worker_->heap().table().stop.store(1, std::memory_order_relaxed);  // checked between elements
   const MonoTime deadline = NowNs() + kPatienceNs;
   ChannelStatus status = Send(MessageKind::kClose);
   std::string answer;
   for (int left = owed_ + 1; left > 0 && status == ChannelStatus::kDone; --left) {
     status = worker_->channel().Receive(answer, nullptr, deadline);
-    // What the answer lends is let go of.
+    // Releases what the answer lends.
     if (status == ChannelStatus::kDone) MessageReader(answer, worker_->heap());
   }
   if (status == ChannelStatus::kDone) {

@@ -1,4 +1,4 @@
-// Elements that a worker process makes ahead of this one.
+// Elements that a worker process makes ahead for this process.
 #pragma once
 
 #include <cstdint>
@@ -16,39 +16,38 @@ namespace penstock {
 
 class Session;
 
-// What a worker is asked for. `payload`: what it makes the elements of (serve.h).
+// The request to the worker. `payload`: the source of the elements (serve.h).
 struct StreamOrder {
   std::string payload;
   StageLabel stage;   // for errors
-  int64_t skip = 0;   // elements that it skips
+  int64_t skip = 0;   // number of elements to skip
   std::string state;  // of the source, after `state_at` elements; empty: none
   int64_t state_at = 0;
-  int64_t most = -1;   // elements after which it stops; -1: any number
-  StageRandom random;  // what random operations draw from
+  int64_t most = -1;   // maximum number of elements; -1: unlimited
+  StageRandom random;  // from which random operations draw
 
   void Visit(StateVisitor& visitor);
 };
 
-// Used by one thread at a time. One worker works for it alone, until the end of the elements.
+// Not thread-safe. Occupies one worker until the elements end.
 class ProcessStream {
  public:
-  // `fresh`: by a new worker. Throws an Error when none can be had, or when the wait for one ends
-  // early.
-  // `session`: the run that waits for it.
+  // `fresh`: requires a new worker. `session`: the run that waits for the elements. Throws an Error
+  // if no worker is available, or if the wait for one is cancelled or interrupted.
   ProcessStream(StreamOrder order, const CancelToken& cancel, const Session* session, bool fresh);
-  // Ends what makes the elements, and waits for that as long as it takes to make one, but no longer
-  // than half a second: then the worker is ended.
+  // Stops the worker's production. Waits for the current element, but no longer than half a second;
+  // after that it kills the worker.
   ~ProcessStream();
   ProcessStream(const ProcessStream&) = delete;
   ProcessStream& operator=(const ProcessStream&) = delete;
 
-  // A worker that has ended, and the number of the element that it was making.
+  // The end of a worker, and the number of the element that it was making.
   struct Death {
     std::string how;
     int64_t element;  // -1: it had not begun
   };
-  // The next elements, perhaps with an error or the end after them; none after a death. Throws
-  // transient errors; the next call goes on.
+  // The next elements, perhaps followed by an error or the end; empty after a death. Throws
+  // transient errors; the next call then continues.
   std::vector<Block> Next(const CancelToken& cancel, std::optional<Death>& death);
 
  private:
@@ -61,8 +60,8 @@ class ProcessStream {
   const uint64_t generation_;  // a fork child leaves the worker to its parent
   WorkerPool::Lease worker_;
   bool begun_ = false;
-  bool ended_ = false;  // nothing more is wanted of the worker
-  int owed_ = 0;        // answers
+  bool ended_ = false;  // nothing more will be requested from the worker
+  int owed_ = 0;        // outstanding answers
 };
 
 }  // namespace penstock

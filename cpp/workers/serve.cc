@@ -1,4 +1,4 @@
-// The loop of a worker process.
+// The main loop of a worker process.
 #include "workers/serve.h"
 
 #include <limits>
@@ -25,7 +25,7 @@
 namespace penstock {
 namespace {
 
-// No element is to blame for it: it is a worker's error, as which no stage leaves it out.
+// This is not the fault of an element. A worker's error is never skipped by a stage.
 Error OfLoading(const Error& error) {
   Error failure(ErrorKind::kWorker, "{}", std::string_view(error.message()));
   for (const std::string& note : error.notes()) failure.Note(note);
@@ -33,7 +33,7 @@ Error OfLoading(const Error& error) {
   return failure;
 }
 
-// A function that could not be made.
+// A function that could not be created.
 class BrokenFunction final : public Function {
  public:
   explicit BrokenFunction(Error error) : error_(std::move(error)) {}
@@ -54,7 +54,7 @@ class BrokenFunction final : public Function {
   const Error error_;
 };
 
-// Elements that could not be made.
+// Elements that could not be created.
 class BrokenElements final : public ServedElements {
  public:
   explicit BrokenElements(Error error) : error_(std::move(error)) {}
@@ -107,14 +107,14 @@ class Server {
     }
   }
 
-  // False when the other process has gone.
+  // False if the other process is gone.
   bool Call(MessageReader& request) {
     CallHeader header;
     header.Visit(request.head());
     std::optional<Slabs> slabs;
     if (auto slab = request.TakeSlab(parent_)) slabs.emplace(std::move(slab));
     HeapTable& table = OwnHeap().table();
-    // The function is there: from now on its rows are to blame for an end.
+    // The function is loaded: from now on, a death is attributed to the current row.
     table.row.store(0, std::memory_order_relaxed);
     CallInfo info{&header.stage, header.random, header.index};
     info.ragged = header.ragged;
@@ -135,7 +135,7 @@ class Server {
     std::vector<Stretch> lent;
     try {
       return channel_.Send(Answer(results, lent)) == ChannelStatus::kDone;
-    } catch (const Error&) {  // some rows have no form in which they can be sent
+    } catch (const Error&) {  // some rows cannot be serialised
       return channel_.Send(Answer(Sendable(results, info), lent)) == ChannelStatus::kDone;
     }
   }
@@ -151,7 +151,7 @@ class Server {
     }
   }
 
-  // The next elements, or their end. False when the other process has gone.
+  // Sends the next elements, or their end. False if the other process is gone.
   bool Make(MessageReader& request) {
     const bool closes = request.kind() == MessageKind::kClose;
     if (closes) elements_ = nullptr;
@@ -173,7 +173,7 @@ class Server {
     std::vector<Stretch> lent;
     try {
       return channel_.Send(Answer({block}, lent)) == ChannelStatus::kDone;
-    } catch (const Error&) {  // some elements have no form in which they can be sent
+    } catch (const Error&) {  // some elements cannot be serialised
       return channel_.Send(Answer(Sendable({block}, info), lent)) == ChannelStatus::kDone;
     }
   }
@@ -215,7 +215,7 @@ class Server {
   Channel channel_;
   PeerHeap parent_;
   std::map<uint64_t, FunctionPtr> functions_;
-  // What is being made ahead.
+  // The elements being made ahead.
   StreamOrder order_;
   std::unique_ptr<ServedElements> elements_;
   int64_t made_ = 0;
@@ -234,7 +234,7 @@ void EndWithParent([[maybe_unused]] int socket) {
 #if defined(__linux__)
   auto watch = [socket] {
     pollfd closed{socket, POLLRDHUP, 0};
-    // Again and again: a wait keeps a socket open that a function has closed meanwhile.
+    // Polls repeatedly: a wait keeps a socket open that a function has closed meanwhile.
     constexpr int kLookMs = 500;
     while (poll(&closed, 1, kLookMs) <= 0) {
     }
@@ -242,7 +242,7 @@ void EndWithParent([[maybe_unused]] int socket) {
   };
   try {
     std::thread(watch).detach();
-  } catch (const std::system_error&) {  // then after the call that it is in
+  } catch (const std::system_error&) {  // then the process ends after the current call
   }
 #endif
 }
@@ -250,7 +250,7 @@ void EndWithParent([[maybe_unused]] int socket) {
 void Serve(const ServeHooks& hooks) {
   KeepFreedMemory();
 #if defined(__linux__)
-  // Programs that functions start must keep neither the socket open nor the memory.
+  // Programs that functions start must not keep the socket open, nor the memory.
   for (int file : {Worker::kSocketFile, Worker::kParentHeapFile, Worker::kOwnHeapFile})
     fcntl(file, F_SETFD, FD_CLOEXEC);
 #endif

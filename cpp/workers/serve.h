@@ -1,4 +1,4 @@
-// What a worker process does: it calls functions for the process that has started it.
+// The main loop of a worker process: it calls functions for the process that started it.
 #pragma once
 
 #include <functional>
@@ -10,33 +10,33 @@
 
 namespace penstock {
 
-// Elements that this process makes one after another for the other one.
+// Elements that this process makes sequentially for the other process.
 class ServedElements {
  public:
   virtual ~ServedElements() = default;
-  // The next ones, `most` at most, or an error, or the end.
+  // The next elements, at most `most`, or an error, or the end.
   virtual Block Next(int64_t most) = 0;
 };
 
 struct ServeHooks {
-  // It takes over the file, -1 for none.
+  // Takes over the file; -1: no file.
   std::function<FunctionPtr(std::string_view payload, int file)> load;
-  // `progress` is given the number of the element that is being made.
+  // Stores the number of the current element in `progress`.
   std::function<std::unique_ptr<ServedElements>(const StreamOrder& order,
                                                 std::atomic<int64_t>* progress)>
       open;
 };
 
-// Memory that a function of this process has freed stays its own, up to some: rows of a size come
-// again and again, and the system would clear their pages each time.
+// Makes the allocator keep freed memory, up to a limit: rows of similar sizes recur, and the system
+// would clear their pages each time.
 void KeepFreedMemory();
 
-// Ends this process when the other end of the socket has closed, whatever is being done.
+// Ends this process when the other end of the socket is closed, whatever the process is doing.
 void EndWithParent(int socket);
 
-// Calls until the other process closes the channel. `load` makes the function of what
-// MakeProcessFunction was given, `open` the elements of what a ProcessStream was given; an Error
-// that they throw is the result of each row. The files are those of Worker::Start.
+// Serves calls until the other process closes the channel. `load` creates a function from the
+// payload of MakeProcessFunction, `open` creates elements from the order of a ProcessStream. An
+// Error that they throw becomes the result of each row. Uses the files that Worker::Start passes.
 void Serve(const ServeHooks& hooks);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Stretches of a memfd: made, lent, mapped and used again.
+// Stretches of a memfd: allocated, lent, mapped and reused.
 #include "workers/shared_heap.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr size_t kPage = 4096;
 
 constexpr size_t ToPages(size_t size) { return (size + kPage - 1) / kPage * kPage; }
 
-// Four sizes for each power of two, so that stretches are used again for sizes near theirs.
+// Four sizes per power of two, so that stretches are reused for similar sizes.
 size_t CapacityFor(size_t size) {
   size = std::max(size, kPage);
   const size_t step = std::max(std::bit_floor(size) / 4, kPage);
@@ -93,7 +93,7 @@ BufferRef SharedHeap::Allocate(size_t size) {
 
 void SharedHeap::CollectReturned() {
   std::erase_if(lent_, [this](Part* part) {
-    // acquire: pairs with the release of the other process, which has read or written before it
+    // acquire: pairs with the release of the other process, which has finished reading or writing
     if (table_->held[part->slot].load(std::memory_order_acquire)) return false;
     part->rested = false;
     free_[part->capacity].push_back(part);
@@ -165,7 +165,7 @@ void SharedHeap::Release(void* context, void*, size_t) {
 
 Stretch SharedHeap::Lend(const Buffer& buffer) {
   auto* part = static_cast<Part*>(buffer.context());
-  // The message that tells the other process of it comes after this.
+  // The message that informs the other process is sent after this.
   table_->held[part->slot].store(1, std::memory_order_relaxed);
   return {part->offset, part->capacity, part->slot};
 }
@@ -179,7 +179,7 @@ std::optional<std::pair<Stretch, uint64_t>> SharedHeap::LendAt(const void* data)
   const auto offset = static_cast<uint64_t>(bytes - part.data);
   if (offset >= part.capacity) return std::nullopt;
   uint32_t free = 0;
-  // acquire: pairs with the release of the other process, for what it wrote to an earlier loan
+  // acquire: pairs with the release of the other process, for its writes during an earlier loan
   if (!table_->held[part.slot].compare_exchange_strong(free, 1, std::memory_order_acquire)) {
     return std::nullopt;
   }
@@ -230,7 +230,7 @@ BufferRef PeerHeap::View(const Stretch& stretch) {
   auto release = [](void* context, void*, size_t) {
     std::unique_ptr<Held> held(static_cast<Held*>(context));
     if (held->generation != ForkGeneration()) return;  // the parent still has it
-    // release: what this process has read and written comes before the owner's next use
+    // release: this process's reads and writes happen before the owner's next use
     State& state = *held->state;
     state.table->held[held->stretch.slot].store(0, std::memory_order_release);
     // relaxed: memory released while the owner ends may stay until the last view is dropped.
@@ -258,7 +258,7 @@ void PeerHeap::OwnerEnded() {
     }
   }
   struct stat status;
-  if (held.empty() || fstat(state_->file, &status) != 0) return;  // the file goes with this heap
+  if (held.empty() || fstat(state_->file, &status) != 0) return;  // freed with this heap
   uint64_t begin = kTableBytes;
   held.emplace(static_cast<uint64_t>(status.st_size), 0);
   for (const auto& [offset, end] : held) {

@@ -1,4 +1,4 @@
-// Memory that one process fills and another one reads: a file without a name, which both map.
+// Memory that one process fills and another one reads: an unnamed file that both map.
 #pragma once
 
 #include <atomic>
@@ -16,37 +16,37 @@
 
 namespace penstock {
 
-// Where a buffer of a heap lies, as the processes tell each other.
+// The location of a buffer in a heap, as sent between processes.
 struct Stretch {
-  uint64_t offset = 0;  // bytes
+  uint64_t offset = 0;  // in bytes
   uint64_t size = 0;
-  uint64_t slot = 0;  // of the heap's table
+  uint64_t slot = 0;  // in the heap's table
 };
 
-// The beginning of the file. A slot is 1 while the other process refers to the stretch of that
-// number; that process alone changes it to 0, and the owner alone to 1.
+// The beginning of the file. A slot is 1 while the other process refers to the stretch with that
+// number. Only that process sets it to 0, and only the owner sets it to 1.
 struct HeapTable {
   static constexpr uint64_t kSlots = 16384;
-  // The row that the owner's call works on, for whoever finds the owner dead.
+  // The row that the owner's call is working on, readable after the owner has died.
   std::atomic<int64_t> row;
-  // Not 0: the other process wants nothing more of what the owner makes ahead.
+  // Nonzero: the other process needs no more of the elements that the owner makes ahead.
   std::atomic<int64_t> stop;
-  // Requests with smaller numbers are no longer wanted. The other process alone changes it.
+  // Requests with smaller numbers are no longer needed. Only the other process changes it.
   std::atomic<int64_t> wanted;
   std::atomic<uint32_t> held[kSlots];
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
-// A new file for a heap; -1 with errno set where there is none to be had.
+// Creates a file for a heap; -1 with errno set on failure.
 int MakeHeapFile();
 
-// The heap of this process. It lives as long as the process does, because arrays that a user keeps
-// lie in it. Thread-safe.
+// The heap of this process. It is never destroyed, because it contains arrays that users keep.
+// Thread-safe.
 //
-// A stretch is used again when this process has let go of its buffer and the slot is 0. Argument:
-// the slot becomes 1 only in Lend, whose caller has a reference to the buffer; so once the last
-// reference is gone, the slot can only become 0, and whoever then reads 0 (acquire, which pairs
+// A stretch is reused when this process has released its buffer and the slot is 0. This is safe:
+// the slot becomes 1 only in Lend and LendAt, whose callers keep the buffer alive. So after the
+// last reference is gone, the slot can only become 0. Whoever then reads 0 (acquire, which pairs
 // with the release of the other process) may write.
 class SharedHeap {
  public:
@@ -58,19 +58,19 @@ class SharedHeap {
 
   int file() const { return file_; }
   HeapTable& table() { return *table_; }
-  // Uninitialised memory. Throws an Error where the system has none.
+  // Uninitialised memory. Throws an Error if the system has none.
   BufferRef Allocate(size_t size);
-  // Whether `buffer` is this heap's.
+  // Whether `buffer` belongs to this heap.
   bool Owns(const Buffer& buffer) const { return buffer.releaser() == &Release; }
-  // The other process refers to the buffer from now on, until it lets go or `Forget` is called.
+  // From now on, the other process refers to the buffer, until it releases it or Forget is called.
   Stretch Lend(const Buffer& buffer);
-  // The same for the time of a call, in which this process refers to the buffer.
+  // The same for the duration of a call in which this process keeps a reference to the buffer.
   Stretch Find(const Buffer& buffer) const;
-  // The same for memory that the caller refers to in another way, and how far from the beginning of
-  // the stretch it lies. None where it is not this heap's, or is lent already: a stretch goes out
-  // once at a time.
+  // As Lend, for memory that the caller keeps alive in another way. Also returns the offset of
+  // `data` within the stretch. Nullopt if the memory is not in this heap, or already lent: a
+  // stretch can be lent only once at a time.
   std::optional<std::pair<Stretch, uint64_t>> LendAt(const void* data);
-  // The other process has ended.
+  // Call when the other process has ended.
   void Forget(const Stretch& stretch);
   // Returns to the system all memory that has been free since the last call. Returns whether
   // another call may release more.
@@ -93,27 +93,27 @@ class SharedHeap {
 
   const int file_;
   IdleCleanup* const cleanup_;
-  const uint64_t generation_;  // a fork child gives nothing back: it all is its parent's
+  const uint64_t generation_;  // a fork child releases nothing: everything belongs to its parent
   HeapTable* table_;
   std::mutex mutex_;  // a leaf lock
   uint64_t end_;      // of the file
   std::vector<std::unique_ptr<Part>> parts_;
   std::map<const uint8_t*, Part*> by_address_;
   std::unordered_map<size_t, std::vector<Part*>> free_;  // by capacity
-  std::vector<Part*> lent_;  // no longer referred to here, but perhaps still in the other process
+  std::vector<Part*> lent_;  // released here, but perhaps still referenced by the other process
 };
 
-// The heap of the other process, as this one sees it. Thread-safe.
+// This process's view of the heap of the other process. Thread-safe.
 class PeerHeap {
  public:
-  // Takes over the file. Throws an Error when it cannot be mapped.
+  // Takes over the file. Throws an Error if it cannot be mapped.
   explicit PeerHeap(int file);
 
-  // The bytes of a stretch, which the other process has lent: let go of with the last reference.
+  // The bytes of a stretch that the other process has lent, released with the last reference.
   BufferRef View(const Stretch& stretch);
-  // The same bytes for as long as the other process waits for this one, which may write.
+  // The same bytes for as long as the other process waits for this one, which may write to them.
   BufferRef Borrow(const Stretch& stretch);
-  // The other process has ended: memory returns to the system when no view refers to it.
+  // Call when the other process has ended: memory without views returns to the system.
   void OwnerEnded();
   HeapTable& table() { return *state_->table; }
 
@@ -137,7 +137,7 @@ class PeerHeap {
   };
   uint8_t* Map(const Stretch& stretch);
 
-  std::shared_ptr<State> state_;  // also of each view
+  std::shared_ptr<State> state_;  // also held by each view
 };
 
 }  // namespace penstock

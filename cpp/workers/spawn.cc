@@ -1,4 +1,4 @@
-// posix_spawn, and errors when the system refuses.
+// posix_spawn, and the errors when the system refuses.
 #include "workers/spawn.h"
 
 #include <cerrno>

@@ -30,7 +30,7 @@ std::pair<int, int> MakeSockets(int type);
 // Starts a program, and returns its process id. The program has its own process group, so that
 // Ctrl-C in a terminal reaches this process only. It has no input, the environment of this process
 // with LibraryThreadLimits, and the files under new numbers, all below `kFirstOwnFile`. Throws an
-// Error when the system refuses.
+// Error if the system refuses.
 int SpawnProgram(const std::vector<std::string>& command,
                  const std::vector<std::pair<int, int>>& files_and_numbers);
 inline constexpr int kFirstOwnFile = 14;

@@ -1,4 +1,4 @@
-// Writing and reading messages.
+// Writes and reads messages.
 #include "workers/wire.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace penstock {
 namespace {
 
 constexpr uint64_t kBulkAlign = 64;
-// So few bytes go through the socket: shared memory would cost as much.
+// Up to this many bytes go through the socket: shared memory would cost as much.
 constexpr uint64_t kFewBytes = 2048;
-// The least bytes of an array that is a part of its own in FinishApart.
+// Arrays of at least this many bytes become separate parts in FinishApart.
 constexpr uint64_t kApartBytes = 16 << 10;
 
 enum ColumnKind : uint64_t { kStacked, kRagged, kConstant, kInSlab };
@@ -25,7 +25,7 @@ enum class BulkPlace : uint64_t { kNone, kHere, kShared, kApart };
 
 uint64_t Padded(uint64_t size) { return (size + kBulkAlign - 1) / kBulkAlign * kBulkAlign; }
 
-// `last`: the file of the origin before, which most share.
+// `last`: the file of the previous origin, which is usually the same.
 void VisitOrigin(StateVisitor& visitor, Origin& origin, std::shared_ptr<const std::string>& last) {
   enum Kind : uint64_t { kNoFile, kSameFile, kOtherFile };
   visitor.UInt(origin.key);
@@ -41,7 +41,7 @@ void VisitOrigin(StateVisitor& visitor, Origin& origin, std::shared_ptr<const st
   if (!visitor.saving() && kind != kNoFile) origin.file = last;
 }
 
-// Whether the row is where its slab wanted it.
+// Whether the row is already in its place in the slab.
 bool IsInSlab(const Block& block, const Column& column) {
   if (!block.slab || !column.stacked() || block.rows != 1) return false;
   const auto leaf = static_cast<size_t>(&column - block.columns.data());
@@ -51,7 +51,7 @@ bool IsInSlab(const Block& block, const Column& column) {
   return wanted.buffer() && wanted.data() == items.data();
 }
 
-// Of named tuples and records.
+// The names of the classes of named tuples and records.
 std::string ClassNames(const Structure& structure) {
   using Kind = Structure::Kind;
   const bool named = structure.kind() == Kind::kNamedTuple || structure.kind() == Kind::kRecord;
@@ -240,7 +240,7 @@ std::string MessageWriter::Finish(SharedHeap& heap, std::vector<Stretch>& lent) 
 
 MessageWriter::Parts MessageWriter::FinishApart() {
   Parts parts;
-  bool open = false;  // whether the last part is a small one, to which more may be added
+  bool open = false;  // the last part is a small one that can be extended
   for (auto [data, size] : bulk_) {
     const std::string_view bytes(static_cast<const char*>(data), size);
     if (size >= kApartBytes) {
@@ -331,11 +331,11 @@ Tensor MessageReader::TakeTensor(DType dtype, const Shape& shape, size_t few) {
     head_.UInt(at);
     const auto count = static_cast<size_t>(shape.elements());
     if (count == 0) return Tensor::Strings(dtype.code, shape, {});
-    // Spans count from the beginning of their buffer.
+    // Spans are relative to the beginning of their buffer.
     BufferRef spans = Buffer::Allocate(2 * sizeof(int64_t) * count);
     auto* ends = reinterpret_cast<int64_t*>(spans->data());
     std::memcpy(ends, Find(at, spans->size()).data(), spans->size());
-    const auto most = static_cast<uint64_t>(ends[2 * count - 1]);  // spans follow one another
+    const auto most = static_cast<uint64_t>(ends[2 * count - 1]);  // spans are consecutive
     const Found texts = Find(text, most);
     for (size_t i = 0; i < 2 * count; ++i) ends[i] += static_cast<int64_t>(texts.offset);
     return Tensor::Packed(dtype.code, shape, std::move(spans), texts.buffer);

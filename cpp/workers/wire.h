@@ -16,53 +16,53 @@
 
 namespace penstock {
 
-// What a message is about: its first byte.
+// The type of a message: its first byte.
 enum class MessageKind : uint8_t { kFunction, kForget, kMap, kAnswer, kOpen, kNext, kClose, kEnd };
 
-// What a call needs beside its rows.
+// The parameters of a call, except its rows.
 struct CallHeader {
-  uint64_t function = 0;  // its id
+  uint64_t function = 0;  // the function's id
   StageLabel stage;
   StageRandom random;
-  int64_t index = 0;  // of the first row at its stage
+  int64_t index = 0;  // of the first row, counted at its stage
   bool ragged = false;
   bool tests = false;
 
   void Visit(StateVisitor& visitor);
 };
 
-// Gathers a message: a head of small things, and the bytes of arrays and strings, which lie in
+// Builds a message: a head for small values, and the bytes of arrays and strings, which go to
 // shared memory unless they are few.
 class MessageWriter {
  public:
-  // `to`: the end that it will be sent from.
+  // `to`: the end from which it will be sent.
   MessageWriter(MessageKind kind, Channel& to) : kind_(kind), announced_(to.announced()) {}
-  // For a reader that knows no more than what is in the message.
+  // For a reader that knows only what is in the message.
   explicit MessageWriter(MessageKind kind) : kind_(kind), announced_(own_) {}
-  // What was not sent has announced nothing.
+  // A message that was never finished has announced nothing.
   ~MessageWriter() {
     for (const std::string& names : fresh_) announced_.erase(names);
   }
   MessageWriter(const MessageWriter&) = delete;
   MessageWriter& operator=(const MessageWriter&) = delete;
 
-  // For small things.
+  // For small values.
   StateVisitor& head() { return head_; }
-  // Their contents must stay until Finish. Objects of the foreign runtime are pickled, which may
-  // throw an Error.
+  // The contents must outlive Finish. Objects of the foreign runtime are pickled, which may throw
+  // an Error.
   void Put(const Block& block);
-  // Where the leaves of the one row belong that will be the answer: memory of a batch.
+  // The destination for the leaves of the single row in the answer: memory of a batch.
   void Put(const SlabRows& at, const ElementSpec& row);
   void Put(const Error& error);
 
-  // The message. What it lends is added to `lent`.
+  // Returns the message, and adds the stretches that it lends to `lent`.
   std::string Finish(SharedHeap& heap, std::vector<Stretch>& lent);
-  // The message for those who share no memory: its beginning, and the arrays and strings after it.
-  // What is large stays where it is.
+  // The message for readers without shared memory: the head, and separately the arrays and strings.
+  // Large ones are not copied.
   struct Parts {
     std::string head;
     std::deque<std::string> small;
-    std::vector<std::string_view> bulk;  // in order: those of `small`, and the large ones
+    std::vector<std::string_view> bulk;  // in order, both those in `small` and the large ones
   };
   Parts FinishApart();
 
@@ -76,7 +76,7 @@ class MessageWriter {
   const MessageKind kind_;
   std::set<std::string> own_;
   std::set<std::string>& announced_;
-  std::vector<std::string> fresh_;  // what this message announces, until it is finished
+  std::vector<std::string> fresh_;  // announced by this message; cleared when it is finished
   std::string small_;
   StateVisitor head_{&small_};
   std::vector<std::pair<const void*, size_t>> bulk_;  // each padded to kBulkAlign
@@ -84,30 +84,31 @@ class MessageWriter {
   std::deque<std::string> owned_;
 };
 
-// Reads a message. What is read refers to the shared memory in which it lies.
+// Reads a message. The results refer to the shared memory that contains them.
 class MessageReader {
  public:
-  // `heap`: of the sender.
+  // `heap`: the sender's.
   MessageReader(std::string_view message, PeerHeap& heap);
-  // `bulk`: what FinishApart has given after the beginning, as constant memory where it is large.
+  // `bulk`: the parts from FinishApart, in order; large ones as constant memory.
   MessageReader(std::string_view head, std::vector<BufferRef> bulk);
 
   MessageKind kind() const { return kind_; }
   StateVisitor& head() { return head_; }
-  // `at`: where the sender was told to write.
+  // `at`: the memory that the request named for the results.
   Block TakeBlock(const SlabRows& at = {});
-  // Null where rows belong nowhere in particular.
+  // The batch to write to, or null.
   std::shared_ptr<Slab> TakeSlab(PeerHeap& heap);
   Error TakeError();
 
  private:
   ElementSpec TakeSpec();
-  // Whoever gets an array may write to it: its bytes were copied for this message, which no one
-  // else reads. Up to `few` of them are copied once more, so that who keeps them keeps no more.
+  // The caller may write to the array: its bytes were copied for this message, and no one else
+  // reads them. Arrays of at most `few` bytes are copied again, so that a caller that keeps one
+  // does not keep the whole message.
   Tensor TakeTensor(DType dtype, const Shape& shape, size_t few = 0);
   RowOrigins TakeOrigins();
 
-  // Where `size` bytes lie that the writer had at `at`.
+  // The location of `size` bytes that the writer had at `at`.
   struct Found {
     const BufferRef& buffer;
     size_t offset;
@@ -116,7 +117,7 @@ class MessageReader {
   Found Find(uint64_t at, uint64_t size) const;
 
   MessageKind kind_;
-  // By where each begins; one alone but for a message of several.
+  // By the offset where each part begins; a single part unless the message was split.
   std::vector<std::pair<uint64_t, BufferRef>> bulk_;
   StateVisitor head_{std::string_view()};
 };

@@ -1,4 +1,4 @@
-// Starting and ending a worker process.
+// Starts and ends a worker process.
 #include "workers/worker.h"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ IdleCleanup g_heap_cleanup([] {
   return heap != nullptr && heap->ReleaseUnused();
 });
 
-// A fork child makes another heap: this one goes on to belong to its parent.
+// A fork child creates another heap: this one remains its parent's.
 void MindForks() {
   static const bool installed = [] {
     HoldAcrossFork(g_heap_mutex);
@@ -195,7 +195,7 @@ void Worker::End(std::vector<std::unique_ptr<Worker>> workers) {
 
 namespace {
 
-// The signals that end a process most often. (glibc has sigabbrev_np() since 2.32, musl not.)
+// The most frequent fatal signals. (glibc has sigabbrev_np() since 2.32, musl does not.)
 std::string_view SignalName(int signal) {
   switch (signal) {
     case SIGABRT:
@@ -238,8 +238,8 @@ void Worker::Kill() {
 }
 
 std::string Worker::HowItEnded() {
-  // A function that has closed the files of its process is still running.
-  constexpr int kPatience = 100;  // looks, 10 ms apart
+  // A process whose function closed its files is still running.
+  constexpr int kPatience = 100;  // number of polls, 10 ms apart
   int status = 0;
   pid_t ended = 0;
   for (int i = 0; ended == 0 || (ended < 0 && errno == EINTR); ++i) {
@@ -248,10 +248,10 @@ std::string Worker::HowItEnded() {
     if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   pid_ = -1;
-  if (ended < 0) return "has ended";  // someone else has asked for its status
+  if (ended < 0) return "has ended";  // another caller has reaped the process
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    // The words of PyTorch's DataLoader: programs that restart jobs look for them.
+    // The wording of PyTorch's DataLoader, because programs that restart jobs search for it.
     return Format("is killed by signal: {} ({})", SignalName(signal), signal);
   }
   return Format("has left with exit code {}", WEXITSTATUS(status));

@@ -1,4 +1,4 @@
-// A worker process, as the process sees it that has started it.
+// A worker process, seen from the process that started it.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@
 
 namespace penstock {
 
-// What others than the user of a worker may know of it, as long as it lives. Thread-safe.
+// What threads other than the worker's user may read about it during its life. Thread-safe.
 class WorkerAccount {
  public:
   explicit WorkerAccount(int pid) : pid_(pid) {}
   void AddCalls(int64_t calls) { calls_.fetch_add(calls, std::memory_order_relaxed); }
   void SetFunctions(std::set<uint64_t> ids);
-  // Nothing where the worker has not this function, or has ended.
+  // Nullopt if the worker does not have this function, or has ended.
   std::optional<WorkerReport> Report(uint64_t function) const;
 
  private:
@@ -35,12 +35,12 @@ class WorkerAccount {
   std::set<uint64_t> functions_;
 };
 
-// Used by one thread at a time.
+// Not thread-safe.
 class Worker {
  public:
   // Starts a program that calls Serve (serve.h), with the files under the numbers below; `given`,
-  // if it is not -1, is one more. Throws an Error when the system refuses, or when the wait for the
-  // fork server ends early. `cancel` may be null.
+  // if not -1, is an additional file. Throws an Error if the system refuses, or if the wait for the
+  // fork server is cancelled or interrupted. `cancel` may be null.
   static std::unique_ptr<Worker> Start(const WorkerCommand& command, const CancelToken* cancel,
                                        int given = -1);
   static constexpr int kSocketFile = 10, kParentHeapFile = 11, kOwnHeapFile = 12, kGivenFile = 13;
@@ -51,36 +51,39 @@ class Worker {
   Channel& channel() { return channel_; }
   PeerHeap& heap() { return heap_; }
   int pid() const { return pid_; }
-  // The row that it works on.
+  // The row that the worker is working on.
   int64_t row() { return heap_.table().row.load(std::memory_order_relaxed); }
   const std::shared_ptr<WorkerAccount>& account() const { return account_; }
-  // Whether the function of this id and payload must be sent to it first: it has not been before.
+  // Whether the function with this id and payload has not been sent yet. The caller must then send
+  // it first.
   bool Learn(uint64_t id, const std::shared_ptr<const std::string>& payload);
-  // Forgets functions whose payloads have gone, and returns their ids: it is to be told.
+  // Forgets functions whose payloads no longer exist. The caller must send the returned ids to the
+  // worker.
   std::vector<uint64_t> ForgetEnded();
-  // What it has been lent for the call that it works on.
+  // The memory lent to the worker for its current call.
   std::vector<Stretch>& lent() { return lent_; }
   // The same for each unanswered request, if there may be several.
   std::deque<std::vector<Stretch>> requests;
-  // The batch that it writes to; null: none. It must stay until there is an answer, or no worker.
+  // The batch that the worker writes to, or null. It must be kept until the worker answers or has
+  // ended.
   std::shared_ptr<Slab> writes_to;
-  // Whether an answer is still to come, which no one waits for any more.
+  // Whether an answer is outstanding that no one waits for any more.
   bool owes = false;
   // Whether it has ever answered.
   bool tried() const { return tried_; }
 
-  // Its answer has come.
+  // Call when the answer has arrived.
   void Answered() {
     tried_ = true;
     lent_.clear();
     writes_to = nullptr;
     owes = false;
   }
-  // After its channel was closed: waits for the end of the process, which is made to end if it does
-  // not do so soon, and says in words how it ended:
-  // "is killed by signal: SIGKILL (9)", "has left with exit code 3".
+  // Call after the channel was closed. Waits for the process to end, kills it if that takes too
+  // long, and returns how it ended: "is killed by signal: SIGKILL (9)", "has left with exit code
+  // 3".
   std::string HowItEnded();
-  // Ends the process now.
+  // Kills the process immediately.
   void Kill();
   // Ends idle workers after their teardown functions. Waits for them, but only for a limited time.
   static void End(std::vector<std::unique_ptr<Worker>> workers);
@@ -97,7 +100,7 @@ class Worker {
   PeerHeap heap_;
   int pid_ = -1;
   std::shared_ptr<WorkerAccount> account_;
-  Channel channel_;  // after what may throw
+  Channel channel_;  // declared after the members whose constructors may throw
   std::map<uint64_t, std::weak_ptr<const std::string>> known_;
   std::vector<Stretch> lent_;
   bool tried_ = false;
@@ -105,7 +108,7 @@ class Worker {
 
 // The heap of this process, which all its workers read.
 SharedHeap& OwnHeap();
-// In a worker, first of all: its heap is in this file, which the other process has too.
+// Call first in a worker: uses this file, which the other process also has, for its heap.
 void UseOwnHeap(int file);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Activity: what threads do, seen by another thread; also under ThreadSanitizer.
+// Activity: what threads are doing, as another thread sees it. Also run under ThreadSanitizer.
 #include "runtime/activity.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// The record of the thread that is in this stage; null when there is none.
+// Finds the record of the thread that is in this stage; false when there is none.
 bool Find(const StageStats* stage, Doing* doing) {
   bool found = false;
   Activity::ForEach([&](Activity::Record& record) {
@@ -116,7 +116,7 @@ TEST(CallTimes_have_quantiles) {
   CHECK(calls.Quantile(1) <= 100e-6);
   CHECK_EQ(calls.longest_ns.load(), 100'000);
   CHECK_EQ(calls.bytes.load(), 800);
-  calls.Add(0, 5, 0);  // faster than the clock
+  calls.Add(0, 5, 0);  // less than one tick of the clock
   calls.Add(100, 0, 0);
   CHECK_EQ(calls.rows.load(), 105);
 }

@@ -66,7 +66,7 @@ TEST(Budget_watch_is_told_when_it_is_no_longer_over) {
   std::thread other([&] {
     for (int i = 0; i < 25; ++i) budget.Release(10);
   });
-  // Without a deadline: only the watch can end it.
+  // There is no deadline, so only the watch can end this wait.
   CHECK(WaitUntil(event, never, [&] { return !budget.over(); }) == WaitStatus::kReady);
   other.join();
 }

@@ -1,4 +1,4 @@
-// CancelToken: who cancels whom, lifetimes, and waits that a cancel ends.
+// CancelToken: which tokens a cancel reaches, lifetimes, and waits that a cancel ends.
 #include "runtime/cancel.h"
 
 #include <optional>
@@ -90,7 +90,8 @@ TEST(CancelToken_watch_is_notified_until_it_dies) {
   CHECK(event.Wait(key, 0) == EventCount::Wake::kTimeout);
 }
 
-// A waiter without deadline or hook: only the Watch can end it, at whatever moment Cancel comes.
+// The waiter has no deadline and no hook, so only the Watch can end the wait, whenever Cancel
+// comes.
 TEST(CancelToken_ends_a_wait_at_any_moment) {
   for (int round = 0; round < 2'000; ++round) {
     EventCount event;
@@ -102,7 +103,7 @@ TEST(CancelToken_ends_a_wait_at_any_moment) {
       started.store(true, std::memory_order_release);
       status = WaitUntil(event, token, [] { return false; });
     });
-    if (round % 2 == 0) {  // half the rounds race with the registration too
+    if (round % 2 == 0) {  // the other rounds race with the registration too
       while (!started.load(std::memory_order_acquire)) std::this_thread::yield();
     }
     if (round % 3 == 0) std::this_thread::yield();
@@ -112,7 +113,7 @@ TEST(CancelToken_ends_a_wait_at_any_moment) {
   }
 }
 
-// Children and watches come and go in several threads while the root is cancelled.
+// Several threads create and destroy children and watches while the root is cancelled.
 TEST(CancelToken_tree_changes_while_it_is_cancelled) {
   for (int round = 0; round < 200; ++round) {
     const CancelToken root;

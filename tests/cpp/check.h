@@ -1,4 +1,4 @@
-// A test framework of one page: TEST registers a function, CHECK counts.
+// A one-page test framework: TEST registers a function, CHECK counts failures.
 #pragma once
 
 #include <cstdio>

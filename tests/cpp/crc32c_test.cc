@@ -1,4 +1,4 @@
-// CRC-32C: known values, and the instructions against the table.
+// CRC-32C: known values, and the CPU instructions compared with the table.
 #include "storage/crc32c.h"
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace penstock {
 
 TEST(crc32c_known_values) {
-  // RFC 3720, B.4, and the check value of the catalogues.
+  // The values of RFC 3720, B.4, and the usual check value.
   CHECK_EQ(Crc32c("123456789", 9), 0xE3069283u);
   std::string zeros(32, '\0');
   std::string ones(32, '\xff');
@@ -27,7 +27,7 @@ TEST(crc32c_known_values) {
 }
 
 TEST(crc32c_instructions_equal_table) {
-  // Around every length at which the instruction's loop changes, at every alignment.
+  // Sizes around every length at which the loop of the instructions changes, at every alignment.
   std::vector<uint8_t> bytes(3 * 6144 + 512);
   uint32_t random = 1;
   for (auto& byte : bytes)

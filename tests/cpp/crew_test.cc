@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Stands in for a system that refuses every n-th thread that is asked for, or none.
+// Stands in for a system that refuses every n-th thread, or none.
 class Refusals final {
  public:
   explicit Refusals(int every) {
@@ -60,7 +60,8 @@ TEST(Crew_says_when_one_more_is_refused) {
   CHECK_EQ(worked.load(), 1);
 }
 
-// Two have left. Nothing is reported while one can come back, or one that does the work is there.
+// Two threads have left. Nothing is thrown while one of them can come back or another one can do
+// the work.
 TEST(Crew_throws_only_where_nobody_is_left_to_do_the_work) {
   Refusals refusals(0);
   EventCount event;
@@ -85,8 +86,8 @@ TEST(Crew_throws_only_where_nobody_is_left_to_do_the_work) {
   for (int i = 0; i < 3; ++i) crew.Add();
   WaitUninterrupted(changed, [&] { return left.load(std::memory_order_acquire) == 2; });
   refusals.Set(1);
-  CHECK(!recall(3));  // number 2 is there
-  CHECK(recall(2));   // it is, but this is not its work
+  CHECK(!recall(3));  // number 2 is still there
+  CHECK(recall(2));   // number 2 is still there, but this is not its work
   CHECK(recall(2));
   refusals.Set(0);
   CHECK(!recall(1));
@@ -94,10 +95,10 @@ TEST(Crew_throws_only_where_nobody_is_left_to_do_the_work) {
   cancel.Cancel();
   crew.Join();
   CHECK_EQ(left.load(), 4);
-  CHECK(last.load() >= 1);  // more often where one has left before the next began
+  CHECK(last.load() >= 1);  // more often if one left before the next began
 }
 
-// As a parallel map: the consumer takes over where all have left and none comes back.
+// Like a parallel map: the consumer takes over when all threads have left and none comes back.
 void Deliver(int every, MonoTime patience, int values) {
   Refusals refusals(every);
   SlotRing<int> ring(8);
@@ -105,7 +106,7 @@ void Deliver(int every, MonoTime patience, int values) {
   EventCount ready;
   const CancelToken never;
   std::mutex mutex;
-  int next = 0;  // of whoever holds the mutex
+  int next = 0;  // guarded by `mutex`
   Crew crew(
       Lane::kPython, "crew",
       [&](int, Parking& parking) {
@@ -135,7 +136,7 @@ void Deliver(int every, MonoTime patience, int values) {
     if (!ring.try_pop(x)) {
       recall(true);
       if (here) {
-        // The last one may have published between the look and the recall.
+        // The last thread may have published between the check and the recall.
         const std::lock_guard lock(mutex);
         if (!ring.try_pop(x)) x = next++;
       } else {

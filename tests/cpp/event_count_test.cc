@@ -28,7 +28,7 @@ class FakeHook final : public BlockingHook {
   const int end_after_;
 };
 
-// A few nanoseconds for each step; the compiler may not remove it.
+// Takes a few nanoseconds per step; the compiler cannot remove the loop.
 void Delay(int steps) {
   std::atomic<int> left{steps};
   while (left.load(std::memory_order_relaxed) > 0) {
@@ -71,9 +71,9 @@ TEST(EventCount_ping_pong) {
   CHECK_EQ(turn.load(), kRounds);
 }
 
-// The race itself: both sides awake, meeting within nanoseconds, so that a store that is still in
-// one core's buffer meets a check of the other. Without fence N this hangs in a few thousand
-// rounds.
+// The race itself: both threads are awake and meet within nanoseconds, so that one checks the state
+// while the store of the other is still in its core's store buffer. Without fence N this hangs
+// within a few thousand rounds.
 TEST(EventCount_change_and_prepare_at_the_same_moment) {
   constexpr int kRounds = 100'000;
   EventCount changed;
@@ -83,7 +83,7 @@ TEST(EventCount_change_and_prepare_at_the_same_moment) {
   const auto meet = [&](int me, int round) {
     at_start[me].store(round, std::memory_order_release);
     for (int spins = 0; at_start[1 - me].load(std::memory_order_acquire) < round; ++spins) {
-      if (spins > 2'000) std::this_thread::yield();  // the other has no CPU
+      if (spins > 2'000) std::this_thread::yield();  // the other thread has no CPU
     }
   };
   std::thread waiter([&] {
@@ -103,7 +103,7 @@ TEST(EventCount_change_and_prepare_at_the_same_moment) {
   CHECK_EQ(state.load(), kRounds);
 }
 
-// A semaphore of several takers on one event: NotifyOne for each unit must serve all of them.
+// A semaphore with several takers on one event: NotifyOne for each unit must serve all of them.
 TEST(EventCount_notify_one_serves_every_unit) {
   constexpr int kTakers = 4;
   constexpr int kUnits = 40'000;
@@ -177,7 +177,7 @@ TEST(EventCount_signal_ends_a_wait) {
     wake = event.Wait(event.PrepareWait(), kNoDeadline);
     ended.store(true, std::memory_order_release);
   });
-  while (!ended.load(std::memory_order_acquire)) {  // the first may come before the sleep
+  while (!ended.load(std::memory_order_acquire)) {  // the first signal may come before the sleep
     pthread_kill(waiter.native_handle(), SIGUSR1);
     std::this_thread::yield();
   }

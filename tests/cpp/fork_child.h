@@ -1,4 +1,4 @@
-// Runs a function of a test in a fork child. Not under TSan, which does not allow threads there.
+// Runs a function of a test in a forked child. Not under TSan, which does not allow threads there.
 #pragma once
 
 #include "runtime/event_count.h"  // PENSTOCK_TSAN
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// The exit status of `body`; -signal when a signal ended it.
+// The exit status of `body`, or -signal if a signal ended it.
 template <class Body>
 int InForkChild(Body body) {
   std::fflush(nullptr);

@@ -1,4 +1,4 @@
-// When a thread of its own pays, by invented times.
+// When a separate thread pays, with invented times.
 #include "runtime/hand_over.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace penstock::testing {
 namespace {
 
-// A maker and a consumer whose hand-over costs `cost` ns as long as there is a thread, and whose
-// work takes `slower` times as long then.
+// A maker and a consumer. While there is a thread, the hand-over costs `cost` ns and the work of
+// both takes `slower` times as long.
 struct Loop {
   int64_t make, use, cost;
   double slower = 1;
@@ -17,7 +17,7 @@ struct Loop {
   MonoTime now = 1;
   int64_t made_ns = 0, made = 0;
   int changes = 0;
-  int64_t threads = 0;  // takes from one
+  int64_t threads = 0;  // takes that came from a thread
 
   void Run(int64_t takes) {
     for (int64_t i = 0; i < takes; ++i) {
@@ -26,7 +26,8 @@ struct Loop {
       };
       threads += hand_over.pays();
       hand_over.Asked(now);
-      // With a thread the consumer waits for what is left of the longer side.
+      // With a thread, the consumer waits only for the rest of the making, after its own use of the
+      // element before.
       const int64_t making = times(make);
       now += hand_over.pays() ? std::max<int64_t>(making - times(use), 0) + cost : making;
       made_ns += making;
@@ -97,21 +98,22 @@ TEST(HandOver_counts_takes_that_were_not_timed) {
   loop.make = 2'000'000;
   for (const int64_t use : {500, 2'000'000}) {
     loop.use = use;
-    for (int i = 0; i < 1'000 && !loop.hand_over.pays(); ++i) {  // one in four is timed
+    for (int i = 0; i < 1'000 && !loop.hand_over.pays(); ++i) {  // one take in four is timed
       for (int untimed = 0; untimed < 3; ++untimed) {
         loop.now += loop.make + loop.use;
         loop.hand_over.TookUntimed(4);
       }
       loop.Run(1);
     }
-    // If the rows of the others were not counted, their making would pass for use.
+    // If the rows of the untimed takes were not counted, the time of making them would look like
+    // use.
     CHECK_EQ(loop.hand_over.pays(), use > 500);
   }
   CHECK_EQ(loop.changes, 2);
 }
 
 TEST(HandOver_lets_a_thread_be_where_the_difference_is_small) {
-  Loop loop{10'000'000, 0, 50'000};  // a hundredth of what there is to wait for
+  Loop loop{10'000'000, 0, 50'000};  // costs a hundredth of the waiting time
   loop.Run(1'000);
   CHECK(loop.hand_over.pays());
 }
@@ -121,7 +123,7 @@ TEST(HandOver_notices_that_the_load_has_changed) {
   loop.Run(1'000);
   CHECK(!loop.hand_over.pays());
   loop.make = 2'000'000;
-  loop.Run(1'000);  // a quick consumer would gain nothing
+  loop.Run(1'000);  // with a quick consumer a thread would gain nothing
   CHECK(!loop.hand_over.pays());
   loop.use = 2'000'000;
   loop.Run(1'000);
@@ -153,14 +155,14 @@ TEST(HandOver_decides_nothing_while_all_that_is_taken_was_there_before) {
   CHECK(hand_over.pays());
 }
 
-// Two makers that slow each other down `slower` times, and wait as well.
+// Two makers that slow each other down by the factor `slower`, and also wait.
 struct Shared {
   int64_t make, use;
   double slower;
   HandOver hand_over;
   MonoTime now = 1;
   int64_t made_ns = 0, made = 0;
-  int64_t threads = 0;  // takes from them
+  int64_t threads = 0;  // takes that came from the threads
 
   void Run(int64_t takes) {
     for (int64_t i = 0; i < takes; ++i) {
@@ -195,7 +197,7 @@ TEST(HandOver_waits_until_no_more_rows_come_at_a_time) {
   MonoTime now = 1;
   int64_t made = 0;
   for (int64_t rows = 1; rows < 1000; rows *= 2) {
-    for (int i = 0; i < 8; ++i) {  // the cost of a take is that of handing over
+    for (int i = 0; i < 8; ++i) {  // the cost of each take is the hand-over
       hand_over.Asked(now);
       made += rows;
       CHECK(!hand_over.Took(now += 40'000, rows, 10 * made, made));

@@ -11,7 +11,7 @@
 namespace penstock::testing {
 namespace {
 
-constexpr unsigned kSecondsPerTest = 150;  // a hang must say where; a loaded machine is none
+constexpr unsigned kSecondsPerTest = 150;  // reports a hung test; ample for a loaded machine
 std::atomic<int> checks_passed{0};
 std::atomic<int> checks_failed{0};
 const char* current_name = "";

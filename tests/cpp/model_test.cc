@@ -1,4 +1,4 @@
-// Predict: the bounds, and what it says near them, against closed forms.
+// Predict: its bounds, and its values near them, compared with closed forms.
 #include "runtime/model.h"
 
 #include <algorithm>
@@ -73,7 +73,8 @@ TEST(Predict_a_serial_input_limits_all_servers) {
   CHECK(Near(p.rate, 20, 0.02));
 }
 
-// Machine repairmen (a closed form): `n` threads sleep for `z` and share one processor for `d`.
+// The machine repair model, a closed form: `n` threads sleep for `z` and share one processor for
+// `d`.
 double Repairmen(int n, double d, double z) {
   double rate = 0;
   double queue = 0;
@@ -123,18 +124,18 @@ TEST(Predict_takes_any_size) {
   CHECK(Near(Predict(many, 256).rate, 1 / (200 * 1e-4), 0.05));
 }
 
-// A queue of two threads and a buffer between them: for how long, for each element, the consumer
-// finds nothing. Elements are made and used in times that are drawn alike.
+// Two threads with a buffer between them: the mean time per element for which the consumer finds
+// the buffer empty. The times to make and to use an element differ only in their means.
 double SimulatedStarving(double make, double use, double share, int buffer,
                          std::mt19937_64& random) {
-  std::vector<double> taken(static_cast<size_t>(buffer), 0);  // of the last ones
+  std::vector<double> taken(static_cast<size_t>(buffer), 0);  // of the last `buffer` elements
   double made_at = 0, used_at = 0, starved = 0;
   std::uniform_real_distribution<> drawn;
   constexpr int kElements = 200'000;
   for (int i = 0; i < kElements; ++i) {
     const auto slot = static_cast<size_t>(i % buffer);
     const auto took = [&](double mean) { return mean * (drawn(random) < share ? 1 / share : 0); };
-    made_at = std::max(made_at, taken[slot]) + took(make);  // there is room once that one was taken
+    made_at = std::max(made_at, taken[slot]) + took(make);  // room once that one was taken
     starved += std::max(made_at - used_at, 0.0);
     taken[slot] = std::max(made_at, used_at);
     used_at = taken[slot] + took(use);
@@ -146,14 +147,14 @@ TEST(Buffers_that_are_small_for_how_much_times_vary_are_found_empty) {
   std::mt19937_64 random(3);
   for (const double make : {0.5, 0.9, 1.0}) {
     for (const double share : {0.1, 0.3}) {
-      // A time that is 0 or the mean divided by `share`.
+      // A time is either 0 or the mean divided by `share`.
       const double squared = 1 / share - 1;
       const Varied made{make, make * make * squared};
       const Varied used{1, squared};
       for (const int buffer : {8, 32, 64}) {
         const double seen = SimulatedStarving(make, 1, share, buffer, random);
         const double said = StarvedSeconds(made, used, buffer);
-        // Near the ends of the buffer it is no Brownian motion.
+        // Near the ends of the buffer, its level is not a Brownian motion.
         CHECK(said > seen / 2.5 - 0.01);
         CHECK(said < seen * 2.5 + 0.01);
       }

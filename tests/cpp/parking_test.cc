@@ -1,4 +1,4 @@
-// Parking: threads that leave when there is nothing to do, and those that replace them.
+// Parking: threads that leave when there is nothing to do, and the threads that replace them.
 #include "runtime/parking.h"
 
 #include <chrono>
@@ -71,15 +71,15 @@ TEST(Parking_a_thread_that_keeps_something_of_the_user_stays) {
   canceller.join();
 }
 
-// As prefetch: one thread fills a ring and leaves at once when it is full; the pop that makes room
-// has the next one go on. Every wait of the consumer would last for ever if one were missed.
+// Like prefetch: one thread fills a ring and leaves at once when the ring is full; the pop that
+// makes room starts the next thread. If one start were missed, the consumer would wait for ever.
 void Fill(MonoTime patience, int values) {
   SpscRing<int> ring(2);
   EventCount room;
   EventCount ready;
   const CancelToken never;
   Parking parking;
-  int next = 0;  // of the thread that fills, handed on
+  int next = 0;  // belongs to the filling thread; handed on to the next
   std::optional<Pump> pump;
   int started = 0;
   const auto start = [&] {
@@ -115,7 +115,8 @@ void Fill(MonoTime patience, int values) {
 TEST(Parking_threads_that_leave_at_once_lose_no_work) { Fill(0, 10'000); }
 TEST(Parking_threads_that_leave_soon_lose_no_work) { Fill(20'000, 10'000); }
 
-// As a parallel map: several threads number work in turn under a mutex, and each leaves by itself.
+// Like a parallel map: several threads take turns under a mutex to number work, and each leaves on
+// its own.
 TEST(Parking_crews_lose_no_work) {
   constexpr int kThreads = 3;
   constexpr int kValues = 20'000;

@@ -1,4 +1,4 @@
-// Pump: joined on every way out, in every kind of thread.
+// Pump: joined on every way out, on every kind of thread.
 #include "runtime/pump.h"
 
 #include <atomic>
@@ -90,7 +90,7 @@ TEST(Pump_join_gives_up_the_foreign_lock_and_is_not_interrupted) {
     WaitUntil(changed, CancelToken(), [&] { return go.load(std::memory_order_acquire); });
   });
   std::thread releaser([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));  // longer than a signal slice
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));  // longer than kSignalSliceNs
     go.store(true, std::memory_order_release);
     changed.NotifyAll();
   });
@@ -107,10 +107,10 @@ TEST(Pump_dropped_inside_its_own_body_does_not_wait_for_itself) {
     EventCount changed;
     std::optional<Pump> pump;
   };
-  // The body's last NotifyAll may outlive this test.
+  // Shared, because the body's last NotifyAll may outlive this test.
   const auto shared = std::make_shared<Shared>();
   shared->pump.emplace(Lane::kNative, "test", [shared] {
-    const auto mine = shared;  // the pump's own copy of the lambda dies with it
+    const auto mine = shared;  // the pump's own copy of the lambda is destroyed with the pump
     WaitUninterrupted(mine->changed, [&] { return mine->made.load(std::memory_order_acquire); });
     mine->pump.reset();
     mine->ended.store(true, std::memory_order_release);
@@ -142,7 +142,7 @@ TEST(Pump_python_lane_goes_through_the_spawner) {
   static std::atomic<int> spawned;
   ThreadPool::SetPythonSpawner([](const char*, std::function<void()> body) {
     spawned.fetch_add(1);
-    std::thread([body] { body(); }).detach();  // copies the body, as a careless spawner may
+    std::thread([body] { body(); }).detach();  // copies the body, as a careless spawner may do
   });
   auto held = std::make_shared<int>(1);
   bool in_pool = true;
@@ -164,7 +164,7 @@ TEST(Pump_join_in_a_fork_child_returns_at_once) {
   std::optional<Pump> pump(std::in_place, Lane::kNative, "test",
                            [&] { WaitUntil(event, token, [] { return false; }); });
   CHECK_EQ(InForkChild([&] {
-             pump.reset();  // the thread is not here
+             pump.reset();  // the thread does not exist in the child
              bool ran = false;
              Pump(Lane::kNative, "child", [&] { ran = true; }).Join();
              const CancelToken inherited_child = token.Child();
@@ -186,7 +186,7 @@ TEST(Pump_exception_in_a_body_is_reported_and_the_join_returns) {
 #if defined(NDEBUG)
   CHECK_EQ(status, 7);
 #else
-  CHECK(status == -SIGABRT || status == 7);  // 7: the child was faster than its abort
+  CHECK(status == -SIGABRT || status == 7);  // 7: the child ended before its abort
 #endif
 }
 #endif

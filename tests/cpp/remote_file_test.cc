@@ -1,4 +1,4 @@
-// Remote files over a runtime that answers in any order: what is read, by several threads, and how
+// Remote files on a runtime that answers in any order: the bytes that several threads read, and how
 // waits end.
 #include "storage/remote_file.h"
 
@@ -25,7 +25,7 @@ uint8_t ByteAt(int64_t offset) {
   return static_cast<uint8_t>(static_cast<uint64_t>(offset) * 2654435761u >> 13);
 }
 
-// Answers from a thread of its own, the last request first.
+// Answers from its own thread, the last request first.
 class Answering final : public RemoteRuntime {
  public:
   void Send(const RemoteRequestPtr& request) override {
@@ -104,7 +104,7 @@ class Answers {
   }
 };
 
-// Whether `size` bytes from `offset` are read, and right.
+// Reads `size` bytes from `offset`; true if all of them are right.
 bool ReadsAt(InputFile& file, int64_t offset, size_t size) {
   std::vector<uint8_t> bytes(size);
   size_t filled = 0;

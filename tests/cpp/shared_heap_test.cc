@@ -1,4 +1,4 @@
-// SharedHeap and Channel: two threads stand in for two processes, with mappings of their own.
+// SharedHeap and Channel: two threads stand in for two processes, each with its own mappings.
 #include "workers/shared_heap.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ TEST(memory_is_used_again_only_when_the_other_process_has_let_go) {
   const uint8_t* forgotten = lent->data();
   lent = {};
   CHECK(heap.Allocate(100)->data() != forgotten);
-  heap.Forget(stretch);  // the other process has ended
+  heap.Forget(stretch);  // as if the other process had ended
   held.clear();
   again = false;
   for (int i = 0; i < 6 && !again; ++i) {

@@ -14,8 +14,8 @@ namespace penstock::testing {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kWindow = 0.5;  // as the engine's
-constexpr int kFirstBuffer = 2;  // likewise
+constexpr double kWindow = 0.5;  // as in the engine
+constexpr int kFirstBuffer = 2;  // as in the engine
 constexpr int kMostBuffer = 64;
 
 class Simulation {
@@ -86,14 +86,14 @@ class Simulation {
 
   struct Thread {
     size_t stage = 0;
-    size_t number = 0;  // among those of its stage
+    size_t number = 0;  // among the threads of its stage
     Phase phase = Phase::kIdle;
     int64_t element = 0;
-    double factor = 1;       // of this element's times
-    double began = 0;        // the pull, the call or the wait
-    double computed_at = 0;  // the end of what it computes, with a processor of its own
+    double factor = 1;       // multiplies the times of this element
+    double began = 0;        // start of the pull, the call or the wait
+    double computed_at = 0;  // when its computation ends if it has a processor to itself
   };
-  // Taken by some at a time, in the order of asking.
+  // Held by a few threads at a time, granted in the order of the requests.
   struct Semaphore {
     int left = 1;
     std::deque<int> queue;
@@ -102,7 +102,7 @@ class Simulation {
     Work work;
     int64_t bytes = 1;
     bool buffer = false;
-    bool was_full = false;  // since it was found empty
+    bool was_full = false;  // since it was last found empty
     ElementTimes made, used;
     double taken_at = -1;
     Counted counted;
@@ -111,11 +111,11 @@ class Simulation {
     Semaphore input;
     Semaphore lock;
     int room_waiter = -1;
-    int taker = -1;    // waits for the next element
-    int64_t head = 0;  // the next one that is taken
-    int64_t next = 0;  // the next one that begins
+    int taker = -1;    // the thread that waits for the next element
+    int64_t head = 0;  // the next element to be taken
+    int64_t next = 0;  // the next element to begin
     int64_t charged = 0;
-    std::deque<bool> ready;  // from head on
+    std::deque<bool> ready;  // from `head` on
   };
   using Timers = std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>,
                                      std::greater<>>;
@@ -150,7 +150,7 @@ class Simulation {
   void Control(const Controller& controller) {
     std::vector<Counted> counted;
     for (const Stage& stage : stages_) counted.push_back(stage.counted);
-    // Waits that have not ended count, too.
+    // Waits in progress count too.
     for (size_t s = 0; s < stages_.size(); ++s) {
       if (stages_[s].taker >= 0) {
         counted[s].waited += now_ - threads_[static_cast<size_t>(stages_[s].taker)].began;
@@ -185,7 +185,7 @@ class Simulation {
     threads_[static_cast<size_t>(t)].phase = phase;
     timers_.push({now_ + seconds, t});
   }
-  // Whether it goes on at once.
+  // True if the thread goes on at once.
   static bool Take(Semaphore& semaphore, int t) {
     if (semaphore.left > 0) {
       --semaphore.left;
@@ -204,7 +204,7 @@ class Simulation {
     Granted(next);
   }
 
-  // A thread without an element wants one.
+  // A thread that has no element asks for one.
   void Want(int t) {
     Thread& thread = threads_[static_cast<size_t>(t)];
     thread.phase = Phase::kIdle;
@@ -243,7 +243,7 @@ class Simulation {
     HasInput(t);
   }
 
-  // Takes an element of the stage before it.
+  // Takes an element from the stage before.
   void FromBefore(int t) {
     Thread& thread = threads_[static_cast<size_t>(t)];
     thread.began = now_;
@@ -259,7 +259,7 @@ class Simulation {
     Pull(t);
   }
 
-  // As the engine does it when an element is taken.
+  // What the engine does when an element is taken.
   void AskBuffer(size_t s) {
     Stage& stage = stages_[s];
     if (stage.taken_at >= 0) stage.used.Add(static_cast<int64_t>((now_ - stage.taken_at) * 1e9), 1);
@@ -372,7 +372,7 @@ class Simulation {
     thread.began = now_;
     thread.element = stage.next++;
     stage.ready.push_back(false);
-    thread.phase = Phase::kGilWait;  // no longer idle: others may be granted the input
+    thread.phase = Phase::kGilWait;  // no longer idle, so that others may be granted the input
     Give(stage.input);
   }
 
@@ -408,12 +408,12 @@ class Simulation {
   Semaphore disk_;
   Semaphore consumer_lock_;
   Timers timers_;     // by time
-  Timers computing_;  // by the virtual time of the processors, which all that compute share equally
+  Timers computing_;  // by the virtual time of the processors, which they share equally
   double now_ = 0;
   double virtual_ = 0;
   int64_t bytes_ = 0;
-  double elsewhere_ = 0;  // seconds of processor outside of calls
-  double ready_ = 0;      // seconds of waiting for one
+  double elsewhere_ = 0;  // processor seconds outside of calls
+  double ready_ = 0;      // seconds of waiting for a processor
   bool tunes_ = false;
   Ran ran_;
 };
@@ -435,7 +435,7 @@ Ran Simulate(const SimulatedPipeline& pipeline, std::vector<int> widths, double 
 
 int Tuned::Moves(double from, double to) const {
   int moves = 0;
-  double last = -1;  // those of one decision have one time
+  double last = -1;  // the moves of one decision have the same time
   for (const TunerMove& move : log) {
     if (move.time < from || move.time >= to || move.time == last) continue;
     last = move.time;
@@ -446,7 +446,7 @@ int Tuned::Moves(double from, double to) const {
 
 Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double change_at,
                     uint64_t seed) {
-  std::vector<size_t> tuned_stages;  // by the tuner: a buffer tunes itself
+  std::vector<size_t> tuned_stages;  // the tuner's stages; a buffer tunes itself
   std::vector<int> widths(pipeline.stages.size(), kFirstBuffer);
   for (size_t s = 0; s < widths.size(); ++s) {
     if (!pipeline.stages[s].buffer) tuned_stages.push_back(s);
@@ -563,7 +563,7 @@ Comparison Compare(const SimulatedPipeline& pipeline, uint64_t seed) {
   Comparison report;
   report.share = tuned.ran.Rate(kEnd - 20, kEnd) / rate;
   report.moves = tuned.Moves(kEnd - 30, kEnd);
-  // A stage that holds nothing takes one element however much the others hold.
+  // A stage that holds nothing takes one element, no matter how much the others hold.
   const int64_t beyond = static_cast<int64_t>(pipeline.stages.size()) - 1;
   report.within_memory = tuned.ran.most_bytes - beyond <= pipeline.memory_limit;
   for (double at = kChange; changes && at < kEnd - 1; at += 0.1) {
@@ -599,7 +599,7 @@ std::vector<SimulatedPipeline> SimulatedPipelines() {
   const auto steps = [](double seconds) { return Work{.sleep = seconds}; };
   for (const int processors : {2, 4, 8, 16, 64, 256}) {
     const std::string on = " on " + std::to_string(processors);
-    const double quick = 0.02 / processors;  // a step for which some of the processors suffice
+    const double quick = 0.02 / processors;  // a step for which some of the processors are enough
     add("computes" + on, processors, {{.cpu = 0.04, .pull = 1e-5, .jitter = 0.3}}, steps(1e-4));
     add("computes, slow consumer" + on, processors, {{.cpu = 0.02, .pull = 1e-5, .jitter = 0.3}},
         steps(2 * quick));
@@ -657,7 +657,7 @@ class Draw {
   bool Once(int in) { return std::uniform_int_distribution<>(1, in)(random_) == 1; }
   int Between(int least, int most) { return std::uniform_int_distribution<>(least, most)(random_); }
   double Share() { return std::uniform_real_distribution<>()(random_); }
-  // Each order of magnitude as often as another.
+  // Each order of magnitude is equally likely.
   double Between(double least, double most) { return least * std::pow(most / least, Share()); }
 
   Work OfStage(bool first) {

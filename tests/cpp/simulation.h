@@ -1,5 +1,4 @@
-// Pipelines that are only calculated: threads, processors, the GIL, disks and locks in virtual
-// time.
+// Simulated pipelines: threads, processors, the GIL, disks and locks in virtual time.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +10,15 @@
 
 namespace penstock::testing {
 
-// Seconds that an element takes of each resource, on average.
+// Mean seconds of each resource that one element needs.
 struct Work {
-  double cpu = 0;        // of a processor
-  double gil = 0;        // of a processor with the GIL held, besides
-  double sleep = 0;      // of none
-  double disk = 0;       // of the disk, which serves some at a time: no tuner sees it
-  double lock = 0;       // of a processor with a lock of the user's held, likewise
-  double pull = 0;       // of a processor under the lock of the stage's input: its own input
-  double jitter = 0;     // how far an element's times are from these, up to this share
+  double cpu = 0;        // processor time without the GIL
+  double gil = 0;        // processor time with the GIL held, in addition
+  double sleep = 0;      // waiting that uses no resource
+  double disk = 0;       // of the disk, which serves a few elements at a time; no tuner sees it
+  double lock = 0;       // processor time under a lock of the user, which no tuner sees either
+  double pull = 0;       // processor time of the stage's input, under that input's lock
+  double jitter = 0;     // the largest relative deviation of one element's times from these
   double straggler = 0;  // the share of elements that take ten times as long
 };
 
@@ -35,43 +34,44 @@ struct SimulatedPipeline {
   int processors = 2;
   std::vector<SimulatedStage> stages;  // parallel maps, from the source on
   Work consumer;
-  int disk = 4;                      // elements at a time
-  int64_t memory_limit = INT64_MAX;  // bytes that are made and not consumed
-  int cpu_budget = 0;                // of all widths together; 0: none
+  int disk = 4;                      // elements that it serves at a time
+  int64_t memory_limit = INT64_MAX;  // bytes that are made and not yet consumed
+  int cpu_budget = 0;                // sum of all widths; 0: no limit
   std::vector<Work> later = {};      // of the stages and the consumer, after the change
 };
 
-// Of one stage, since the beginning.
+// The counters of one stage since the beginning.
 struct Counted {
   int width = 0;
   double delivered = 0;  // elements
-  double called = 0;     // seconds that its threads were in calls
-  double cpu = 0;        // of these, on a processor
-  double pulled = 0;     // seconds in pulls, with the wait for the stage before it
+  double called = 0;     // seconds that its threads spent in calls
+  double cpu = 0;        // seconds of `called` on a processor
+  double pulled = 0;     // seconds in pulls, including the wait for the stage before it
   double waited = 0;     // seconds that its consumer waited for it
-  double bytes = 0;      // of the elements that it made; of the consumer: that all hold
-  double ready = 0;      // of the consumer: seconds in which threads had no processor
+  double bytes = 0;      // of the elements that it made; for the consumer: that all stages hold
+  double ready = 0;      // for the consumer: seconds in which threads had no processor
 };
 
 struct Ran {
-  std::vector<double> outputs;  // in each tenth of a second
+  std::vector<double> outputs;  // elements in each tenth of a second
   int64_t most_bytes = 0;
   double Rate(double from, double to) const;
 };
 
-// Says the widths to use from now on. Called twice in a second; the consumer's counts are the last.
+// Returns the widths to use from now on. Called twice per simulated second; the last entry of
+// `stages` is the consumer.
 using Controller = std::function<std::vector<int>(double now, const std::vector<Counted>& stages)>;
 
-// The work changes at `change_at`. Everything is determined by the seed.
+// The work changes at `change_at`. The seed determines everything.
 Ran Simulate(const SimulatedPipeline& pipeline, std::vector<int> widths, double seconds,
              double change_at, uint64_t seed, const Controller& controller);
 
-// The same with the widths that the tuner chooses, as the engine runs it.
+// The same with the widths that the tuner chooses, driven as the engine drives it.
 struct Tuned {
   Ran ran;
   std::vector<TunerMove> log;
   std::vector<int> widths;  // at the end
-  // How often it decided to move something between two times.
+  // How often it decided to move something between the two times.
   int Moves(double from, double to) const;
 };
 Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double change_at,
@@ -79,11 +79,11 @@ Tuned SimulateTuned(const SimulatedPipeline& pipeline, double seconds, double ch
 
 // How wide a stage may be.
 int MostWidth(const SimulatedPipeline& pipeline, const SimulatedStage& stage);
-// The most that fixed widths give; `changed`: of the later work.
+// The highest rate that fixed widths reach; `changed`: with the later work.
 double BestRate(const SimulatedPipeline& pipeline, bool changed, uint64_t seed,
                 std::vector<int>* widths);
 
-// How the tuner does beside the best fixed widths.
+// The tuner compared with the best fixed widths.
 struct Comparison {
   double share = 0;           // of their rate, at the end
   int moves = 0;              // decisions in the last 30 seconds
@@ -93,9 +93,9 @@ struct Comparison {
 };
 Comparison Compare(const SimulatedPipeline& pipeline, uint64_t seed);
 
-// Forty, of 2 to 256 processors. The tuner's constants were chosen by these.
+// Forty pipelines, on 2 to 256 processors. The tuner's constants were chosen with these.
 std::vector<SimulatedPipeline> SimulatedPipelines();
-// Drawn from wide ranges of everything: pipelines that no constant was chosen by.
+// Pipelines drawn from wide ranges of all parameters; no constant was chosen with them.
 std::vector<SimulatedPipeline> DrawnPipelines(int count, uint64_t seed);
 
 }  // namespace penstock::testing

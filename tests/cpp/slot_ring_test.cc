@@ -40,7 +40,7 @@ TEST(SlotRing_any_takes_the_oldest_ready_and_head_waits_for_the_straggler) {
   CHECK(!ring.has_room(kNearWrap + 4));
   ring.publish(kNearWrap, 0);
   CHECK(ring.try_pop_any(x, nullptr) && x == 0);
-  CHECK_EQ(ring.head(), kNearWrap + 2);  // past the taken 1, up to the missing 2
+  CHECK_EQ(ring.head(), kNearWrap + 2);  // past 1, which is taken, up to 2, which is missing
   ring.publish(kNearWrap + 2, 2);
   CHECK(ring.try_pop(x) && x == 2);
   CHECK_EQ(ring.head(), kNearWrap + 4);
@@ -91,7 +91,7 @@ TEST(SlotRing_destroys_values_at_pop_and_at_its_end) {
   CHECK_EQ(value.use_count(), 1);
 }
 
-// Producers draw numbers and wait for room; the consumer moves the limit while it reads.
+// Producers draw numbers and wait for room; the consumer changes the limit while it reads.
 void Stream(size_t capacity, int producers, int values, bool in_order) {
   SlotRing<std::unique_ptr<int>> ring(capacity, 0, kNearWrap);
   EventCount ready;
@@ -133,11 +133,11 @@ TEST(SlotRing_numbered_when_finished_flows_on_behind_work_that_takes_long) {
   SlotRing<int> ring(4, 3, kNearWrap);
   int x = -1;
   uint64_t begun = kNearWrap;
-  CHECK(ring.has_room(begun++));  // takes long
+  CHECK(ring.has_room(begun++));  // an element that takes long
   for (int i = 0; i < 100; ++i) {
     CHECK(ring.has_room(begun++));
     CHECK(ring.has_room(begun++));
-    CHECK(!ring.has_room(begun));  // one in hand, two not taken
+    CHECK(!ring.has_room(begun));  // one in progress, two not taken
     ring.publish_next(2 * i);
     ring.publish_next(2 * i + 1);
     CHECK(ring.try_pop_any(x, nullptr) && x == 2 * i);
@@ -150,8 +150,8 @@ TEST(SlotRing_numbered_when_finished_flows_on_behind_work_that_takes_long) {
   CHECK_EQ(ring.head(), begun);
 }
 
-// One producer holds its first item of work until all others are done. Workers take the lead in
-// turn, as in a parallel map: one asks for room and numbers, and others may publish first.
+// One producer holds its first element until all others are done. The workers take turns, as in a
+// parallel map: one waits for room and draws a number, and others may publish before it.
 void StreamPastOne(size_t capacity, int producers, int values) {
   SlotRing<std::unique_ptr<int>> ring(capacity, 0, kNearWrap);
   EventCount ready;
@@ -174,7 +174,7 @@ void StreamPastOne(size_t capacity, int producers, int values) {
           WaitUntil(room, never,
                     [&] { return ring.has_room(kNearWrap + static_cast<uint64_t>(i)); });
           ++begun;
-          // relaxed: a count. It may be behind the ring, never ahead of it.
+          // relaxed: only a count, which may be behind the ring but never ahead of it
           if (i - taken.load(std::memory_order_relaxed) > static_cast<int>(capacity)) {
             bounded.store(false, std::memory_order_relaxed);
           }
@@ -199,7 +199,7 @@ void StreamPastOne(size_t capacity, int producers, int values) {
     good = good && !seen[i] && (i == 0) == (n == values - 1);
     seen[i] = true;
     room.NotifyAll();
-    taken.store(n + 1, std::memory_order_release);  // pairs with the acquire of the slow one
+    taken.store(n + 1, std::memory_order_release);  // pairs with the acquire load above
     if (n + 2 == values) others.NotifyAll();
   }
   for (std::thread& t : threads) t.join();

@@ -42,7 +42,7 @@ TEST(SpscRing_limit_changes_while_full_and_while_empty) {
   SpscRing<int> ring(8, 4, kNearWrap);
   int x = -1;
   for (int i = 0; i < 4; ++i) CHECK(ring.try_push(int(i)));
-  ring.set_limit(2);  // full: nothing is lost
+  ring.set_limit(2);  // the ring is full: no element is lost
   CHECK(!ring.try_push(99));
   CHECK(ring.try_pop(x) && x == 0);
   CHECK(ring.try_pop(x) && x == 1);
@@ -54,7 +54,7 @@ TEST(SpscRing_limit_changes_while_full_and_while_empty) {
   for (int i = 5; i < 11; ++i) CHECK(ring.try_push(int(i)));
   CHECK(!ring.try_push(99));
   for (int i = 3; i < 11; ++i) CHECK(ring.try_pop(x) && x == i);
-  ring.set_limit(1);  // empty
+  ring.set_limit(1);  // the ring is empty
   CHECK(ring.try_push(11));
   CHECK(!ring.try_push(99));
   CHECK(ring.try_pop(x) && x == 11);
@@ -82,7 +82,7 @@ TEST(SpscRing_destroys_values_at_pop_and_at_its_end) {
   CHECK_EQ(value.use_count(), 1);
 }
 
-// Both sides sleep; the limit moves all the time. `values` in, the same out.
+// Both sides sleep at times, and the limit changes all the time. All `values` must arrive in order.
 void Stream(size_t capacity, int values) {
   SpscRing<std::unique_ptr<int>> ring(capacity, 0, kNearWrap);
   EventCount not_empty;

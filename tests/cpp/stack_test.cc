@@ -1,4 +1,4 @@
-// The stack of a thread: what is left of it, and that the engine's threads have enough.
+// The stack of a thread: how much is left, and that the engine's threads have enough.
 #include "runtime/stack.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ struct Found {
   int64_t size = 0;
 };
 
-// On a thread of the test's own with a stack of so many bytes.
+// Measures on a new thread with a stack of `bytes`.
 Found OnStack(size_t bytes) {
   Found found;
   pthread_attr_t attributes;
@@ -39,7 +39,7 @@ Found OnStack(size_t bytes) {
 }
 
 TEST(Stack_left_follows_the_thread) {
-  // Great ones: a sanitizer takes some of it, and adds some for itself.
+  // Large stacks, because a sanitizer takes some of the stack and adds some for itself.
   constexpr int64_t kAside = 2 << 20;
   for (size_t megabytes : {16, 48}) {
     const size_t bytes = megabytes << 20;

@@ -1,4 +1,4 @@
-// Structures: one of each meaning, that goes with its last reference.
+// Structures: one object for each meaning, released with its last reference.
 #include "data/structure.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ class CountingRuntime final : public ForeignRuntime {
   std::atomic<int> released{0};
 };
 
-// What the structures of a test let go of is counted from its beginning on.
+// Counts what the structures of a test release; 0 at the beginning of the test.
 std::atomic<int>& Released() {
   static CountingRuntime runtime;
   SetForeignRuntime(runtime);
@@ -30,7 +30,8 @@ std::atomic<int>& Released() {
   return runtime.released;
 }
 
-// Of a class that does not last, and so a counted one.
+// A structure whose class may end before the process does, so that the structure is
+// reference-counted.
 StructureRef Counted(const int* cls, std::vector<StructureRef> children) {
   const std::vector<std::string> names(children.size(), "x");
   ForeignRef form = KnownForeign(cls);
@@ -41,7 +42,7 @@ StructureRef Counted(const int* cls, std::vector<StructureRef> children) {
 TEST(Structure_equal_ones_are_one_until_the_last_reference_goes) {
   std::atomic<int>& released = Released();
   static const int cls = 0, other = 0;
-  CHECK(Structure::Leaf() != Structure::None());  // both are there from now on
+  CHECK(Structure::Leaf() != Structure::None());  // both exist from now on
   const size_t before = Structure::count();
   {
     StructureRef one = Counted(&cls, {Structure::Leaf()});
@@ -74,14 +75,14 @@ TEST(Structure_a_bounded_number_lasts) {
   CHECK(Structure::count() > before && Structure::count() <= before + 1024);
 }
 
-// Lookups come between the end of a count and the end of its structure all the time here.
+// Here lookups constantly fall between the moment a count reaches 0 and the end of its structure.
 TEST(Structure_is_made_and_dropped_by_many_threads_at_once) {
   Released();
   static const int classes[3] = {};
   const size_t before = Structure::count();
   std::atomic<int> wrong{0};
   {
-    StructureRef kept;  // shared by the threads while it is theirs to read
+    StructureRef kept;  // all threads copy it while it stays unchanged
     kept = Counted(&classes[0], {Structure::Leaf(), Structure::Leaf()});
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
@@ -95,7 +96,7 @@ TEST(Structure_is_made_and_dropped_by_many_threads_at_once) {
           bool right = outer == again && again->children()[0] == inner && inner->leaves() == 1;
           right = right && outer->foreign() == cls && copy->leaves() == 2;
           if (!right) wrong.fetch_add(1, std::memory_order_relaxed);
-          if (i % 2) outer = inner;  // the inner one is the last to go, or the outer one
+          if (i % 2) outer = inner;  // either the inner one or the outer one goes last
         }
       });
     }

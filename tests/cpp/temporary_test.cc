@@ -1,5 +1,5 @@
-// Temporaries: what replaces what, where the system exchanges two names and (the portable build)
-// where it cannot.
+// Temporaries: what replaces what, both where the system can exchange two names and (in the
+// portable build) where it cannot.
 #include "storage/temporary.h"
 
 #include <cerrno>
@@ -140,7 +140,7 @@ TEST(temporary_puts_back_what_a_dead_writer_has_moved_aside) {
     Temporary temporary("save", target.string(), OurKind::kFolder);
   }
   CHECK_EQ(Read(target / kManifestName), std::string("former"));
-  // The new one has its name: the former one goes.
+  // The new folder has its name, so the former one is removed.
   Fill(aside.string(), "former");
   Fill(target.string(), "new");
   {

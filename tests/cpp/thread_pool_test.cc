@@ -27,7 +27,7 @@
 namespace penstock {
 namespace {
 
-// Counts down; the last one wakes the waiter.
+// Counts down; the last arrival wakes the waiter.
 class Latch final {
  public:
   explicit Latch(int n) : left_(n) {}
@@ -65,7 +65,7 @@ TEST(ThreadPool_run_grows_without_bound) {
     });
   }
   all_gone->Wait();
-  // Not all of them are kept.
+  // The pool does not keep all of them.
   while (ThreadPool::Get().native_threads() > 70) std::this_thread::yield();
 }
 
@@ -100,7 +100,7 @@ TEST(ThreadPool_threads_have_a_name_and_block_asynchronous_signals) {
   }
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) CHECK(!sigismember(&mask, s));
   pthread_sigmask(SIG_BLOCK, nullptr, &mask);
-  CHECK(!sigismember(&mask, SIGINT));  // this thread's own mask is as before
+  CHECK(!sigismember(&mask, SIGINT));  // this thread's own mask is unchanged
 #if defined(PENSTOCK_LINUX)
   CHECK_EQ(std::string(name), "a-rather-long-s");
 #endif
@@ -108,7 +108,7 @@ TEST(ThreadPool_threads_have_a_name_and_block_asynchronous_signals) {
 
 TEST(ThreadPool_idle_threads_end) {
   ThreadPool& pool = ThreadPool::Get();
-  // Threads from the tests before keep their time; new ones take the new time.
+  // Threads of earlier tests keep their timeout; new ones take the new one.
   pool.set_idle_timeout(1'000'000);
   constexpr int kBodies = 150;
   auto all_here = std::make_shared<Latch>(kBodies);
@@ -119,14 +119,14 @@ TEST(ThreadPool_idle_threads_end) {
     });
   }
   all_here->Wait();
-  while (pool.native_threads() > 20) std::this_thread::yield();  // the watchdog ends a failure
+  while (pool.native_threads() > 20) std::this_thread::yield();  // a hang is caught by the watchdog
   pool.set_idle_timeout(500'000'000);
   bool ran = false;
   Pump(Lane::kNative, "test", [&] { ran = true; }).Join();
   CHECK(ran);
 }
 
-// Threads end at the very moment at which work is given to them.
+// Threads end at the very moment at which they are given work.
 TEST(ThreadPool_ending_threads_lose_no_work) {
   ThreadPool& pool = ThreadPool::Get();
   pool.set_idle_timeout(1'000);
@@ -142,7 +142,7 @@ TEST(ThreadPool_ending_threads_lose_no_work) {
   CHECK(true);
 }
 
-// A folder with what the kernel says of control groups: a process's membership, and their mount.
+// A folder with what the kernel says about control groups: the groups of a process and the mounts.
 class ControlGroups final {
  public:
   ControlGroups() { CHECK(mkdtemp(root_.data()) != nullptr); }
@@ -187,7 +187,7 @@ TEST(CgroupQuota_takes_the_smallest_on_the_way_up) {
   CHECK_EQ(quota(), 0.0);
 }
 
-// None of them finds the time of another's reading without its number.
+// No thread sees the time of another thread's reading without its value.
 TEST(AvailableMemory_is_known_to_all_threads_that_ask_first) {
 #if defined(__linux__)
   std::atomic<int> known{0};
@@ -204,7 +204,7 @@ TEST(AvailableMemory_is_within_the_groups_limit) {
   CHECK(available > 0);
 #endif
   const int64_t group = CgroupHeadroom();
-  if (group > 0) CHECK(available < 2 * group);  // a second may lie between
+  if (group > 0) CHECK(available < 2 * group);  // the two readings may be a second apart
 }
 
 TEST(CgroupHeadroom_takes_the_smallest_on_the_way_up) {
@@ -221,7 +221,7 @@ TEST(CgroupHeadroom_takes_the_smallest_on_the_way_up) {
   groups.Write("/mount/a/memory.stat", "anon 100\ninactive_file 1500\nactive_file 7");
   CHECK_EQ(headroom(), 2500);
   groups.Write("/mount/a/memory.current", "9000");
-  CHECK_EQ(headroom(), 1);  // beyond the limit: nothing is left, which is not "no limit"
+  CHECK_EQ(headroom(), 1);  // over the limit: nothing is left, which must not read as "no limit"
   groups.Write("/membership", "7:memory:/y");
   groups.Write("/mount/memory/y/memory.limit_in_bytes", "3000");
   groups.Write("/mount/memory/y/memory.usage_in_bytes", "2900");
@@ -234,9 +234,9 @@ TEST(CgroupHeadroom_takes_the_smallest_on_the_way_up) {
 TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
   const uint64_t generation = ForkGeneration();
   ThreadPool* const parent = &ThreadPool::Get();
-  // Another thread holds the pool's mutex, and one that is held across forks, at the moment of the
-  // fork again and again. It allocates nothing: the allocator of ASan (GCC 12) does not hold its
-  // own locks across forks.
+  // Again and again, another thread holds the pool's mutex, and a mutex that is held across forks,
+  // at the moment of the fork. It allocates nothing, because the allocator of ASan (GCC 12) does
+  // not hold its own locks across forks.
   std::atomic<bool> begun{false}, stop{false};
   static std::mutex held;
   HoldAcrossFork(held);
@@ -269,7 +269,7 @@ TEST(ThreadPool_fork_child_has_a_pool_of_its_own) {
 #if !defined(__SANITIZE_ADDRESS__) && defined(__linux__)
 TEST(ThreadPool_without_threads_run_throws) {
   const int status = InForkChild([] {
-    const rlimit none{64 << 20, 64 << 20};  // no room for a stack of 8 MB beside what is mapped
+    const rlimit none{64 << 20, 64 << 20};  // no room for another stack of 8 MB
     setrlimit(RLIMIT_AS, &none);
     bool threw = false;
     try {

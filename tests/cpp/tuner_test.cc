@@ -1,4 +1,4 @@
-// Tuner: what it decides on windows that are written here, and how simulated pipelines run with it.
+// Tuner: its decisions on windows that are written here, and simulated pipelines that it tunes.
 #include "runtime/tuner.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 using namespace testing;  // NOLINT: the simulation
 
-// A stage whose calls sleep `work` seconds, of which only `useful` help (a lock that the model does
-// not see), before a consumer that takes `think` seconds for each element.
+// A stage whose calls sleep for `work` seconds. Only `useful` calls help, because of a lock that
+// the model does not see. Its consumer takes `think` seconds for each element.
 struct Slept {
   double work;
   int useful;
@@ -27,7 +27,7 @@ struct Slept {
     stage.width = width;
     stage.most = 64;
     stage.delivered = rate * seconds;
-    // Those beyond the useful ones wait in their calls.
+    // Calls beyond the useful ones wait.
     stage.called = width > useful ? width * seconds : rate * work * seconds;
     stage.waited = std::max(0.0, 1 - rate * think) * seconds;
     return {.seconds = seconds, .processors = 2, .elsewhere = 0, .budget = 0, .stages = {stage}};
@@ -68,7 +68,7 @@ TEST(Tuner_keeps_no_more_than_a_hidden_limit_allows) {
   CHECK(width >= 6 && width <= 12);
 }
 
-// Threads that sleep wait a little for a processor each time that they wake: that is no shortage.
+// Threads that sleep wait a little for a processor each time they wake. That is no shortage.
 TEST(Tuner_raises_what_hardly_computes) {
   Tuner tuner;
   const Slept stage{0.1, 64, 0.01};
@@ -82,7 +82,8 @@ TEST(Tuner_raises_what_hardly_computes) {
   CHECK(width >= 10 && width <= 14);
 }
 
-// The processors are busy, of which four calls make more than two: they wake each other less often.
+// All processors are busy, but four calls get more done than two, because they wake each other less
+// often.
 TEST(Tuner_tries_more_once_where_the_model_expects_nothing) {
   for (const double gain : {0.0, 0.5}) {
     Tuner tuner;
@@ -103,8 +104,8 @@ TEST(Tuner_tries_more_once_where_the_model_expects_nothing) {
   }
 }
 
-// All calls that the first stage may have wait. Those of the second are half idle, and yet more of
-// them are faster: they wait for each other less often.
+// The first stage already has as many calls as it may have, and all of them wait. The calls of the
+// second are half idle, yet more of them are faster, because they wait for each other less often.
 TEST(Tuner_tries_more_of_another_stage_where_the_slowest_has_all_it_may_have) {
   for (const double gain : {0.0, 0.1}) {
     Tuner tuner;
@@ -188,7 +189,7 @@ TEST(Tuner_divides_a_budget_among_stages) {
   }
 }
 
-// A third of the pipelines; bench/native/tuning.cc has all of them.
+// A third of the pipelines; bench/native/tuning.cc runs all of them.
 TEST(Tuner_reaches_what_the_best_fixed_widths_reach) {
   const std::vector<SimulatedPipeline> all = SimulatedPipelines();
   CHECK_EQ(all.size(), 40u);
@@ -201,7 +202,7 @@ TEST(Tuner_reaches_what_the_best_fixed_widths_reach) {
   }
 }
 
-// By these no constant was chosen; a few of all that may be drawn are not reached.
+// No constant was chosen with these. A few of the pipelines that may be drawn are not reached.
 TEST(Tuner_reaches_it_on_most_pipelines_that_are_drawn) {
   int near = 0, calm = 0;
   for (const SimulatedPipeline& pipeline : DrawnPipelines(16, 31)) {
@@ -216,7 +217,7 @@ TEST(Tuner_reaches_it_on_most_pipelines_that_are_drawn) {
   CHECK(calm >= 15);
 }
 
-// What a quick stage has ready must not take the memory that the slow one after it needs.
+// What a quick stage has ready must not take the memory that the slow stage after it needs.
 TEST(Tuner_leaves_memory_to_the_stages_that_need_it) {
   SimulatedPipeline pipeline;
   pipeline.name = "memory of 60";

@@ -40,6 +40,12 @@ def close(image, other, tolerance=0):
     assert difference.max(initial=0) <= tolerance
 
 
+def test_own_parts_run_with_tested_versions_of_libjpeg_turbo():
+    jpeg = _core.build_info()["jpeg"]
+    tested = ("libjpeg-turbo 2.1.5", "libjpeg-turbo 3.1.3")
+    assert jpeg["own_parts"] == (jpeg["version"] in tested)
+
+
 class TestDecode:
     @pytest.mark.parametrize("progressive", [False, True], ids=["baseline", "progressive"])
     @pytest.mark.parametrize("sampling", SAMPLINGS)

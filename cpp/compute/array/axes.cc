@@ -1,4 +1,4 @@
-// Checks of axes and sizes; broadcasting of shapes.
+// Checks axes and sizes, and broadcasts shapes.
 #include "compute/array/axes.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<bool> NamedAxes(const char* op, const std::vector<int64_t>& axes, in
 }
 
 Shape ShapeOfSizes(const char* op, const char* argument, const std::vector<int64_t>& sizes) {
-  constexpr int64_t kMostItems = int64_t{1} << 56;  // their bytes can still be counted
+  constexpr int64_t kMostItems = int64_t{1} << 56;  // the number of bytes must not overflow
   int64_t items = 1;
   for (int64_t size : sizes) {
     if (size > 0 && items > kMostItems / size) {
@@ -51,7 +51,7 @@ Shape ShapeOfSizes(const char* op, const char* argument, const std::vector<int64
 }
 
 Shape ShapeFrom(const char* op, const char* argument, const Tensor& sizes, int64_t least) {
-  const bool one = sizes.shape().rank() == 0;  // a size that is not in a list
+  const bool one = sizes.shape().rank() == 0;  // a single size, not in a list
   int64_t count = one ? 1 : sizes.shape().rank() == 1 ? sizes.shape()[0] : 0;
   std::vector<int64_t> dims =
       Operand{op, argument}.Integers(one ? sizes.Reshaped({1}) : sizes, count);

@@ -1,4 +1,4 @@
-// Reads the arguments and inputs that give axes and sizes to operations on arrays.
+// Reads arguments and inputs that specify axes and sizes of arrays.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace penstock {
 
-// Whether these name the only axis of an array with one axis. For a number without axes, NumPy
-// takes them as no axes.
+// Whether these name the only axis of a one-dimensional array. For a number without axes, NumPy
+// treats that as no axes.
 bool IsOnlyAxis(const std::vector<int64_t>& axes);
 
-// An axis counted from the front; an Error that names operation and argument when there is no such
-// axis.
+// Normalises an axis to count from the front. Throws an Error that names operation and argument if
+// the axis does not exist.
 int NormalAxis(const char* op, const char* argument, int64_t axis, int rank);
 
-// Which axes are named: one flag for each axis. An Error when one is named twice.
+// One flag for each axis: whether it is named. Throws an Error if an axis is named twice.
 std::vector<bool> NamedAxes(const char* op, const std::vector<int64_t>& axes, int rank);
 
-// A shape of these sizes; an Error when its items could not be counted.
+// A shape of these sizes. Throws an Error if the number of its items would overflow.
 Shape ShapeOfSizes(const char* op, const char* argument, const std::vector<int64_t>& sizes);
 
-// A shape from an input of integers, shape (rank,) or one of them alone, each >= `least`.
+// A shape from an input of integers, either shape (rank,) or a single one, each >= `least`.
 Shape ShapeFrom(const char* op, const char* argument, const Tensor& sizes, int64_t least);
 
-// The distance in items from one item to the next along each axis of an array that is broadcast to
-// `shape`: 0 along axes where it is repeated. An Error when it cannot be broadcast.
+// The distance in items between neighbours along each axis of an array that is broadcast to
+// `shape`: 0 along axes where it is repeated. Throws an Error if it cannot be broadcast.
 std::vector<int64_t> BroadcastStrides(const char* op, const Shape& from, const Shape& shape);
 
 // `shape` and `other` broadcast against each other, by NumPy's rules.

@@ -1,4 +1,4 @@
-// concat and stack: arrays one after the other, along an axis or along a new one.
+// concat and stack: join arrays along an axis, or along a new one.
 #include <cstring>
 
 #include "compute/array/axes.h"
@@ -20,7 +20,7 @@ class Joined : public ItemsOp {
 
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     std::vector<Tensor> parts;
-    std::vector<size_t> sizes;  // bytes of each input between those of two others
+    std::vector<size_t> sizes;  // bytes that each input contributes per step
     for (size_t i = 0; i < inputs.size(); ++i) {
       parts.push_back(values_.Converted(inputs, i, out.dtype()));
       int axis = AxisOf(parts[i].shape());
@@ -79,9 +79,9 @@ class Concat final : public Joined {
     return {type, shape};
   }
 
-  // The inputs follow one another along the axis in which rows differ.
+  // The inputs are joined along the axis in which rows differ.
   std::optional<Column> CallRagged(const std::vector<Column>& inputs, int64_t rows) const override {
-    std::vector<Tensor> items;  // rows without the axis of rows
+    std::vector<Tensor> items;  // rows without their leading axis
     int rank = 0;
     for (const Column& input : inputs) {
       if (input.ragged()) rank = input.rank();

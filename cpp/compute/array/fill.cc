@@ -1,4 +1,4 @@
-// fill and fill_like: an array of one value.
+// fill and fill_like: arrays filled with one value.
 #include "compute/array/axes.h"
 #include "compute/array/take_axes.h"
 #include "compute/cast_items.h"
@@ -30,7 +30,7 @@ class Fill final : public FillOp {
 
 class FillLike final : public FillOp {
  public:
-  // value: a whole number; dtype: that of the input when none is given.
+  // value: a whole number; dtype: defaults to the input's.
   explicit FillLike(const Args& args)
       : value_(args.Int("value")),
         typed_(args.Has("dtype")),

@@ -1,4 +1,4 @@
-// gather: slices of an array by their numbers.
+// gather: slices of an array, by index.
 #include <cstring>
 
 #include "compute/array/axes.h"
@@ -14,17 +14,17 @@ namespace {
 
 class Gather final : public ItemsOp {
  public:
-  // from_end: as numpy.take has it. Negative numbers count from the end, and a number without axes
-  // is an array of one item.
+  // from_end: as in numpy.take, negative numbers count from the end, and a number without axes is
+  // an array of one item.
   explicit Gather(const Args& args)
       : axis_(args.Has("axis") ? args.Int("axis") : args.Int("batch_dims")),
         batch_dims_(args.Int("batch_dims")),
         from_end_(args.Bool("from_end")) {}
 
-  // From one array for all rows: numbers of all of them are numbers of slices.
+  // If all rows gather from the same array, the indices of all rows are gathered together.
   std::optional<Column> CallRagged(const std::vector<Column>& inputs,
                                    int64_t /*rows*/) const override {
-    constexpr size_t kSmallSlice = 4096;  // bytes; large ones are copied to where they belong
+    constexpr size_t kSmallSlice = 4096;  // bytes; larger ones are copied directly
     if (inputs.size() != 2 || !inputs[0].constant || axis_ != 0 || batch_dims_ != 0) {
       return std::nullopt;
     }
@@ -41,7 +41,7 @@ class Gather final : public ItemsOp {
     CheckInputs("gather", inputs, 2);
     const Shape params = ParamsOf(inputs).shape();
     const Shape& indices = inputs[1].shape();
-    // An empty list has no type of its own.
+    // The type of an empty list is arbitrary.
     if (!IsInteger(inputs[1].dtype().code) && indices.elements() > 0) {
       throw Error(ErrorKind::kType, "gather: indices must hold integers, got {}",
                   inputs[1].dtype().name());

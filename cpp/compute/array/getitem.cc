@@ -12,20 +12,20 @@
 namespace penstock {
 namespace {
 
-// The kind of one entry of the index. Numbers that are traced come as inputs.
+// The kind of an entry of the index. Traced numbers are inputs.
 enum Part : int64_t { kNumber, kSlice, kEllipsis, kNewAxis };
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 
-// Which items are taken along one axis of the input.
+// The items taken along one axis of the input.
 struct IndexedAxis {
   int64_t begin, step, count;
 };
 
 class GetItem final : public CropOp {
  public:
-  // parts: for each entry of the index its kind and four numbers: a number itself; start, stop and
-  // step of a slice. Each is kAbsent, or an input when `traced` says so, which has one bit for each
-  // of the three.
+  // parts: five numbers for each entry of the index: its kind, `traced`, and the number itself, or
+  // start, stop and step of a slice. Each of the last three is kAbsent if missing, or an input if
+  // its bit in `traced` is set.
   explicit GetItem(const Args& args) : parts_(args.Ints("parts")) {}
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
@@ -36,7 +36,7 @@ class GetItem final : public CropOp {
     CopyTaken(inputs[0], TakenOf(inputs), out.mutable_data());
   }
 
-  // The rows of a prefix are a view; everything else is copied.
+  // A prefix of rows becomes a view; everything else is copied.
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey) const override {
     const Tensor& x = inputs[0];
     Taken taken = TakenOf(inputs);
@@ -48,8 +48,8 @@ class GetItem final : public CropOp {
     return {std::move(out)};
   }
 
-  // x[number] and x[start:stop], of each row. A number that some row does not have is an error: of
-  // that row alone, when they are taken one by one.
+  // x[number] and x[start:stop] for each row. Throws if some row lacks that number. The caller then
+  // processes the rows individually, so that only that row fails.
   std::optional<Column> CallRagged(const std::vector<Column>& inputs, int64_t rows) const override {
     if (inputs.size() != 1 || parts_.size() != kWidth) return std::nullopt;
     const Column& input = inputs[0];
@@ -77,7 +77,7 @@ class GetItem final : public CropOp {
     return Column(taken.Reshaped(shape.Prepend(rows)));
   }
 
-  // image[top:bottom, left:right]: of slices alone, of which the one of channels takes all.
+  // image[top:bottom, left:right]: only slices, and all channels.
   std::optional<Region> RegionOf(const std::vector<Tensor>& inputs, RandomKey) const override {
     if (inputs[0].shape().rank() != 3) return std::nullopt;
     Taken taken = TakenOf(inputs);
@@ -90,12 +90,12 @@ class GetItem final : public CropOp {
  private:
   static constexpr size_t kWidth = 5;
 
-  // What an index takes of its array.
+  // The items that an index takes from its array.
   struct Taken {
     std::vector<IndexedAxis> axes;  // of the array
     Shape shape;                    // of the result
-    int last = -1;                  // the last axis of which not all is taken
-    bool slices = true;             // no axis goes or comes
+    int last = -1;                  // the last axis that is not taken completely
+    bool slices = true;             // no axis is removed or added
   };
 
   Taken TakenOf(const std::vector<Tensor>& inputs) const {
@@ -103,7 +103,7 @@ class GetItem final : public CropOp {
     Taken taken;
     std::vector<IndexedAxis>& axes = taken.axes;
     std::vector<int64_t> dims;
-    size_t next = 1;  // input
+    size_t next = 1;  // the next input
     int64_t named = 0;
     for (size_t p = 0; p < parts_.size(); p += kWidth) {
       named += parts_[p] == kNumber || parts_[p] == kSlice;
@@ -114,7 +114,7 @@ class GetItem final : public CropOp {
                   "getitem: too many indices: the array has shape {}, but {} axes were indexed",
                   x.shape().ToString(), named);
     }
-    bool whole = false;  // whether the ellipsis was met
+    bool whole = false;  // the ellipsis has been processed
     auto keep = [&](int64_t count) {
       for (; count > 0; --count) {
         int64_t size = x.shape()[static_cast<int>(axes.size())];
@@ -159,7 +159,7 @@ class GetItem final : public CropOp {
     }
     int64_t value;
     CastItems(tensor.dtype().code, tensor.data(), TypeCode::kInt64, &value, 1);
-    // Beyond any array, and neither an index from the end nor an absent one.
+    // Larger than any array; must become neither an index from the end nor kAbsent.
     if (tensor.dtype().code == TypeCode::kUInt64 && value < 0) {
       return std::numeric_limits<int64_t>::max();
     }
@@ -240,7 +240,7 @@ class GetItem final : public CropOp {
     }
   }
 
-  // Items of a tensor of strings, one by one.
+  // Copies items of a tensor of strings individually.
   static Tensor Strings(const Tensor& x, const std::vector<IndexedAxis>& axes, const Shape& shape) {
     const int64_t count = shape.elements();
     std::vector<std::string_view> items;

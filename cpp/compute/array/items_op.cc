@@ -1,4 +1,4 @@
-// Moving strings by their numbers.
+// Moves strings by their indices.
 #include "compute/array/items_op.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::vector<Tensor> ItemsOp::Call(const std::vector<Tensor>& inputs, RandomKey k
     return outputs;
   }
   std::vector<Tensor> numbered = inputs;
-  std::vector<int64_t> firsts;  // the number of the first item of each input
+  std::vector<int64_t> firsts;  // the index of the first item of each input
   int64_t next = 0;
   for (size_t i = 0; i < items(inputs); ++i) {
     if (inputs[i].dtype().code == TypeCode::kObject && inputs[i].elements() > 0) {

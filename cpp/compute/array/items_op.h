@@ -1,4 +1,4 @@
-// Operations that only move items: what they do to numbers they do to strings.
+// Operations that only move items, and therefore treat strings like numbers.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace penstock {
 
-// Output and Run are written for plain bytes. For strings, Run is given their numbers to move.
+// Output and Run are written for plain bytes. For strings, Run receives their indices to move.
 class ItemsOp : public FillOp {
  public:
   std::vector<Tensor> Call(const std::vector<Tensor>& inputs, RandomKey key) const final;
 
  protected:
-  // How many of the inputs, from the first one on, hold what is moved.
+  // How many of the inputs, from the first one on, contain the items to move.
   virtual size_t items(const std::vector<Tensor>& /*inputs*/) const { return 1; }
 };
 

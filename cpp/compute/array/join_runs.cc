@@ -1,4 +1,4 @@
-// Copying runs of items.
+// Copies runs of items.
 #include "compute/array/join_runs.h"
 
 #include <cstring>
@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// What one step along the first axis is, in items.
+// The number of items per step along the first axis.
 int64_t StepOf(const Tensor& tensor) {
   int64_t items = 1;
   for (int i = 1; i < tensor.shape().rank(); ++i) items *= tensor.shape()[i];

@@ -1,4 +1,4 @@
-// Items of rows that differ in size, put one after the other.
+// Joins items of rows that differ in size.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,8 @@ struct ItemRun {
   int64_t first, count;
 };
 
-// The items of all runs, of numbers or strings of `dtype`; `shape` has as many.
+// The items of all runs, which are numbers or strings of `dtype`; `shape` must have the same number
+// of items.
 Tensor JoinRuns(DType dtype, const Shape& shape, const std::vector<ItemRun>& runs);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// one_hot: for each index a vector with one value set.
+// one_hot: for each index, a vector with one value set.
 #include <cstring>
 
 #include "compute/array/axes.h"

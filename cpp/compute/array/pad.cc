@@ -1,4 +1,4 @@
-// pad: room around an array, filled with a constant or with what lies inside.
+// pad: extends an array, filled with a constant or with its own items.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -33,8 +33,9 @@ bool IsTime(TypeCode code) {
 
 class Pad final : public ItemsOp {
  public:
-  // Inputs: the array, the constant, and (rank, 2) items before and after along each axis; with
-  // any_rank, what NumPy broadcasts to that, and mirrors that show what they mirror, as its do.
+  // Inputs: the array, the constant, and (rank, 2) numbers of items before and after along each
+  // axis. With any_rank, everything that NumPy broadcasts to that, and repeated mirroring as in
+  // NumPy.
   explicit Pad(const Args& args)
       : mode_(ModeNamed(args.Text("mode"))),
         any_rank_(args.Bool("any_rank")),
@@ -75,7 +76,7 @@ class Pad final : public ItemsOp {
       AxisTable& table = tables[static_cast<size_t>(axis)];
       for (int64_t i = 0; i < out.shape()[axis]; ++i) table.push_back(PlaceOf(i - before, size));
     }
-    if (tables.empty()) {  // there is no room for the constant
+    if (tables.empty()) {  // nothing to fill with the constant
       std::memcpy(out.mutable_data(), x.data(), x.nbytes());
       return;
     }
@@ -86,7 +87,7 @@ class Pad final : public ItemsOp {
  private:
   size_t items(const std::vector<Tensor>&) const override { return 2; }
 
-  // The most items before and after an axis of this size.
+  // The maximum number of items before and after an axis of this size.
   int64_t MostAround(int64_t size) const {
     constexpr int64_t kMost = int64_t{1} << 56;
     if (mode_ == PadMode::kConstant) return kMost;
@@ -94,7 +95,7 @@ class Pad final : public ItemsOp {
     return mode_ == PadMode::kReflect ? std::max(size - 1, int64_t{0}) : size;
   }
 
-  // Times take numbers, which are counts of their unit, and times without a unit.
+  // Times accept numbers, which count their unit, and times without a unit.
   void CheckConstant(DType constant, DType type) const {
     const bool number = constant.code <= TypeCode::kCLongDouble;
     const bool unitless = constant.code == type.code && constant.param == 0;
@@ -117,8 +118,8 @@ class Pad final : public ItemsOp {
     return count;
   }
 
-  // What int() makes of a constant, which NumPy sets items of signed integers by; those of others
-  // are cast.
+  // Converts the constant as int() does, which NumPy uses for arrays of signed integers; for other
+  // types it casts.
   static Tensor Whole(const Tensor& constant, DType type) {
     const TypeCode code = constant.dtype().code;
     if (code == TypeCode::kUInt64) return constant;
@@ -158,7 +159,7 @@ class Pad final : public ItemsOp {
     if (i >= 0 && i < size) return i;
     if (mode_ == PadMode::kConstant) return kOtherwise;
     if (mode_ == PadMode::kEdge || size == 1) return i < 0 ? 0 : size - 1;
-    const int64_t edge = mode_ == PadMode::kSymmetric;  // which the mirror shows, too
+    const int64_t edge = mode_ == PadMode::kSymmetric;  // 1 if the mirror includes the edge
     const int64_t period = 2 * (size - 1 + edge);
     if (i < 0) i = -i - edge;
     i %= period;

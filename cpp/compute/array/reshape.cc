@@ -1,4 +1,4 @@
-// reshape, expand_dims, squeeze: the same items under another shape, without a copy.
+// reshape, expand_dims, squeeze: the same items with another shape, without a copy.
 #include <algorithm>
 
 #include "compute/array/axes.h"
@@ -15,7 +15,7 @@ class Reshape final : public Op {
     CheckInputs("reshape", inputs, 2);
     const Tensor& x = inputs[0];
     Shape shape = ShapeFrom("reshape", "shape", inputs[1], -1);
-    int free = -1;  // the axis whose size is found out
+    int free = -1;  // the axis whose size is inferred
     int64_t others = 1;
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape[i] >= 0) {
@@ -64,7 +64,7 @@ class ExpandDims final : public Op {
 
 class Squeeze final : public Op {
  public:
-  // of_scalars: whether the only axis of a number without axes is none, as NumPy has it.
+  // of_scalars: for a number without axes, naming the only axis means no axis, as in NumPy.
   explicit Squeeze(const Args& args)
       : all_(!args.Has("axis")),
         axes_(all_ ? std::vector<int64_t>{} : args.Ints("axis")),

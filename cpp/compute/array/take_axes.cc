@@ -1,4 +1,4 @@
-// Copying by tables, in runs as long as the tables allow.
+// Copies by tables, in runs as long as the tables permit.
 #include "compute/array/take_axes.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// `count` consecutive indices: from `begin` on, or all kOtherwise.
+// `count` consecutive indices from `begin` on, or all kOtherwise.
 struct Run {
   int64_t begin, count;
 };
@@ -93,15 +93,15 @@ class Taker {
   const size_t item_;
   const uint8_t* otherwise_;
   uint8_t* to_;
-  std::vector<int64_t> strides_;  // of the input along each axis, bytes
-  std::vector<int64_t> sizes_;    // of one index of the output along each axis, bytes
+  std::vector<int64_t> strides_;  // of the input along each axis, in bytes
+  std::vector<int64_t> sizes_;    // of one index of the output along each axis, in bytes
   size_t last_ = 0;               // all axes after it are kept
   std::vector<Run> runs_;         // of the table of that axis
 };
 
 }  // namespace
 
-// The first item, then twice as much of what is there each time.
+// Copies the first item, then doubles the filled part each time.
 void FillItems(const uint8_t* item, size_t itemsize, uint8_t* to, size_t bytes) {
   if (bytes == 0) return;
   std::memcpy(to, item, itemsize);

@@ -1,4 +1,4 @@
-// tile: an array over and over along its axes.
+// tile: repeats an array along its axes.
 #include "compute/array/axes.h"
 #include "compute/array/items_op.h"
 #include "compute/array/take_axes.h"
@@ -11,7 +11,7 @@ namespace {
 
 class Tile final : public ItemsOp {
  public:
-  // any_rank: axes of size 1 are added in front until array and multiples have as many.
+  // any_rank: axes of size 1 are prepended until array and multiples have the same rank.
   explicit Tile(const Args& args) : any_rank_(args.Bool("any_rank")) {}
 
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {

@@ -1,4 +1,4 @@
-// transpose: the axes of an array in another order.
+// transpose: permutes the axes of an array.
 #include <array>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Copies `count` runs of `size` bytes that lie `stride` bytes apart.
+// Copies `count` runs of `size` bytes, which begin `stride` bytes apart.
 template <size_t size>
 void Collect(const uint8_t* from, int64_t stride, int64_t count, uint8_t* to) {
   for (int64_t i = 0; i < count; ++i, from += stride, to += size) std::memcpy(to, from, size);
@@ -36,7 +36,7 @@ void Collect(const uint8_t* from, int64_t stride, int64_t count, int64_t size, u
 
 class Transpose final : public ItemsOp {
  public:
-  // perm: the axis of the input that becomes each axis of the output; none: all in reverse.
+  // perm: the input axis for each output axis; absent: reverses all axes.
   explicit Transpose(const Args& args)
       : reversed_(!args.Has("perm")),
         perm_(reversed_ ? std::vector<int64_t>{} : args.Ints("perm")) {}
@@ -54,11 +54,11 @@ class Transpose final : public ItemsOp {
     const Tensor& x = inputs[0];
     if (out.elements() == 0) return;
     std::vector<int> order = OrderFor(x.shape());
-    std::array<int64_t, kMaxRank> strides{};  // of the input, bytes
+    std::array<int64_t, kMaxRank> strides{};  // of the input, in bytes
     int64_t stride = x.dtype().itemsize;
     for (int i = x.shape().rank() - 1; i >= 0; stride *= x.shape()[i--]) strides[i] = stride;
     int rank = x.shape().rank();
-    int64_t size = x.dtype().itemsize;  // of what stays together
+    int64_t size = x.dtype().itemsize;  // bytes that stay together
     while (rank > 0 && order[static_cast<size_t>(rank) - 1] == rank - 1) {
       size *= x.shape()[--rank];
     }

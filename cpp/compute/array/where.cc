@@ -1,4 +1,4 @@
-// where: items of one array or of another; and where an array is not zero.
+// where: selects items from two arrays; and nonzero: the positions of nonzero items.
 #include <array>
 #include <cstring>
 
@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// Whether each item is true as NumPy sees it.
+// Whether each item is true by NumPy's rules.
 std::vector<uint8_t> Truth(const char* op, const Tensor& condition) {
   std::vector<uint8_t> truth(static_cast<size_t>(condition.elements()));
   bool numbers = condition.storage() == Storage::kDense &&
@@ -26,7 +26,7 @@ std::vector<uint8_t> Truth(const char* op, const Tensor& condition) {
   return truth;
 }
 
-// Walks arrays that are broadcast to one shape, item by item.
+// Iterates over arrays that are broadcast to one shape, item by item.
 template <size_t count>
 class BroadcastWalk {
  public:
@@ -102,7 +102,7 @@ class Where final : public ItemsOp {
  private:
   size_t items(const std::vector<Tensor>&) const override { return 2; }
 
-  // False for items of a size that has no loop of its own.
+  // False for item sizes without a specialised loop.
   static bool ChooseAll(const uint8_t* truth, const Tensor& x, const Tensor& y, int64_t count,
                         uint8_t* to) {
     switch (x.dtype().itemsize) {

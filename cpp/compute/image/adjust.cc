@@ -1,5 +1,5 @@
 // image.adjust_brightness, adjust_contrast, adjust_saturation and adjust_hue, and their random
-// forms.
+// variants.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What is changed, and what it may be changed by.
+// A property to adjust, and the permitted amounts.
 struct Kind {
   const char* name;
   const char* image;  // the names of the arguments
@@ -21,7 +21,7 @@ struct Kind {
   Adjustment adjust;
   int least_rank;
   bool rgb;
-  double least, most;  // amounts
+  double least, most;  // permitted amounts
 };
 constexpr Kind kBrightness{"brightness", "image",    "delta",  AddBrightness, 0,
                            false,        -kInfinity, kInfinity};
@@ -44,7 +44,7 @@ LeafSpec CheckImage(const Kind& kind, const std::string& op, const Tensor& image
   return {image.dtype(), shape};
 }
 
-// By an amount that is an input.
+// Adjusts by an amount that is an input.
 class Adjust final : public FillOp {
  public:
   explicit Adjust(const Kind& kind) : kind_(kind), name_(std::string("adjust_") + kind.name) {}
@@ -75,7 +75,7 @@ class Adjust final : public FillOp {
   const std::string name_;
 };
 
-// By an amount that is drawn once a call, uniformly from [lower, upper).
+// Adjusts by an amount drawn once per call, uniformly from [lower, upper).
 class RandomAdjust final : public FillOp {
  public:
   RandomAdjust(const Kind& kind, const Args& args)

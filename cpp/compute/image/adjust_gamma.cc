@@ -44,7 +44,7 @@ class AdjustGamma final : public FillOp {
     if (image.dtype().itemsize > 1 || image.elements() <= kValues) {
       return Raise(image, gamma, gain, out);
     }
-    // Bytes have few values: a power for each of them, and then a look for each item.
+    // Bytes have few values: compute each power once, then look up each item.
     Tensor values = Tensor::Make(image.dtype(), {kValues});
     std::iota(values.mutable_data(), values.mutable_data() + kValues, uint8_t{0});
     Tensor table = Tensor::Make(image.dtype(), {kValues});

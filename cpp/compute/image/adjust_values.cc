@@ -1,4 +1,4 @@
-// Brightness and contrast: values that are moved or spread.
+// Brightness and contrast: shifts or spreads values.
 #include <array>
 #include <vector>
 
@@ -8,9 +8,9 @@
 namespace penstock {
 namespace {
 
-// Sums of every kLanes-th item: the compiler keeps them in registers, and their order depends on no
-// CPU.
-constexpr size_t kLanes = 12;  // a whole number of pixels of 1, 2, 3, 4 and 6 channels
+// Sums of every kLanes-th item: the compiler keeps them in registers, and their order does not
+// depend on the CPU.
+constexpr size_t kLanes = 12;  // a multiple of 1, 2, 3, 4 and 6 channels
 static_assert(kRunFloats % kLanes == 0);
 
 void AddToLanes(const float* from, size_t count, std::array<double, kLanes>& sums) {
@@ -23,7 +23,7 @@ void AddToLanes(const float* from, size_t count, std::array<double, kLanes>& sum
   sums = local;
 }
 
-// Of each channel of an image of `count` items.
+// The means of the channels of an image of `count` items.
 std::vector<float> MeansOf(const ImageConversion& load, const uint8_t* in, size_t count,
                            size_t channels) {
   std::vector<double> sums(channels);

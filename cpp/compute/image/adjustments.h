@@ -5,14 +5,15 @@
 
 namespace penstock {
 
-// `out` has the shape and dtype of `image`, which are integers or floats; integers stand for [0, 1]
-// and are clipped to it.
+// `out` has the shape and dtype of `image`, whose items are integers or floats. Integers represent
+// [0, 1] and are clipped to it.
 using Adjustment = void (*)(const Tensor& image, float amount, Tensor& out);
 
 void AddBrightness(const Tensor& image, float delta, Tensor& out);
-// At least three axes, the last of them the channels; each channel of an image has its own mean.
+// Needs at least three axes, the last of which is the channels; each channel of an image has its
+// own mean.
 void ScaleContrast(const Tensor& image, float factor, Tensor& out);
-// Three channels.
+// Needs three channels.
 void ScaleSaturation(const Tensor& image, float factor, Tensor& out);
 void RotateHue(const Tensor& image, float turns, Tensor& out);
 

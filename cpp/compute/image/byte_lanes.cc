@@ -1,12 +1,12 @@
-// The shuffles of a row: which byte of which window becomes which number.
+// The shuffles for a row: which byte of which window becomes which value.
 #include "compute/image/byte_lanes.h"
 
 namespace penstock {
 namespace {
 
 constexpr int64_t kMostChannels = 4;
-// For each byte of the result a shuffle takes the number of one in the window; zero where the
-// highest bit is set.
+// For each byte of the result, a shuffle mask has the index of a byte in the window; the result is
+// zero where the highest bit is set.
 constexpr uint32_t kNoByte = 0x80808080;
 constexpr uint32_t kOneByte = 0x80808000;
 
@@ -31,7 +31,7 @@ ByteLanes::ByteLanes(const std::vector<Tap>& columns, int64_t channels) : window
   windows_ = 0;
 }
 
-// False where lanes need more than so many windows.
+// False if lanes need more than `windows_` windows.
 bool ByteLanes::Fill(const std::vector<Tap>& columns, int64_t channels) {
   const int64_t width = ByteTaps::kWindow / windows_;
   size_t value = 0, lane = 0;

@@ -1,4 +1,4 @@
-// How an output row is interpolated from a row of bytes by shuffles.
+// Interpolates an output row from a row of bytes with shuffles.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class ByteLanes {
   // `columns`: the neighbours of each output pixel; at most four channels.
   ByteLanes(const std::vector<Tap>& columns, int64_t channels);
 
-  // How many windows each lane needs: 1 or 2; 0 where it needs more, and this is of no use.
+  // How many windows each lane needs: 1 or 2; 0 if it needs more, which is not supported.
   int windows() const { return windows_; }
   ByteTaps taps() const;
 

@@ -1,4 +1,5 @@
-// The windows and weights of a row, up to a whole number of pixels that are made together.
+// The windows and weights for a row, padded to a multiple of the pixels that are processed
+// together.
 #include "compute/image/byte_pixels.h"
 
 #include <algorithm>

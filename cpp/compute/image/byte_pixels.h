@@ -1,4 +1,4 @@
-// How an output row is interpolated from a row of pixels of three bytes.
+// Interpolates an output row from a row of pixels of three bytes.
 #pragma once
 
 #include <cstdint>

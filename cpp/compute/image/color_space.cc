@@ -80,7 +80,7 @@ class GrayscaleToRgb final : public FillOp {
  private:
   static constexpr Operand kImages{"grayscale_to_rgb", "images"};
 
-  // kItem: its size in bytes when known, so that a copy is a load and a store.
+  // kItem: the size in bytes if known, so that a copy is a load and a store.
   template <size_t kItem>
   static void Repeat(const uint8_t* from, size_t count, size_t item, uint8_t* to) {
     if (kItem) item = kItem;
@@ -90,7 +90,7 @@ class GrayscaleToRgb final : public FillOp {
   }
 };
 
-// Between two spaces of three channels each, both of floats.
+// Converts between two spaces of three channels each, both of floats.
 class FloatColors : public FillOp {
  public:
   bool by_rows(const std::vector<Tensor>& inputs) const final {

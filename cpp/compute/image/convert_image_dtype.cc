@@ -1,4 +1,4 @@
-// image.convert_image_dtype: between integers that use their whole range and floats in [0, 1].
+// image.convert_image_dtype: converts between integers over their whole range and floats in [0, 1].
 #include "compute/image/image_conversion.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"

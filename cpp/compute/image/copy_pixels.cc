@@ -1,4 +1,4 @@
-// The loops over pixels in any order, by size.
+// Loops that copy pixels in any order, specialised by size.
 #include "compute/image/copy_pixels.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// kPixel: its size in bytes when known, so that a copy is a load and a store.
+// kPixel: the size in bytes if known, so that a copy is a load and a store.
 template <int64_t kPixel>
 void Gather(const uint8_t* in, int64_t width, int64_t step, int64_t pixel, uint8_t* out) {
   if (kPixel) pixel = kPixel;
@@ -18,7 +18,7 @@ void Gather(const uint8_t* in, int64_t width, int64_t step, int64_t pixel, uint8
   }
 }
 
-// Columns of a tile: so many rows of the source stay in the cache while they become columns.
+// Columns of a tile: this many rows of the source stay in the cache while they become columns.
 constexpr int64_t kTile = 64;
 
 template <int64_t kPixel>

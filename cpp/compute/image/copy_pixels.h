@@ -1,4 +1,4 @@
-// Images with their pixels in another order.
+// Copies images with their pixels in another order.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// image.crop_to_bounding_box and image.central_crop: a window of images.
+// image.crop_to_bounding_box and image.central_crop: crop images to a window.
 #include "compute/image/region.h"
 #include "compute/new_op.h"
 
@@ -58,7 +58,7 @@ class CentralCrop final : public Crop {
     CheckInputs("central_crop", inputs, 2);
     ImageBatch images = kCentralImage.Images(inputs[0]);
     double fraction = FractionOf(inputs[1]);
-    // The margins are cut to whole pixels, in float64.
+    // The margins are truncated to whole pixels, in float64.
     auto margin = [&](int64_t size) {
       auto side = static_cast<double>(size);
       return static_cast<int64_t>((side - side * fraction) / 2);

@@ -1,4 +1,4 @@
-// image.crop_and_resize: boxes of images, all at one size.
+// image.crop_and_resize: crops boxes from images, and resizes them all to one size.
 #include <algorithm>
 #include <cmath>
 
@@ -16,10 +16,10 @@ constexpr Operand kIndices{"crop_and_resize", "box_indices"};
 constexpr Operand kCropAndResizeSize{"crop_and_resize", "crop_size"};
 constexpr Operand kOutside{"crop_and_resize", "extrapolation_value"};
 
-// Where positions of the output lie along one axis of the image.
+// The positions of output pixels along one axis of the image.
 class Positions {
  public:
-  // From the first to the last pixel when `begin` is 0 and `end` 1.
+  // Covers the first to the last pixel if `begin` is 0 and `end` is 1.
   Positions(float begin, float end, int64_t pixels, int64_t count)
       : last_(static_cast<float>(pixels - 1)) {
     if (count > 1) {
@@ -31,14 +31,14 @@ class Positions {
   }
 
   float At(int64_t i) const { return start_ + static_cast<float>(i) * step_; }
-  bool Inside(float at) const { return at >= 0 && at <= last_; }  // not when it is NaN
+  bool Inside(float at) const { return at >= 0 && at <= last_; }  // false for NaN
 
  private:
   float last_, start_, step_ = 0;
 };
 
-// Inputs: images, boxes, the number of the image of each box, the size of the results, and what
-// stands for pixels outside of the image.
+// Inputs: images, boxes, the image number of each box, the size of the results, and the value of
+// pixels outside the image.
 class CropAndResize final : public FillOp {
  public:
   explicit CropAndResize(const Args& args) : nearest_(args.Text("method") == "nearest") {
@@ -136,7 +136,8 @@ class CropAndResize final : public FillOp {
     }
   }
 
-  // Of images so large that float32 has no number for each pixel, the last one stands for more.
+  // In images so large that float32 cannot represent each pixel's index, positions past the end use
+  // the last pixel.
   static const float* Pixel(const float* image, const ImageBatch& from, float y, float x) {
     const int64_t row = std::min(static_cast<int64_t>(y), from.height - 1);
     const int64_t column = std::min(static_cast<int64_t>(x), from.width - 1);

@@ -1,5 +1,5 @@
-// image.decode_image: an image file, by its first bytes, as an array of a number type. JPEG and PNG
-// are decoded here, GIF, BMP and WebP by the foreign runtime.
+// image.decode_image: decodes an image file, recognised by its first bytes, to an array of a number
+// type. JPEG and PNG are decoded here, GIF, BMP and WebP by the foreign runtime.
 #include <algorithm>
 
 #include "compute/image/image_conversion.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr Operand kImageContents{"decode_image", "contents"};
 
-// The operation for one kind of file, and the type of its values. Null without its codec.
+// The operation for one kind of file, and the type of its values. Null if its codec is missing.
 struct Decoder {
   std::unique_ptr<const Op> op;
   DType dtype;
@@ -46,7 +46,7 @@ DType DtypeOf(const Args& args) {
   return dtype;
 }
 
-// uint8, and uint16 of a PNG for any type but uint8.
+// Decodes to uint8, but PNG to uint16 for any type other than uint8.
 Args WithDefaults(Args args, std::string png_dtype) {
   args.Set("fancy_upscaling", true);
   args.Set("try_recover_truncated", false);
@@ -56,13 +56,13 @@ Args WithDefaults(Args args, std::string png_dtype) {
   return args;
 }
 
-// A JPEG has no alpha: it is added.
+// A JPEG has no alpha channel, which is added later.
 Args WithoutAlpha(Args args) {
   if (args.Int("channels") == 4) args.Set("channels", int64_t{3});
   return args;
 }
 
-// Converts all values, by way of the types that TensorFlow takes.
+// Converts all values through the same intermediate types as TensorFlow.
 void Convert(const Tensor& from, Tensor& to) {
   auto scale = [](const Tensor& image, Tensor& made) {
     ImageConversion::Scaled(image.dtype().code, made.dtype().code, false)
@@ -70,14 +70,14 @@ void Convert(const Tensor& from, Tensor& to) {
   };
   const TypeCode code = to.dtype().code;
   if (code == TypeCode::kUInt16 || code == TypeCode::kFloat32) return scale(from, to);
-  // float16 has no 65535; TensorFlow converts a JPEG through uint16 too.
+  // float16 cannot represent 65535; TensorFlow also converts a JPEG through uint16.
   const TypeCode middle = code == TypeCode::kFloat16 ? TypeCode::kFloat32 : TypeCode::kUInt16;
   Tensor between = Tensor::Make(DType::Of(middle), from.shape());
   scale(from, between);
   scale(between, to);
 }
 
-// The rows of a decoder, of which each value becomes one of another type.
+// Converts each value of a decoder's rows to another type.
 class ConvertedRows final : public Rows {
  public:
   ConvertedRows(std::unique_ptr<Rows> rows, DType made) : rows_(std::move(rows)), made_(made) {}
@@ -93,7 +93,7 @@ class ConvertedRows final : public Rows {
   const DType made_;
 };
 
-// Rows of RGB with an opaque alpha, uint8.
+// Rows of RGB with an opaque alpha channel, uint8.
 class OpaqueRows final : public Rows {
  public:
   explicit OpaqueRows(std::unique_ptr<Rows> rows) : rows_(std::move(rows)) {}
@@ -114,7 +114,7 @@ class OpaqueRows final : public Rows {
   const std::unique_ptr<Rows> rows_;
 };
 
-// An image with each of its rows wrapped by `wrap`; of another last axis or type, as `spec` says.
+// An image with each of its rows wrapped by `wrap`, with another last axis or dtype.
 template <typename Wrap>
 Unmade Wrapped(Unmade image, DType dtype, int64_t channels, int64_t itemsize, Wrap wrap) {
   LeafSpec spec = image.spec;
@@ -176,7 +176,7 @@ class DecodeImage final : public RegionOp {
     return DType::Of(dtype_.code == TypeCode::kUInt8 ? TypeCode::kUInt8 : TypeCode::kUInt16);
   }
 
-  // A file that the foreign runtime decodes; `native`: its codec is missing here.
+  // Opens a file that the foreign runtime decodes; `native`: its codec is missing here.
   Unmade OpenForeign(std::string_view contents, bool native) const {
     const FileKind kind = KindOf(contents);
     if (!native && kind != FileKind::kGif && kind != FileKind::kBmp && kind != FileKind::kWebp) {

@@ -1,4 +1,5 @@
-// image.decode_jpeg: a JPEG, or a window of it, as an array (height, width, channels) of uint8.
+// image.decode_jpeg: decodes a JPEG, or a window of it, to an array (height, width, channels) of
+// uint8.
 #include "compute/image/image_file.h"
 #include "compute/image/jpeg_decoder.h"
 #include "compute/image/jpeg_header.h"
@@ -12,7 +13,7 @@ namespace {
 #if defined(PENSTOCK_HAS_JPEG)
 constexpr Operand kJpegContents{"decode_jpeg", "contents"};
 constexpr Operand kCropWindow{"decode_jpeg", "crop_window"};
-constexpr int64_t kBlock = 8;  // a side of the blocks that are coded together, pixels
+constexpr int64_t kBlock = 8;  // pixels on a side of the coded blocks
 
 // Whether the ratio is chosen for the resize that follows.
 bool IsAutomatic(const Args& args) {
@@ -80,7 +81,7 @@ class DecodeJpegOp final : public RegionOp {
   }
 
  private:
-  // What shows `part` of the image at 1 / ratio of its size.
+  // The pixels of the image at 1 / ratio of its size that cover `part`.
   static Reduced Reduce(std::string_view contents, JpegOptions options, const JpegHeader& header,
                         const Region& part, int64_t ratio) {
     options.ratio = static_cast<int>(ratio);
@@ -98,13 +99,13 @@ class DecodeJpegOp final : public RegionOp {
             box};
   }
 
-  // Refuses what cannot be the size of this image before any memory is taken for it.
+  // Refuses a size that this image cannot have, before memory is allocated for it.
   void CheckSize(const JpegHeader& header, size_t bytes) const {
     CheckPixels("decode_jpeg", header.height, header.width, max_pixels_);
     int64_t blocks =
         ((header.height + kBlock - 1) / kBlock) * ((header.width + kBlock - 1) / kBlock);
     bool must_be_whole = !options_.recover_truncated && options_.acceptable_fraction >= 1;
-    // A block takes a bit or more; sampling factors may leave half of the blocks out.
+    // A block takes at least a bit; sampling factors may omit half of the blocks.
     if (must_be_whole && header.huffman && blocks > 16 * static_cast<int64_t>(bytes)) {
       throw Error(ErrorKind::kData,
                   "decode_jpeg: contents are truncated or corrupt: the header says {} x {} pixels, "

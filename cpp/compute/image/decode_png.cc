@@ -1,4 +1,4 @@
-// image.decode_png: a PNG as an array (height, width, channels) of uint8 or uint16.
+// image.decode_png: decodes a PNG to an array (height, width, channels) of uint8 or uint16.
 #include "compute/image/image_file.h"
 #include "compute/image/missing_codec.h"
 #include "compute/image/png_decoder.h"
@@ -11,7 +11,7 @@ namespace {
 
 #if defined(PENSTOCK_HAS_PNG)
 constexpr Operand kPngContents{"decode_png", "contents"};
-// DEFLATE makes at most this many bytes of one.
+// DEFLATE expands a byte to at most this many.
 constexpr int64_t kMostExpansion = 1032;
 
 class DecodePngOp final : public RegionOp {
@@ -35,7 +35,7 @@ class DecodePngOp final : public RegionOp {
     std::string_view contents = kPngContents.String(inputs[0]);
     PngHeader header = ReadPngHeader("decode_png", contents);
     CheckPixels("decode_png", header.height, header.width, max_pixels_);
-    // Refuses what cannot be the size of this image before any memory is taken for it.
+    // Refuse a size that this image cannot have, before memory is allocated for it.
     if (header.height * header.row_bytes() / kMostExpansion >
         static_cast<int64_t>(contents.size())) {
       throw Error(ErrorKind::kData,

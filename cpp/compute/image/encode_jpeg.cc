@@ -1,4 +1,4 @@
-// image.encode_jpeg: an image of uint8 as a JPEG file.
+// image.encode_jpeg: encodes an image of uint8 as a JPEG file.
 #include <csetjmp>
 #include <cstdlib>
 #include <memory>
@@ -15,8 +15,8 @@ namespace {
 
 #if defined(PENSTOCK_HAS_JPEG)
 constexpr Operand kJpegImage{"encode_jpeg", "image"};
-constexpr int64_t kLargestSide = 65500;  // pixels: libjpeg's
-// What marks a segment as XMP (ISO 16684-1); it includes the zero at its end.
+constexpr int64_t kLargestSide = 65500;  // libjpeg's limit, in pixels
+// Identifies a segment as XMP (ISO 16684-1); includes the zero at its end.
 constexpr char kXmpName[] = "http://ns.adobe.com/xap/1.0/";
 constexpr size_t kMostXmp = 65533 - sizeof(kXmpName);
 
@@ -25,7 +25,7 @@ struct JpegSettings {
   bool progressive = false, optimize_size = false, chroma_downsampling = true;
   uint8_t density_unit = 1;  // 1: per inch, 2: per centimetre
   uint16_t x_density = 300, y_density = 300;
-  std::string xmp;  // with its name; empty for none
+  std::string xmp;  // preceded by its name; empty: no XMP
 };
 
 class Compressor {
@@ -57,7 +57,7 @@ class Compressor {
   static void OnWarning(j_common_ptr, int) {}
   static void OnMessage(j_common_ptr) {}
 
-  // False after an error. A longjmp may leave any function below: none has an object with a
+  // False after an error. A longjmp may leave any function below, so none may have an object with a
   // destructor.
   bool Attempt() {
     if (setjmp(escape_)) return false;
@@ -112,7 +112,7 @@ class Compressor {
   std::jmp_buf escape_;
 };
 
-// An attribute that lies in [low, high].
+// An attribute in [low, high].
 int64_t Within(const Args& args, const char* name, int64_t low, int64_t high) {
   int64_t value = args.Int(name);
   if (value >= low && value <= high) return value;

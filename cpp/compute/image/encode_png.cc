@@ -1,4 +1,4 @@
-// image.encode_png: images of uint8 or uint16 as PNG files.
+// image.encode_png: encodes images of uint8 or uint16 as PNG files.
 #include <bit>
 #include <cstdlib>
 #include <memory>
@@ -19,7 +19,7 @@ constexpr Operand kPngImage{"encode_png", "image"};
 struct Picture {
   const uint8_t* data;
   int64_t height, width, channels;
-  size_t value;  // bytes
+  size_t value;  // in bytes
 };
 
 class Writer {

@@ -1,4 +1,4 @@
-// image.fitted_box: where image.resize_with_pad puts images.
+// image.fitted_box: where image.resize_with_pad places images.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ constexpr Operand kFittedImage{"resize_with_pad", "image"};
 constexpr Operand kFittedTarget{"resize_with_pad", "target_height and target_width"};
 
 // Inputs: the image, then height and width of the canvas. The output is top, left, height and width
-// of the largest box in the middle of the canvas that has the proportions of the image.
+// of the largest centered box on the canvas with the proportions of the image.
 class FittedBox final : public FillOp {
  public:
   bool reads_shapes() const override { return true; }
@@ -39,7 +39,7 @@ class FittedBox final : public FillOp {
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     ImageBatch images = kFittedImage.Images(inputs[0]);
     std::vector<int64_t> target = IntegersFrom(kFittedTarget, inputs, 1, 2);
-    // In float32, as TensorFlow computes it.
+    // In float32, as in TensorFlow.
     const auto height = static_cast<float>(images.height), width = static_cast<float>(images.width);
     const float ratio =
         std::max(width / static_cast<float>(target[1]), height / static_cast<float>(target[0]));

@@ -1,4 +1,4 @@
-// image.flip_left_right, image.flip_up_down and their random forms: mirrored images.
+// image.flip_left_right, image.flip_up_down and their random variants: mirrored images.
 #include <cstring>
 
 #include "compute/image/copy_pixels.h"
@@ -24,7 +24,7 @@ class Flip : public FillOp {
     if (out.elements() == 0) return;
     ImageBatch images = image_.Images(inputs[0]);
     const int64_t pixel = images.channels * inputs[0].dtype().itemsize;
-    const int64_t row = images.width * pixel, size = images.height * row;  // bytes
+    const int64_t row = images.width * pixel, size = images.height * row;  // in bytes
     const uint8_t* from = inputs[0].data();
     uint8_t* to = out.mutable_data();
     for (int64_t n = 0; n < images.count; ++n, from += size, to += size) {

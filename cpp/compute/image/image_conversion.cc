@@ -1,4 +1,4 @@
-// The loops of scaling, and which of them a pair of types takes.
+// The scaling loops, and the selection for a pair of types.
 #include "compute/image/image_conversion.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Items per step, at most: buffers of them stay in the first-level cache.
+// The maximum number of items per step: their buffers stay in the L1 cache.
 constexpr size_t kPixels = 1024;
 
 using Scaling = ImageConversion::Scaling;
@@ -41,7 +41,8 @@ void ShiftUp(const void* in, void* out, size_t count, const Scaling& scaling) {
   }
 }
 
-// The largest float of `digits` significant bits that is not above `high`, a power of two less one.
+// The largest float of `digits` significant bits that does not exceed `high`, a power of two minus
+// one.
 uint64_t LimitBelow(uint64_t high, int digits) {
   int drop = std::max(0, static_cast<int>(std::bit_width(high)) - digits);
   return high >> drop << drop;
@@ -74,7 +75,7 @@ void Multiply(const void* in, void* out, size_t count, const Scaling& scaling) {
                   static_cast<Float>(scaling.factor), low, high);
 }
 
-// In float32: a product of halves is exact there, and limits that are halves survive the rounding.
+// In float32: a product of halves is exact there, and limits that are halves survive rounding.
 template <>
 void Multiply<Half>(const void* in, void* out, size_t count, const Scaling& scaling) {
   constexpr float kLargest = 65504;

@@ -1,4 +1,4 @@
-// Images from one number type to another: scaled as convert_image_dtype does, or just cast.
+// Converts images from one number type to another: scaled like convert_image_dtype, or only cast.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-// Scale, cast, scale: the middle step is always there, the others where TensorFlow has them.
+// Scale, cast, scale: the cast is always done, the scalings where TensorFlow does them.
 class ImageConversion {
  public:
-  // One of the steps around the cast: integers are shifted, floats multiplied; then clipped.
+  // A scaling before or after the cast: shifts integers or multiplies floats, then clips.
   struct Scaling {
     int shift = 0;
     double factor = 1;
@@ -23,12 +23,12 @@ class ImageConversion {
 
   // Both types are integers or floats. `saturate` clips to the range of an integer type.
   static ImageConversion Scaled(TypeCode from, TypeCode to, bool saturate);
-  // The values as they are; both types are real.
+  // Converts values without scaling; both types are real.
   static ImageConversion Cast(TypeCode from, TypeCode to);
 
-  // Nothing changes.
+  // Whether input and output are identical.
   bool same() const { return same_; }
-  size_t from_size() const { return from_size_; }  // of an item, bytes
+  size_t from_size() const { return from_size_; }  // of an item, in bytes
   size_t to_size() const { return to_size_; }
   void Run(const uint8_t* in, uint8_t* out, size_t count) const;
 

@@ -1,4 +1,4 @@
-// What files are, and how large an image may be.
+// Recognises files, and limits the size of images.
 #include "compute/image/image_file.h"
 
 #include "data/error.h"
@@ -15,7 +15,7 @@ FileKind KindOf(std::string_view contents) {
   return webp ? FileKind::kWebp : FileKind::kOther;
 }
 
-// What the first bytes say a file is.
+// Describes a file by its first bytes.
 std::string DescribeFile(std::string_view contents) {
   switch (KindOf(contents)) {
     case FileKind::kJpeg:

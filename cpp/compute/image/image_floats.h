@@ -1,5 +1,5 @@
-// Images of any number type as float32, a run of items at a time. A run stays in the first-level
-// cache, so memory is gone through once.
+// Processes images of any number type as float32, one run of items at a time. A run stays in the L1
+// cache, so that memory is read only once.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace penstock {
 
-// A number for each channel, repeated: the operand that goes with the items of a run.
+// One number per channel, repeated: the operand for the items of a run.
 class ChannelRow {
  public:
   explicit ChannelRow(const std::vector<float>& values)
       : channels_(values.size()), row_(channels_ + kRunFloats) {
     for (size_t i = 0; i < row_.size(); ++i) row_[i] = values[i % channels_];
   }
-  // At item number `first` of an image.
+  // The operand for a run that begins at item number `first` of an image.
   const float* From(size_t first) const { return row_.data() + first % channels_; }
 
  private:
@@ -28,8 +28,8 @@ class ChannelRow {
   std::vector<float> row_;
 };
 
-// visit(floats, count, first) for each run in turn; `first` is the number of its first item, a
-// multiple of kRunFloats.
+// Calls visit(floats, count, first) for each run in order; `first` is the number of its first item,
+// a multiple of kRunFloats.
 template <typename Visit>
 void VisitFloats(const ImageConversion& load, const uint8_t* in, size_t count, const Visit& visit) {
   alignas(64) float loaded[kRunFloats];
@@ -45,7 +45,7 @@ void VisitFloats(const ImageConversion& load, const uint8_t* in, size_t count, c
   }
 }
 
-// change(from, to, count, first) fills the floats that are stored for each run.
+// Calls change(from, to, count, first), which must fill `to`, for each run.
 template <typename Change>
 void ChangeFloats(const ImageConversion& load, const uint8_t* in, const ImageConversion& store,
                   uint8_t* out, size_t count, const Change& change) {
@@ -61,7 +61,7 @@ void ChangeFloats(const ImageConversion& load, const uint8_t* in, const ImageCon
   });
 }
 
-// The same between images whose integers stand for [0, 1]; values beyond it are clipped.
+// The same between images whose integers represent [0, 1]; values outside are clipped.
 template <typename Change>
 void ChangeUnitFloats(const Tensor& image, Tensor& out, const Change& change) {
   TypeCode type = image.dtype().code;

@@ -1,4 +1,4 @@
-// The parts of reading bits that are rare: 0xFF, markers, and the end.
+// The rare cases of reading bits: 0xFF, markers, and the end.
 #include "compute/image/jpeg_bits.h"
 
 #include <cstring>
@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-// libjpeg reads fewer bytes than this ahead of the bits that it needs. When it reads to the end of
-// the memory, it says that the data are truncated, though it may have all that it needs.
+// libjpeg reads fewer bytes than this ahead of the bits that it needs. If it reads to the end of
+// the memory, it reports truncated data, even if it may have all that it needs.
 constexpr ptrdiff_t kTail = 64;
 
 }  // namespace
@@ -26,7 +26,7 @@ JpegBits JpegBits::RefilledByBytes(JpegBits bits) {
   return bits;
 }
 
-// What is no data ends the segment; that it is there does not matter before its bits are needed.
+// Any marker ends the segment; its presence does not matter before its bits are needed.
 bool JpegBits::AtMarker() {
   if (next_ == end_) return true;
   return *next_ == 0xFF && (end_ - next_ < 2 || next_[1] != 0);
@@ -40,7 +40,7 @@ void JpegBits::FindPlain() {
     return;
   }
   plain_ = next_;
-  // Without a marker the end of the memory is met, and after two 0xFF data may go on.
+  // Without a marker, reading runs into the end of the memory; after two 0xFF, data may follow.
   for (const uint8_t* at = next_; !ends_ && at + 1 < end_; ++at) {
     ends_ = at[0] == 0xFF && at[1] != 0 && at[1] != 0xFF;
     if (at[0] == 0xFF && at[1] == 0xFF) break;

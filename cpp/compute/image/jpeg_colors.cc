@@ -1,4 +1,4 @@
-// Converts rows of colours by our own loops.
+// Converts rows of colours with our own loops.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_colors.h"
 
@@ -19,7 +19,7 @@ void OnRows(j_decompress_ptr info, JSAMPIMAGE planes, JDIMENSION row, JSAMPARRAY
 
 std::unique_ptr<JpegColors> ConvertColors(j_decompress_ptr info) {
   const auto ycc_to_rgb = PixelLoopsOf(ChosenInstructionSet()).ycc_to_rgb;
-  // Without an interpolation of colours there is no conversion by itself.
+  // With merged upsampling, libjpeg has no separate colour conversion.
   const bool fits = info->cconvert && info->jpeg_color_space == JCS_YCbCr &&
                     info->out_color_space == JCS_RGB && info->num_components == 3 &&
                     info->data_precision == 8;

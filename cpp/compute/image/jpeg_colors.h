@@ -1,4 +1,4 @@
-// Takes the place of libjpeg's conversion of colours.
+// Replaces libjpeg's colour conversion.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -9,16 +9,16 @@
 
 namespace penstock {
 
-// The conversion of libjpeg as it sees it itself (jpegint.h, the same in all versions of
-// libjpeg-turbo), and ours.
+// libjpeg's internal struct for the conversion (jpegint.h, identical in all versions of
+// libjpeg-turbo), and our conversion.
 struct JpegColors {
   void (*start_pass)(j_decompress_ptr);
   void (*convert)(j_decompress_ptr, JSAMPIMAGE planes, JDIMENSION row, JSAMPARRAY out, int rows);
   decltype(PixelLoops::ycc_to_rgb) ycc_to_rgb;
 };
 
-// Replaces the conversion of `info`, which has started to decompress, where ours is quicker; the
-// pixels stay the same. Null where it is not. What is returned lives as long as lines are read.
+// Replaces the conversion of `info`, which has started to decompress, where ours is faster; the
+// pixels are identical. Null otherwise. The result must live as long as lines are read.
 std::unique_ptr<JpegColors> ConvertColors(j_decompress_ptr info);
 
 }  // namespace penstock

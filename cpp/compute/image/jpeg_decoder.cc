@@ -1,4 +1,4 @@
-// libjpeg as a function: its errors become exceptions, its warnings are never printed.
+// Wraps libjpeg: its errors become exceptions, and its warnings are never printed.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_decoder.h"
 
@@ -9,6 +9,7 @@
 
 #include "compute/image/jpeg_colors.h"
 #include "compute/image/jpeg_entropy.h"
+#include "compute/image/jpeg_self_test.h"
 #include "compute/image/libjpeg.h"
 #include "compute/image/region.h"
 #include "data/error.h"
@@ -16,12 +17,12 @@
 namespace penstock {
 namespace {
 
-// A progressive file of a few kilobytes may ask for thousands of passes over the whole image.
+// A progressive file of a few kilobytes may require thousands of passes over the whole image.
 constexpr int kMaxScans = 500;
 constexpr int kRowsPerRead = 4;
-constexpr size_t kMostBeside = 256;  // bytes of pixels before the region that a row is read over
+constexpr size_t kMostBeside = 256;  // maximum bytes before the region in an in-place row
 
-// The luma of ITU-R BT.601 in 16-bit fixed point, as libjpeg and Pillow have it.
+// The luma of ITU-R BT.601 in 16-bit fixed point, as in libjpeg and Pillow.
 uint8_t GrayOf(const int (&rgb)[3]) {
   return static_cast<uint8_t>((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
 }
@@ -34,7 +35,9 @@ class Decompressor final : public Rows {
         options_(options),
         whole_(whole),
         region_(region),
-        all_(region.height == whole.height && region.width == whole.width) {}
+        all_(region.height == whole.height && region.width == whole.width),
+        ours_(options.ours == JpegOurs::kAlways ||
+              (options.ours == JpegOurs::kWhereQuick && OwnJpegPartsWork())) {}
   ~Decompressor() override { jpeg_destroy_decompress(&info_); }
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
@@ -50,7 +53,7 @@ class Decompressor final : public Rows {
   }
 
  private:
-  // libjpeg calls these with its own struct; `client_data` leads back here.
+  // libjpeg calls these with its own struct; `client_data` points back to this object.
   static Decompressor& Of(j_common_ptr info) {
     return *static_cast<Decompressor*>(info->client_data);
   }
@@ -86,8 +89,8 @@ class Decompressor final : public Rows {
   }
   static void OnFinish(j_decompress_ptr) {}
 
-  // False after an error. A longjmp may leave any function below: none has an object with a
-  // destructor, and what must survive is a member.
+  // False after an error. A longjmp may leave any function below, so none may have an object with a
+  // destructor, and whatever must survive is a member.
   bool Attempt() {
     if (setjmp(escape_)) {
       PutBack();
@@ -102,10 +105,10 @@ class Decompressor final : public Rows {
     return true;
   }
 
-  // No warning so far, and no data made up: then the values are those of decoding everything.
+  // No warning so far, and no extrapolated data: the values equal those of decoding everything.
   bool Sound() const { return errors_.num_warnings == 0 && !truncated_; }
 
-  // After an error in the whole image: the rows after it, if those before it are enough.
+  // After an error in the whole image: blackens the remaining rows, if enough rows were decoded.
   void Blacken() {
     const double wanted = options_.acceptable_fraction * static_cast<double>(region_.height);
     if (options_.acceptable_fraction >= 1 || static_cast<double>(rows_) < wanted) Throw();
@@ -113,7 +116,8 @@ class Decompressor final : public Rows {
                 static_cast<size_t>(end_ - rows_) * Stride());
   }
 
-  // What is made of damage depends on where decoding begins. The rows before it are the same.
+  // The pixels from damaged data depend on where decoding begins, so decode the whole image. The
+  // rows before the damage are the same.
   void TakeFromAll(Tensor& out) {
     if (!image_.buffer()) {
       image_ = Tensor::Make(out.dtype(), {whole_.height, whole_.width, options_.channels});
@@ -128,9 +132,9 @@ class Decompressor final : public Rows {
     started_ = true;
     Prepare();
     jpeg_start_decompress(&info_);
-    if (options_.ours != JpegOurs::kNever) colors_ = ConvertColors(&info_);
+    if (ours_) colors_ = ConvertColors(&info_);
     const JDIMENSION first_column = CropColumns();
-    if (options_.ours != JpegOurs::kNever) {
+    if (ours_) {
       mcus_ = DecodeEntropy(&info_, first_column, options_.ours == JpegOurs::kAlways);
     }
     if (region_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region_.y));
@@ -177,9 +181,9 @@ class Decompressor final : public Rows {
     }
   }
 
-  // Limits decoding to the blocks around the region; returns the first column that comes out.
+  // Limits decoding to the blocks around the region; returns the first decoded column.
   JDIMENSION CropColumns() {
-    // Interpolated colour looks at neighbours, and treats the edges of what is decoded as edges of
+    // Colour interpolation reads neighbours, and treats the edges of the decoded part as edges of
     // the image: two more columns on each side keep the region exact.
     constexpr int64_t kMargin = 3;
     int64_t begin = std::max<int64_t>(region_.x - kMargin, 0);
@@ -192,9 +196,9 @@ class Decompressor final : public Rows {
 
   bool CanCropColumns() const {
     for (int i = 0; i < info_.num_components; ++i) {
-      // Blocks without all their coefficients are smoothed by what is beside them.
+      // Blocks with missing coefficients are smoothed using their neighbours.
       if (info_.coef_bits && std::ranges::any_of(info_.coef_bits[i], std::identity())) return false;
-      // libjpeg-turbo before 3.0 reads memory it did not set for other sampling factors.
+      // libjpeg-turbo before 3.0 reads uninitialised memory for other sampling factors.
       if (info_.comp_info[i].h_samp_factor > 2 || info_.comp_info[i].v_samp_factor > 2) {
         return false;
       }
@@ -211,7 +215,7 @@ class Decompressor final : public Rows {
     }
   }
 
-  // Rows hold some columns before the region, and perhaps some after it.
+  // For rows that include some columns before the region, and perhaps some after it.
   void ReadThroughRows() {
     bool in_place = info_.out_color_space != JCS_CMYK && before_ <= kMostBeside;
     while (rows_ < end_) {
@@ -222,9 +226,9 @@ class Decompressor final : public Rows {
     }
   }
 
-  // Reads a row to where it belongs: what comes before the region lands on the end of the rows
-  // before, which is put back, and what comes after it is overwritten by the rows that follow.
-  // False where it would leave the image.
+  // Reads a row to its final place. Pixels before the region overwrite the end of the previous row,
+  // which is then restored; pixels after the region are overwritten by the next row. False if this
+  // would write outside the image.
   bool ReadInPlace() {
     size_t at = static_cast<size_t>(rows_ - first_) * Stride();
     size_t size = static_cast<size_t>(end_ - first_) * Stride();
@@ -249,7 +253,7 @@ class Decompressor final : public Rows {
       return;
     }
     for (int64_t i = 0; i < region_.width; ++i, pixels += 4) {
-      // Adobe's files hold inverted values.
+      // Adobe's files store inverted values.
       int black = info_.saw_Adobe_marker ? pixels[3] : 255 - pixels[3];
       int rgb[3];
       for (int c = 0; c < 3; ++c) {
@@ -286,20 +290,21 @@ class Decompressor final : public Rows {
   const std::string_view contents_;
   const JpegOptions options_;
   const Region whole_, region_;
-  const bool all_;               // both are the same
-  uint8_t* out_ = nullptr;       // of the rows from first_ to end_
-  int64_t first_ = 0, end_ = 0;  // of the region
-  int64_t rows_ = 0;             // of the region, finished
+  const bool all_;               // `whole_` equals `region_`
+  const bool ours_;              // our parts may replace those of libjpeg
+  uint8_t* out_ = nullptr;       // for the rows from first_ to end_
+  int64_t first_ = 0, end_ = 0;  // rows of the region
+  int64_t rows_ = 0;             // finished rows of the region
   bool started_ = false;
-  bool direct_ = false;  // rows come as they shall be; else:
+  bool direct_ = false;  // rows need no further processing; otherwise:
   size_t before_ = 0;    // bytes of a row before the region
   size_t row_bytes_ = 0;
   JSAMPARRAY beside_rows_ = nullptr;
-  uint8_t* beside_ = nullptr;  // where the row that is being read begins, before the region
+  uint8_t* beside_ = nullptr;  // where the row being read begins, before the region
   size_t beside_size_ = 0;
-  uint8_t kept_[kMostBeside];  // what was there
+  uint8_t kept_[kMostBeside];  // the bytes it overwrote
   bool failed_ = false;        // at the row rows_
-  Tensor image_;               // all of it, once a region was found to be damaged
+  Tensor image_;               // the whole image, decoded once a region was found to be damaged
   bool truncated_ = false;
   bool too_many_scans_ = false;
   jpeg_decompress_struct info_{};

@@ -1,6 +1,5 @@
-// Decodes Huffman codes a coefficient at a look. Whatever is unusual is left to libjpeg: its
-// decoder, which has not read anything yet, then goes over all MCUs up to there, and decodes the
-// rest.
+// Decodes Huffman codes with one lookup per coefficient. Anything unusual is left to libjpeg: its
+// decoder, which has not read anything yet, then skips all MCUs up to there, and decodes the rest.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_entropy.h"
 
@@ -16,18 +15,18 @@ namespace {
 
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
 
-constexpr int kSymbolsPerRefill = 4;  // of at most kLookupBits bits each
+constexpr int kSymbolsPerRefill = 4;  // each of at most kLookupBits bits
 static_assert(kSymbolsPerRefill * kLookupBits <= 56);
 constexpr int kWalksPerRefill = 3, kWalksAfterDc = 1;
 static_assert(kWalksPerRefill * kWalkMost <= 56);
-constexpr int kMostOfDc = 16 + 15;  // bits of a code, and of its value
+constexpr int kMostOfDc = 16 + 15;  // bits of a code and its value
 static_assert(kMostOfDc + kWalksAfterDc * kWalkMost <= 56);
-// Tables to walk over what is not wanted take as long to fill as they save in about as many MCUs.
+// After about this many MCUs, tables for skipping save as much time as it takes to fill them.
 constexpr int kMcusBeforeWalk = 2048;
 
 class EntropyMcus final : public JpegMcus {
  public:
-  // `always`: also where tables may take longer than they save.
+  // `always`: also where filling tables may take longer than they save.
   EntropyMcus(j_decompress_ptr info, JDIMENSION first_column, bool always)
       : JpegMcus(*info, first_column),
         theirs_(McuDecoderOf(info)),
@@ -45,11 +44,7 @@ class EntropyMcus final : public JpegMcus {
   struct Tables {
     const HuffmanTable* dc;
     const HuffmanTable* ac;
-    const WalkTable* walk = nullptr;  // over those of `ac`, once there is reason to have it
-  };
-
-  struct Walks {
-    WalkTable ac[NUM_HUFF_TBLS];
+    const WalkTable* walk = nullptr;  // for those of `ac`; null until they are worth filling
   };
 
   static boolean OnMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
@@ -66,13 +61,13 @@ class EntropyMcus final : public JpegMcus {
     tables_[static_cast<size_t>(number)] = {dc.get(), ac.get()};
   }
   void FillWalkTables(const jpeg_decompress_struct& info) {
-    walks_ = std::make_unique_for_overwrite<Walks>();
-    walked_ = kMcusBeforeWalk;  // not again
+    walks_ = std::make_unique_for_overwrite<WalkTable[]>(NUM_HUFF_TBLS);
+    walked_ = kMcusBeforeWalk;  // do not fill them again
     for (size_t i = 0; i < NUM_HUFF_TBLS; ++i) {
-      if (ac_tables_[i]) FillAcWalkTable(*info.ac_huff_tbl_ptrs[i], walks_->ac[i]);
+      if (ac_tables_[i]) FillAcWalkTable(*info.ac_huff_tbl_ptrs[i], walks_[i]);
     }
     for (int i = 0; i < info.comps_in_scan; ++i) {
-      tables_[static_cast<size_t>(i)].walk = &walks_->ac[info.cur_comp_info[i]->ac_tbl_no];
+      tables_[static_cast<size_t>(i)].walk = &walks_[info.cur_comp_info[i]->ac_tbl_no];
     }
   }
   static std::unique_ptr<HuffmanTable> NewTable() {
@@ -97,12 +92,12 @@ class EntropyMcus final : public JpegMcus {
                                    : DecodeBlocks<Part::kAll>(blocks, wanted);
   }
 
-  // What is decoded: each has functions of its own, called at one place, so that they become part
-  // of their callers and the bits stay in registers.
+  // The decoded part. Each part has separate instances of the functions, called in one place, so
+  // that they are inlined and the bits stay in registers.
   enum class Part : uint8_t {
     kAll,   // all coefficients of MCUs
-    kSome,  // those that are wanted; the others are walked over
-    kRest,  // of a block
+    kSome,  // the needed ones; the others are skipped
+    kRest,  // the rest of a block
   };
 
   template <Part kPart>
@@ -135,7 +130,7 @@ class EntropyMcus final : public JpegMcus {
     return true;
   }
 
-  // False at what is no code, or no coefficient of a block.
+  // False if there is no code, or the value is out of range for a coefficient.
   template <Part kPart>
   static bool DecodeDc(JpegBits& bits, const Tables& tables, JCOEF* out, int& last_dc) {
     bits.Refill();
@@ -156,7 +151,7 @@ class EntropyMcus final : public JpegMcus {
     return last_dc == out[0];
   }
 
-  // From coefficient `k` on.
+  // Decodes from coefficient `k` on.
   template <Part kPart>
   static bool DecodeAc(JpegBits& bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
     do {
@@ -174,7 +169,8 @@ class EntropyMcus final : public JpegMcus {
         out[kNatural[k]] = static_cast<JCOEF>(ValueOf(entry));
         k += 1 + (entry & kLast);
         if (k >= DCTSIZE2) {
-          // After the last coefficient of all there is no end: it is of the next block.
+          // There is no end-of-block code after coefficient 63: that code belongs to the next
+          // block.
           if (k == DCTSIZE2 + kLast) bits.PutBack(table.end_code, table.end_length);
           return true;
         }
@@ -183,15 +179,15 @@ class EntropyMcus final : public JpegMcus {
     return true;
   }
 
-  // The same, several coefficients at a look, none of which is wanted. What was ready for the DC
-  // coefficient before is enough for the first ones.
+  // Skips coefficients, several per lookup. The bits available after the DC coefficient are enough
+  // for the first lookups.
   static bool WalkAc(JpegBits& bits, const Tables& tables, JCOEF* unwanted) {
     uint32_t k = 1;
     for (int walks = kWalksAfterDc;; walks = kWalksPerRefill) {
       for (; walks > 0; --walks) {
         const WalkEntry walk = tables.walk->entries[bits.Peek(kWalkBits)];
         const uint32_t after = k + CoefficientsOf(walk);
-        // Where the last coefficient of all is among them, codes after it are of the next block.
+        // If coefficient 63 is among them, codes after it belong to the next block.
         if (after >= DCTSIZE2) [[unlikely]] {
           const Rest rest = DecodeRest(bits, *tables.ac, unwanted, k);
           bits = rest.bits;
@@ -209,15 +205,14 @@ class EntropyMcus final : public JpegMcus {
     JpegBits bits;
     bool sound;
   };
-  // Of a block, from coefficient `k` on. With bits of its own: those of the caller stay in
+  // Decodes a block from coefficient `k` on. Copies the bits, so that the caller's stay in
   // registers.
   static Rest DecodeRest(JpegBits bits, const HuffmanTable& table, JCOEF* out, uint32_t k) {
     const bool sound = DecodeAc<Part::kRest>(bits, table, out, k);
     return {bits, sound};
   }
 
-  // The rest of an entry that is kLonger, for the coefficient at `k`, which becomes that of the
-  // next.
+  // Completes an entry with kLonger for the coefficient at `k`; sets `k` to the next one.
   template <Part kPart>
   static bool DecodeLonger(JpegBits& bits, const HuffmanTable& table, HuffmanEntry entry,
                            JCOEF* out, uint32_t& k) {
@@ -235,7 +230,7 @@ class EntropyMcus final : public JpegMcus {
     return true;
   }
 
-  // The symbol of an entry that is kLonger; negative: no code.
+  // The symbol of an entry with kLonger; negative: no code.
   static int SymbolOf(JpegBits& bits, const HuffmanTable& table, HuffmanEntry entry) {
     if (entry & kEntryLength) return ValueOf(entry);
     const HuffmanCode code = CodeIn(bits.Peek(16), table, kLookupBits + 1);
@@ -249,7 +244,7 @@ class EntropyMcus final : public JpegMcus {
     return value;
   }
 
-  // libjpeg's own decoder begins where the data do. Its errors may leave by a longjmp.
+  // libjpeg's decoder starts at the beginning of the data. Its errors may leave by a longjmp.
   boolean LeaveTo(j_decompress_ptr info, JBLOCKROW* blocks) {
     SetMcuDecoder(info, theirs_);
     for (size_t i = 0; i < finished_; ++i) theirs_->decode_mcu(info, nullptr);
@@ -259,15 +254,15 @@ class EntropyMcus final : public JpegMcus {
 
   JpegMcuDecoder* const theirs_;
   JpegBits bits_;
-  const unsigned restart_interval_;  // MCUs; 0: there are no restarts
+  const unsigned restart_interval_;  // in MCUs; 0: no restarts
   unsigned to_restart_;
   unsigned restarts_ = 0;
-  size_t finished_ = 0;  // MCUs that libjpeg has got, or does not want
+  size_t finished_ = 0;  // MCUs that libjpeg received or skipped
   std::array<Tables, MAX_COMPS_IN_SCAN> tables_{};
   std::array<std::unique_ptr<HuffmanTable>, NUM_HUFF_TBLS> dc_tables_, ac_tables_;
-  std::unique_ptr<Walks> walks_;
-  bool dc_alone_ = false;  // some blocks become one pixel
-  int walked_;             // MCUs of which not all is wanted
+  std::unique_ptr<WalkTable[]> walks_;  // of the AC tables
+  bool dc_alone_ = false;               // some blocks become one pixel
+  int walked_;                          // number of MCUs that were partly skipped
 };
 
 #endif
@@ -278,7 +273,7 @@ std::unique_ptr<JpegMcus> DecodeEntropy([[maybe_unused]] j_decompress_ptr info,
                                         [[maybe_unused]] JDIMENSION first_column,
                                         [[maybe_unused]] bool always) {
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER)
-  constexpr size_t kLeastBytes = 1024;  // where filling the tables takes as long as they save
+  constexpr size_t kLeastBytes = 1024;  // below this, filling the tables takes as long as they save
   if (IsBaseline(info) && (always || info->src->bytes_in_buffer >= kLeastBytes)) {
     return std::make_unique<EntropyMcus>(info, first_column, always);
   }

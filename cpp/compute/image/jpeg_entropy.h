@@ -1,4 +1,4 @@
-// An entropy decoder for baseline JPEGs that takes the place of libjpeg-turbo's.
+// An entropy decoder for baseline JPEGs that replaces libjpeg-turbo's.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-// Replaces the entropy decoder of `info`, which has started to decompress and read no line, if ours
-// decodes the image: coefficients, and with them pixels, warnings and errors, stay the same.
-// Returns null otherwise. The source of `info` holds the data in memory, up to the end of the file.
-// `always`: also for data so short that libjpeg is as fast.
+// Replaces the entropy decoder of `info`, which has started to decompress and read no line. The
+// coefficients, and therefore pixels, warnings and errors, stay the same. Null if our decoder does
+// not support the image. Decodes the data in the memory of the source of `info`, up to the end of
+// the file. `always`: also for small data, for which libjpeg is as fast.
 std::unique_ptr<JpegMcus> DecodeEntropy(j_decompress_ptr info, JDIMENSION first_column,
                                         bool always = false);
 

@@ -63,7 +63,7 @@ class SegmentWalk {
   }
   size_t Word(size_t at) const { return size_t{Byte(at)} << 8 | Byte(at + 1); }
 
-  // As libjpeg does, skips what is no marker, and fill bytes.
+  // Like libjpeg, skips fill bytes and bytes that are not markers.
   uint8_t NextMarker() {
     uint8_t code = 0;
     while (code == 0) {

@@ -15,7 +15,7 @@ HuffmanEntry EntryOf(int length, uint32_t zeros, int value) {
   return static_cast<HuffmanEntry>(length) | zeros << 8 | static_cast<uint32_t>(value) << 16;
 }
 
-// All entries whose highest `length` bits are `code`.
+// Sets all entries whose highest `length` bits are `code`.
 void FillPrefix(HuffmanTable& table, uint32_t code, int length, HuffmanEntry entry) {
   const int rest = kLookupBits - length;
   std::fill_n(table.entries + (code << rest), size_t{1} << rest, entry);
@@ -23,11 +23,11 @@ void FillPrefix(HuffmanTable& table, uint32_t code, int length, HuffmanEntry ent
 
 struct ShortCode {
   uint32_t code = 0;
-  int length = 0;  // 0: there is none
+  int length = 0;  // 0: no code
 };
 
-// Fills in every value that may follow a code with `size` bits; where the code `end` fits too,
-// both.
+// Adds entries for every value of `size` bits after a code; if the code `end` also fits, the
+// entries include it.
 void FillValues(HuffmanTable& table, const ShortCode& prefix, int size, uint32_t zeros,
                 const ShortCode& end) {
   const int length = prefix.length + size, both = length + end.length;
@@ -41,8 +41,8 @@ void FillValues(HuffmanTable& table, const ShortCode& prefix, int size, uint32_t
   }
 }
 
-// Calls fill(code, symbol) for every code of at most kLookupBits bits, and notes where those of
-// each length are.
+// Calls fill(code, symbol) for every code of at most kLookupBits bits, and records the limits and
+// places of each length.
 template <typename Fill>
 void WalkCodes(const JHUFF_TBL& codes, HuffmanTable& table, Fill fill) {
   std::memcpy(table.symbols, codes.huffval, sizeof(table.symbols));
@@ -80,7 +80,7 @@ ShortCode CodeOfEndOfBlock(const JHUFF_TBL& codes) {
   return end;
 }
 
-// Of all kWalkBits bits, the code that they begin with; 0 as its length: it is longer than those.
+// For each kWalkBits bits, the code that they begin with; length 0: a longer code.
 struct FirstCodes {
   struct Code {
     uint8_t length = 0;
@@ -103,11 +103,11 @@ WalkEntry WalkEntryOf(uint32_t length, uint32_t ends, uint32_t coefficients) {
 }
 constexpr WalkEntry kNoWalk = kWalkNone << 6;
 
-// What the AC codes in `bits`, kWalkBits of them, lead over.
+// What the AC codes in `bits`, a group of kWalkBits bits, skip.
 WalkEntry WalkOver(const FirstCodes& first, uint32_t bits) {
   uint32_t taken = 0, coefficients = 0, end = 0;
   while (taken < kWalkBits) {
-    // After the bits that are known come zeros, which no whole code is of.
+    // Zeros follow the known bits; the check below rejects codes that would use them.
     const auto code = first.codes[bits << taken & ((1u << kWalkBits) - 1)];
     if (code.length == 0 || taken + code.length > kWalkBits) break;
     const uint32_t zeros = code.symbol >> 4, size = code.symbol & 15;
@@ -144,7 +144,7 @@ void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table) {
     if (size == 0 && zeros < 15) {
       FillPrefix(table, code.code, code.length, EntryOf(code.length, kEndOfBlock, 0));
     } else if (code.length + size <= kLookupBits) {
-      // Sixteen zeros (symbol 0xF0) are fifteen and a coefficient that is zero.
+      // Sixteen zeros (symbol 0xF0) equal fifteen zeros and a coefficient of zero.
       FillValues(table, code, size, static_cast<uint32_t>(zeros), end);
     } else {
       FillPrefix(table, code.code, code.length, EntryOf(code.length, kLonger, symbol));

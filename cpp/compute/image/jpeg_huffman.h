@@ -1,4 +1,4 @@
-// Huffman codes of a baseline JPEG as tables that give a coefficient at one look.
+// Huffman codes of a baseline JPEG as tables that decode a coefficient with one lookup.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -11,16 +11,16 @@ namespace penstock {
 
 constexpr int kLookupBits = 11;
 
-// What the next kLookupBits bits of the data are. `length` bits are taken; then, from the lowest
+// An entry for the next kLookupBits bits of the data. `length` bits are consumed. From the lowest
 // bit:
 //   6 bits  length, of the code and of the bits of its value
 //   1 bit   unused
-//   1 bit   kLast: the code of the end of the block follows, and `length` includes it; it is no
-//           such code after the last of the 64 coefficients
-//   8 bits  how many coefficients are zero before this one; kEndOfBlock: all that are left;
-//           kLonger: the value (or the code, whose length is then 0) needs more bits than were
-//           looked at; the length is that of the code alone, and its symbol is in place of the
-//           value
+//   1 bit   kLast: the end-of-block code follows, and `length` includes it. After the last of the
+//           64 coefficients there is no such code
+//   8 bits  the number of zero coefficients before this one; kEndOfBlock: all remaining ones are
+//           zero; kLonger: the value (or the code, whose length is then 0) needs more bits than
+//           were looked up. `length` is then the length of the code alone, and the value is its
+//           symbol
 //   16 bits the value of the coefficient, or the difference of two DC coefficients
 using HuffmanEntry = uint32_t;
 constexpr HuffmanEntry kEntryLength = 63, kLast = 128;
@@ -28,22 +28,22 @@ constexpr uint32_t kEndOfBlock = 64, kLonger = 128;
 
 struct HuffmanTable {
   HuffmanEntry entries[1 << kLookupBits];
-  // Of each length: the first 16 bits that are no code as short, and what to add
-  // to a code for the place of its symbol.
+  // For each length: the smallest 16 bits that are not a code of at most this length, and what to
+  // add to a code for the index of its symbol.
   uint32_t limits[17];
   int32_t places[17];
   uint8_t symbols[256];
-  uint32_t end_code;  // of the block, if it is among `entries` as kLast
+  uint32_t end_code;  // the end-of-block code, if kLast is used in `entries`
   int end_length;
 };
 
-// How far the codes that lie within the next kWalkBits bits lead, where no coefficient is wanted:
-// bits of the last one's value may come after those. From the lowest bit:
+// What the codes within the next kWalkBits bits skip, when no coefficient is needed; bits of the
+// last value may follow those. From the lowest bit:
 //   6 bits  length, of the codes and of the bits of their values
-//   8 bits  how many AC coefficients they are, below 64; kWalkNone: no code, or a long value
+//   8 bits  the number of AC coefficients, below 64; kWalkNone: no code, or a long value
 //   1 bit   unused
-//   1 bit   kWalkEnds: the last one is the code of the end of the block
-constexpr uint32_t kWalkBits = 12, kWalkMost = 18;  // of a length
+//   1 bit   kWalkEnds: the last code ends the block
+constexpr uint32_t kWalkBits = 12, kWalkMost = 18;  // maximum length
 using WalkEntry = uint16_t;
 constexpr WalkEntry kWalkLength = 63, kWalkEnds = 1 << 15;
 constexpr uint32_t kWalkNone = 128;
@@ -56,13 +56,14 @@ struct WalkTable {
 inline uint32_t ZerosOf(HuffmanEntry entry) { return entry >> 8 & 0xFF; }
 inline int ValueOf(HuffmanEntry entry) { return static_cast<int32_t>(entry) >> 16; }
 
-// `codes` have passed libjpeg's checks: lengths that make a prefix code, and DC symbols below 16.
+// `codes` have passed libjpeg's checks: the lengths form a prefix code, and DC symbols are below
+// 16.
 void FillDcTable(const JHUFF_TBL& codes, HuffmanTable& table);
 void FillAcTable(const JHUFF_TBL& codes, HuffmanTable& table);
 void FillAcWalkTable(const JHUFF_TBL& codes, WalkTable& table);
 
 struct HuffmanCode {
-  int length = 0;  // 0: it is no code
+  int length = 0;  // 0: not a code
   int symbol = 0;
 };
 // The code in the next 16 bits, if it has at least that length.
@@ -74,7 +75,7 @@ inline HuffmanCode CodeIn(uint32_t bits, const HuffmanTable& table, int least_le
   return {};
 }
 
-// The value of `size` bits (ITU-T T.81, F.2.2.1: EXTEND); of none it is 0.
+// The value of `size` bits (ITU-T T.81, F.2.2.1: EXTEND); 0 for no bits.
 inline int ExtendedValue(uint32_t bits, int size) {
   const int value = static_cast<int>(bits), half = (1 << size) >> 1;
   return value < half ? value - (1 << size) + 1 : value;

@@ -1,4 +1,4 @@
-// What sources of MCUs have in common: which blocks there are, and which of them are shown.
+// What sources of MCUs share: which blocks exist, and which of them are shown.
 #if defined(PENSTOCK_HAS_JPEG)
 #include "compute/image/jpeg_mcu.h"
 

@@ -1,4 +1,5 @@
-// What libjpeg asks for one MCU after another: the coefficients of some blocks of each component.
+// The sources of MCUs that libjpeg reads in order: the coefficients of some blocks of each
+// component.
 #pragma once
 #if defined(PENSTOCK_HAS_JPEG)
 
@@ -10,8 +11,8 @@
 
 namespace penstock {
 
-// Natural positions of coefficients in zigzag order. Those after the 64th are for what would lie
-// outside of a block: with at most three steps of a number below 64 it ends in its last
+// Natural positions of coefficients in zigzag order. Positions after the 64th are for coefficients
+// that would lie outside a block: up to three steps of less than 64 each then write to its last
 // coefficient.
 inline constexpr auto kNatural = [] {
   constexpr uint8_t kOrder[DCTSIZE2] = {
@@ -25,11 +26,11 @@ inline constexpr auto kNatural = [] {
   return natural;
 }();
 
-// The entropy decoder of libjpeg as it sees it itself (jpegint.h, the same in all versions of
-// libjpeg-turbo, in libjpeg 6b, and in what was made of them).
+// libjpeg's internal struct for the entropy decoder (jpegint.h, identical in all versions of
+// libjpeg-turbo, in libjpeg 6b, and in its derivatives).
 struct JpegMcuDecoder {
   void (*start_pass)(j_decompress_ptr);
-  // `blocks` are zero; null: the coefficients are not wanted.
+  // `blocks` are zero; null: the coefficients are not needed.
   boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW* blocks);
   boolean insufficient_data;
 };
@@ -41,7 +42,7 @@ inline void SetMcuDecoder(j_decompress_ptr info, JpegMcuDecoder* decoder) {
   info->entropy = reinterpret_cast<jpeg_entropy_decoder*>(decoder);
 }
 
-// Takes the place of libjpeg's entropy decoder, and lives as long as lines are read.
+// Replaces libjpeg's entropy decoder. Must live as long as lines are read.
 class JpegMcus : public JpegMcuDecoder {
  public:
   virtual ~JpegMcus() = default;
@@ -51,28 +52,28 @@ class JpegMcus : public JpegMcuDecoder {
  protected:
   struct Block {
     int component;
-    bool wanted;    // by the colours that are asked for
+    bool wanted;    // by the requested colours
     bool dc_alone;  // it becomes one pixel
   };
 
-  // `info` has started to decompress its only scan, and read no line; it reads the columns of the
+  // `info` has started to decompress its only scan, and read no line. It reads the columns of the
   // output from first_column on.
   JpegMcus(const jpeg_decompress_struct& info, JDIMENSION first_column);
 
-  // Whether anything of the next MCU is shown.
+  // Whether any part of the next MCU is shown.
   bool Wanted(const JBLOCKROW* blocks) const {
     return blocks && column_ >= first_wanted_ && column_ < end_wanted_;
   }
 
-  JDIMENSION columns_, column_ = 0;  // MCUs; the next one
+  JDIMENSION columns_, column_ = 0;  // in MCUs; the next one
   JDIMENSION first_wanted_, end_wanted_;
   int block_count_;
   std::array<Block, D_MAX_BLOCKS_IN_MCU> blocks_{};
-  std::array<int, MAX_COMPS_IN_SCAN> dc_{};  // the last ones
-  JBLOCK unwanted_;                          // what is walked over
+  std::array<int, MAX_COMPS_IN_SCAN> dc_{};  // the last DC coefficients
+  JBLOCK unwanted_;                          // for skipped coefficients
 };
 
-// Whether a scan has all of a baseline JPEG: one that is made of MCUs of all components.
+// Whether a scan contains a complete baseline JPEG, in MCUs of all components.
 bool IsBaseline(j_decompress_ptr info);
 
 }  // namespace penstock

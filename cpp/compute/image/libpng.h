@@ -1,4 +1,4 @@
-// libpng's header, and its errors as jumps: they are kept, nothing is printed.
+// libpng's header, and errors as jumps: their text is kept, and nothing is printed.
 #pragma once
 
 #include <png.h>
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// What libpng is given as its error pointer. A jump may leave any function that calls libpng: none
-// has an object with a destructor.
+// libpng's error pointer. A jump may leave any function that calls libpng, so none may have an
+// object with a destructor.
 struct PngErrors {
   std::jmp_buf escape;
   char text[120] = "";

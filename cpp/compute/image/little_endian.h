@@ -1,4 +1,4 @@
-// Numbers in the bytes of files, the lowest byte first.
+// Little-endian numbers in files.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Of `count` bytes, at most 4.
+// A number of `count` bytes, at most 4.
 inline uint32_t NumberAt(std::string_view bytes, size_t at, size_t count) {
   uint32_t number = 0;
   for (size_t i = count; i-- > 0;) number = number << 8 | static_cast<uint8_t>(bytes[at + i]);

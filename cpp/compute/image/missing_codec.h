@@ -1,4 +1,4 @@
-// Registered instead of operations whose codec is missing.
+// The error of operations whose codec is missing.
 #pragma once
 
 #include "compute/missing_library.h"

@@ -1,4 +1,4 @@
-// image.pad_to_bounding_box and image.resize_with_crop_or_pad: images on a canvas of zeros.
+// image.pad_to_bounding_box and image.resize_with_crop_or_pad: place images on a canvas of zeros.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Strictly speaking the bytes: they are the zero of every type of number.
+// Zero bytes are the zero of every number type.
 void FillWithZeros(Tensor& out) { std::memset(out.mutable_data(), 0, out.nbytes()); }
 
 constexpr Operand kPaddedImage{"pad_to_bounding_box", "image"};
@@ -44,7 +44,7 @@ class PadToBoundingBox final : public FillOp {
 constexpr Operand kCropOrPadImage{"resize_with_crop_or_pad", "image"};
 constexpr Operand kCropOrPadTarget{"resize_with_crop_or_pad", "target_height and target_width"};
 
-// What is cut from one side, and where it lies in the result.
+// The part taken from one axis, and its position in the result.
 struct Side {
   int64_t from, count, to;
 };

@@ -1,4 +1,4 @@
-// Loops over the pixels of images, for each set of instructions.
+// Loops over the pixels of images, for each instruction set.
 #include "compute/image/pixel_loops.h"
 
 #include <cstring>

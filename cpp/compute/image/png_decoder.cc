@@ -1,4 +1,4 @@
-// libpng as a function: its errors become exceptions, its warnings are never printed.
+// Wraps libpng: its errors become exceptions, and its warnings are never printed.
 #if defined(PENSTOCK_HAS_PNG)
 #include "compute/image/png_decoder.h"
 
@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
-// Luminance of 8 or 16 bits as libpng rounds it; alpha is kept where there is one.
+// Luminance of 8 or 16 bits, rounded as libpng does; alpha is kept if there is any.
 template <typename Value>
 void ToGray(const Value* from, int64_t pixels, bool alpha, Value* to) {
-  constexpr uint32_t kRed = 9798, kGreen = 19235, kBlue = 3735;  // of 2^15
+  constexpr uint32_t kRed = 9798, kGreen = 19235, kBlue = 3735;  // in units of 1 / 2^15
   constexpr uint32_t kRound = sizeof(Value) == 2 ? 1 << 14 : 0;
   for (; pixels > 0; --pixels, from += 3 + alpha, to += 1 + alpha) {
     to[0] =
@@ -90,7 +90,7 @@ class Reader final : public Rows {
     return true;
   }
 
-  // What is not looked at may not cost anything either: a text may unpack to megabytes.
+  // Unused chunks must not cost anything either: a text may expand to megabytes.
   void SkipText() {
     static constexpr png_byte kNames[] = "iCCP\0iTXt\0tEXt\0zTXt\0eXIf";
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, kNames, 5);
@@ -142,13 +142,13 @@ class Reader final : public Rows {
     return ReadEnd();
   }
 
-  // The checksums of the data come after the last row.
+  // The checksums of the data follow the last row.
   bool ReadEnd() {
     if (row_ == header_.height) png_read_end(png_, nullptr);
     return true;
   }
 
-  // Row `y` of the region out of a row of the image.
+  // Extracts row `y` of the region from a row of the image.
   void Emit(const uint8_t* row, int64_t y) {
     auto value = static_cast<size_t>(options_.bits / 8);
     size_t pixel = value * static_cast<size_t>(options_.channels);
@@ -183,15 +183,15 @@ class Reader final : public Rows {
   const PngHeader header_;
   const PngOptions options_;
   const Region region_;
-  uint8_t* out_ = nullptr;       // of the rows from first_ to end_
-  int64_t first_ = 0, end_ = 0;  // of the region
+  uint8_t* out_ = nullptr;       // for the rows from first_ to end_
+  int64_t first_ = 0, end_ = 0;  // rows of the region
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   PngErrors errors_;
-  size_t at_ = 0;    // in the contents
-  int64_t row_ = 0;  // of the image, next
+  size_t at_ = 0;    // offset in the contents
+  int64_t row_ = 0;  // next row of the image
   size_t row_bytes_ = 0;
-  std::vector<uint8_t> rows_;  // one, or all of an interlaced image
+  std::vector<uint8_t> rows_;  // one row, or all rows of an interlaced image
   bool to_gray_ = false;
   bool truncated_ = false;
 };

@@ -1,4 +1,4 @@
-// Decoding one PNG into memory of the caller.
+// Decodes one PNG into the caller's memory.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace penstock {
 
 struct PngOptions {
   int channels = 3;  // 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha
-  int bits = 8;      // of a value: 8, or 16 in the order of this machine
+  int bits = 8;      // per value: 8, or 16 in native byte order
 };
 
-// Decodes a region, which lies within the image. `contents` outlive what is returned. A damaged row
+// Decodes a region, which lies within the image. `contents` must outlive the result. A damaged row
 // throws a DataError "decode_png: ..."; nothing is ever printed.
 std::unique_ptr<Rows> DecodePng(std::string_view contents, const PngHeader& header,
                                 const PngOptions& options, const Region& region);

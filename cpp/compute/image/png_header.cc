@@ -29,7 +29,7 @@ bool HasTransparency(std::string_view contents) {
   return false;
 }
 
-// Samples of a pixel by colour type; 0 for types that there are not.
+// Samples per pixel by colour type; 0 for invalid types.
 int SamplesOf(int color_type) {
   constexpr int kSamples[] = {1, 0, 3, 1, 2, 0, 4};
   return color_type < 7 ? kSamples[color_type] : 0;

@@ -7,9 +7,9 @@
 namespace penstock {
 
 struct PngHeader {
-  int64_t height, width;  // pixels
-  int bit_depth;          // of a sample, or of an index into the palette
-  int channels;           // once a palette is resolved
+  int64_t height, width;  // in pixels
+  int bit_depth;          // of a sample, or of a palette index
+  int channels;           // after resolving a palette
   bool has_palette;
   bool interlaced;
 
@@ -19,7 +19,7 @@ struct PngHeader {
 // The eight bytes that every PNG starts with.
 bool StartsAsPng(std::string_view contents);
 
-// Throws a DataError of `op` when `contents` is not a PNG or ends before its data.
+// Throws a DataError of `op` if `contents` is not a PNG or ends before its data.
 PngHeader ReadPngHeader(const char* op, std::string_view contents);
 
 }  // namespace penstock

@@ -1,9 +1,9 @@
-// Which PNG library is linked.
+// The linked PNG library.
 #pragma once
 
 namespace penstock {
 
-// "libpng 1.6.39"; "" when penstock was built without one.
+// "libpng 1.6.39"; "" if penstock was built without one.
 const char* PngVersion();
 
 }  // namespace penstock

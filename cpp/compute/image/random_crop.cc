@@ -10,10 +10,11 @@ namespace {
 constexpr Operand kValue{"random_crop", "value"};
 constexpr Operand kCropSize{"random_crop", "size"};
 
-// Copies the block of `size` at `offset` along the axes from `axis` on; gives the end of the copy.
+// Copies the block of `size` at `offset` along the axes from `axis` on; returns the end of the
+// copy.
 uint8_t* CopyBlock(const uint8_t* in, const Shape& shape, const Shape& offset, const Shape& size,
                    int axis, int last, int64_t item, uint8_t* out) {
-  int64_t stride = item;  // of this axis, bytes
+  int64_t stride = item;  // of this axis, in bytes
   for (int i = axis + 1; i < shape.rank(); ++i) stride *= shape[i];
   in += offset[axis] * stride;
   if (axis == last) {
@@ -57,7 +58,7 @@ class RandomCrop final : public CropOp {
     const Shape& size = out.shape();
     if (out.elements() == 0) return;
     Shape offset = OffsetOf(shape, size, key);
-    int last = 0;  // the last axis that is cropped: memory of the axes after it is copied whole
+    int last = 0;  // last cropped axis: later axes are copied whole
     for (int i = 0; i < shape.rank(); ++i) {
       if (size[i] < shape[i]) last = i;
     }

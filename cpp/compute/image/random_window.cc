@@ -1,4 +1,4 @@
-// image.random_window: where image.random_resized_crop cuts.
+// image.random_window: the window that image.random_resized_crop cuts.
 #include <algorithm>
 #include <cmath>
 
@@ -28,8 +28,8 @@ Range RangeOf(const Tensor& tensor, const char* argument) {
   return {ends[0], ends[1]};
 }
 
-// Inputs: the image, the range of the share of its area, the range of the aspect ratio. The output
-// is top, left, height and width.
+// Inputs: the image, the range of its area's share, the range of the aspect ratio. The output is
+// top, left, height and width.
 class RandomWindow final : public FillOp {
  public:
   bool random() const override { return true; }
@@ -78,7 +78,7 @@ class RandomWindow final : public FillOp {
     return Central(image, ratio);
   }
 
-  // As much as the range of ratios allows, in the middle.
+  // The largest centered window that the range of ratios allows.
   static Region Central(const ImageBatch& image, Range ratio) {
     const auto height = static_cast<double>(image.height), width = static_cast<double>(image.width);
     int64_t h = image.height, w = image.width;

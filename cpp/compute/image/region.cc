@@ -1,4 +1,4 @@
-// What operations on regions of images share.
+// Functions shared by operations on regions of images.
 #include "compute/image/region.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// image.resize: images at another size.
+// image.resize: resizes images.
 #include "compute/image/resize.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class Resize final : public ResizeOp {
     }
     ImageBatch to{from.count, size[0], size[1], from.channels};
     if (preserve_aspect_ratio_) {
-      // float32, halves to even, as TensorFlow computes it.
+      // In float32, with halves rounded to even, as in TensorFlow.
       auto height = static_cast<float>(from.height), width = static_cast<float>(from.width);
       float scale =
           std::min(static_cast<float>(size[0]) / height, static_cast<float>(size[1]) / width);

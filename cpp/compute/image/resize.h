@@ -13,12 +13,12 @@
 
 namespace penstock {
 
-// Copies pixels of any type; `pixel` is the size of one, bytes.
+// Copies pixels of any type; `pixel` is the size of a pixel in bytes.
 void ResizeNearest(const uint8_t* in, const ImageBatch& from, int64_t pixel, const ImageBatch& to,
                    uint8_t* out);
 
-// The part of an axis that is resized: `length` of its pixels from `begin` on. Pixels of which only
-// a part lies within that count as its neighbours.
+// The part of an axis that is resized: `length` pixels from `begin` on. Pixels partly inside it
+// count as neighbours.
 struct AxisPart {
   int64_t pixels;
   float begin, length;
@@ -26,7 +26,7 @@ struct AxisPart {
   static AxisPart Whole(int64_t pixels) { return {pixels, 0, static_cast<float>(pixels)}; }
 };
 
-// Of both axes.
+// The parts of both axes.
 struct AxisParts {
   AxisPart rows, columns;
 
@@ -35,9 +35,9 @@ struct AxisParts {
   }
 };
 
-// A region of images (of several, which follow one another: whole ones) by the formula of
-// TensorFlow's ResizeBilinear with half-pixel centers, operation by operation. The images outlive
-// what is returned, here and below.
+// A region of images (for several images stored consecutively: whole images) by the formula of
+// TensorFlow's ResizeBilinear with half-pixel centers, operation by operation. Here and below, the
+// images must outlive the result.
 std::unique_ptr<Rows> BilinearRows(const Tensor& images, const ImageBatch& from,
                                    const AxisParts& part, const ImageBatch& to,
                                    const Region& region);
@@ -48,12 +48,12 @@ struct Filter {
   std::vector<float> weights;
 };
 
-// How a part of an axis becomes one of `to` pixels by the method of that name: as TensorFlow's
+// The filter that resizes a part of an axis to `to` pixels with that method: as TensorFlow's
 // ResizeBicubic and ResizeArea, or, for the other methods and for all with `antialias`, its
 // ScaleAndTranslate. Empty for an unknown name.
 Filter FilterOf(const std::string& method, bool antialias, const AxisPart& from, int64_t to);
 
-// The same through two filters, rows first. Sums are made in the order of the inputs.
+// The same with two filters, rows first. Sums are accumulated in the order of the inputs.
 std::unique_ptr<Rows> FilteredRows(const Tensor& images, const ImageBatch& from, Filter rows,
                                    Filter columns, const Region& region);
 

@@ -1,5 +1,5 @@
-// Bilinear interpolation, separable: each input row is converted and interpolated along x once
-// (both at once where it is of bytes), and two such rows at a time are blended into an output row.
+// Separable bilinear interpolation: each input row is converted and interpolated along x once (in
+// one step for bytes), and two such rows are blended into each output row.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -29,7 +29,7 @@ std::vector<Tap> Taps(const AxisPart& from, int64_t to, int64_t step) {
   return taps;
 }
 
-// One image after another, row by row.
+// Processes images sequentially, row by row.
 class Bilinear final : public Rows {
  public:
   Bilinear(const uint8_t* in, TypeCode type, const ImageBatch& from, const AxisParts& part,
@@ -96,7 +96,7 @@ class Bilinear final : public Rows {
                    channels_, row);
   }
 
-  // The row, or a copy of it, after whose last byte a window may be read.
+  // Returns the row, or a copy of it if fewer than a window's bytes are readable after it.
   const uint8_t* WithWindow(const uint8_t* in) {
     if (end_ - in >= in_bytes_ + ByteTaps::kWindow) return in;
     return static_cast<const uint8_t*>(
@@ -108,16 +108,16 @@ class Bilinear final : public Rows {
   const uint8_t* const end_;  // of all images
   const int64_t out_row_, channels_;
   const std::vector<Tap> columns_, rows_;
-  std::vector<float> scratch_;  // an input row, and the two that are blended
+  std::vector<float> scratch_;  // an input row, and the two rows to blend
   const ResizeLoops& loops_;
   const CastLoop convert_;
   const ResizeLoops::BlendColumns blend_columns_;
-  // Used where there is one:
+  // Used if set:
   std::optional<BytePixels> pixels_;
   std::optional<ByteLanes> lanes_;
-  ResizeLoops::BlendBytes blend_bytes_ = nullptr;  // used where it is not null
+  ResizeLoops::BlendBytes blend_bytes_ = nullptr;  // used if not null
   float *top_, *bottom_;
-  int64_t top_row_ = -1, bottom_row_ = -1;  // what the two hold
+  int64_t top_row_ = -1, bottom_row_ = -1;  // the input rows that they hold
   size_t next_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Resampling by filters, separable: rows first, on contiguous memory, then columns.
+// Separable resampling with filters: rows first, on contiguous memory, then columns.
 #include <algorithm>
 #include <vector>
 
@@ -8,10 +8,10 @@
 namespace penstock {
 namespace {
 
-// Values of a row that are summed at a time: their sums stay in the nearest cache.
+// The number of values of a row that are summed together: their sums stay in the L1 cache.
 constexpr int64_t kStrip = 2048;
 
-// Sums of weighted rows of `values` items each.
+// Weighted sums of rows of `values` items each.
 class RowFilter {
  public:
   RowFilter(TypeCode type, int64_t values)
@@ -52,7 +52,7 @@ class RowFilter {
   std::vector<float> converted_;
 };
 
-// One image after another, row by row.
+// Processes images sequentially, row by row.
 class Filtered final : public Rows {
  public:
   Filtered(const uint8_t* in, TypeCode type, const ImageBatch& from, Filter rows, Filter columns)
@@ -85,12 +85,12 @@ class Filtered final : public Rows {
 
  private:
   const uint8_t* in_;
-  const int64_t image_;  // bytes of one
+  const int64_t image_;  // bytes per image
   const int64_t out_row_, channels_;
   const Filter rows_, columns_;
   RowFilter filter_rows_;
   const ResizeLoops::FilterColumns filter_columns_;
-  std::vector<float> sum_, result_;  // with spare floats, which the output does not have
+  std::vector<float> sum_, result_;  // with spare floats, unlike the output
   size_t next_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The weights of the methods of resizing.
+// The weights of the resize methods.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// A weight by the distance from the center, 0 beyond the radius; both in pixels of the input, or of
-// the output where that is coarser and the filter is to widen.
+// The weight by distance from the center, 0 beyond the radius. Both are in pixels of the input, or
+// of the output if that is coarser and the filter is widened.
 struct FilterKernel {
   float radius;
   float (*weight)(float distance);
@@ -32,7 +32,7 @@ float MitchellCubic(float x) {
   return (((7.0f / 6.0f) * x - 2.0f) * x) * x + 8.0f / 9.0f;
 }
 
-// In float64, so that the float32 result does not depend on the sine of a platform.
+// In float64, so that the float32 result does not depend on a platform's sine.
 template <int kRadius>
 float Lanczos(float distance) {
   constexpr double kPi = 3.14159265358979323846;
@@ -43,7 +43,7 @@ float Lanczos(float distance) {
                             (kPi * kPi * x * x));
 }
 
-// A standard deviation of half a pixel.
+// With a standard deviation of half a pixel.
 float Gaussian(float distance) {
   const double x = distance;
   return x >= 1.5 ? 0.0f : static_cast<float>(std::exp(-2 * x * x));
@@ -60,12 +60,12 @@ void AddSpan(Filter& filter, int64_t first, const std::vector<float>& weights) {
   }
 }
 
-// ScaleAndTranslate of TensorFlow.
+// TensorFlow's ScaleAndTranslate.
 Filter Sampled(const FilterKernel& kernel, bool antialias, const AxisPart& from, int64_t to) {
   Filter filter;
   const float inverse = 1.0f / (static_cast<float>(to) / from.length);
   const float widening = antialias ? std::max(inverse, 1.0f) : 1.0f;
-  const float reach = kernel.radius * widening;  // pixels of the input
+  const float reach = kernel.radius * widening;  // in pixels of the input
   std::vector<float> weights;
   for (int64_t i = 0; i < to; ++i) {
     const float center = (static_cast<float>(i) + 0.5f) * inverse + from.begin;
@@ -83,8 +83,8 @@ Filter Sampled(const FilterKernel& kernel, bool antialias, const AxisPart& from,
   return filter;
 }
 
-// ResizeBicubic of TensorFlow with half-pixel centers: four pixels around a position that is
-// rounded to 1/1024; pixels outside of the image count nothing.
+// TensorFlow's ResizeBicubic with half-pixel centers: four pixels around a position that is rounded
+// to 1/1024; pixels outside the image are ignored.
 Filter Bicubic(const AxisPart& from, int64_t to) {
   Filter filter;
   constexpr float kPlaces = 1024;
@@ -108,7 +108,7 @@ Filter Bicubic(const AxisPart& from, int64_t to) {
   return filter;
 }
 
-// ResizeArea of TensorFlow: each input pixel weighs as much as lies within the output pixel.
+// TensorFlow's ResizeArea: each input pixel is weighted by its area within the output pixel.
 Filter Area(const AxisPart& from, int64_t to) {
   Filter filter;
   const float scale = from.length / static_cast<float>(to);

@@ -1,4 +1,4 @@
-// The inner loops of resizing, for each set of instructions.
+// The inner loops of resizing, for each instruction set.
 #include "compute/image/resize_loops.h"
 
 #if defined(PENSTOCK_HAS_AVX)

@@ -1,4 +1,4 @@
-// The inner loops of resizing, for each set of instructions: the same bits by all of them.
+// The inner loops of resizing, for each instruction set. All produce the same bits.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// Pixels of three floats are handled as four values, of which the last is the next pixel's, and
-// rows that are made by lanes or by four pixels end with a few more: they end in spare floats for
-// it.
+// Pixels of three floats are processed as four values, the last of which belongs to the next pixel,
+// and loops over lanes or over four pixels write a few values too many. Rows therefore end with
+// spare floats.
 constexpr int64_t kSpareFloats = 16;
 
 // The two neighbours of an output position, as offsets into a row, and the weight of the upper one.
@@ -19,52 +19,53 @@ struct Tap {
   float weight;
 };
 
-// The same for a row of bytes, by lanes of four output values. The bytes of a lane come from one
+// The same for a row of bytes, in lanes of four output values. The bytes of a lane come from one
 // window of 16 bytes, or from two of 8.
 struct ByteTaps {
   static constexpr int64_t kValues = 4;
-  static constexpr int64_t kLanes = 2;  // their number is a multiple of it
+  static constexpr int64_t kLanes = 2;  // the number of lanes is a multiple of this
   static constexpr int64_t kWindow = 16;
 
-  const int32_t* windows[2];  // where they begin in the row, for each lane
-  const uint32_t* lower;      // which byte of the window becomes the number, as a shuffle takes it
+  const int32_t* windows[2];  // their offsets in the row, for each lane
+  const uint32_t* lower;      // the byte of the window for each value, as a shuffle mask
   const uint32_t* upper;
   const float* weights;
   int64_t lanes;
 };
 
-// The same for a row of pixels of three bytes: the neighbours of each output pixel come from one
-// window of 8 bytes, the lower one and what is after it.
+// The same for a row of pixels of three bytes. The neighbours of each output pixel come from one
+// window of 8 bytes: the lower one and the bytes after it.
 struct PixelTaps {
-  static constexpr int64_t kTogether = 4;  // their number is a multiple of it
+  static constexpr int64_t kTogether = 4;  // the number of pixels is a multiple of this
 
-  const int32_t* windows;  // where they begin in the row
-  const float* weights;  // four of each, all the same; 0 where the upper neighbour is the lower one
+  const int32_t* windows;  // their offsets in the row
+  const float* weights;    // four equal ones per pixel; 0 where both neighbours are the same
   int64_t pixels;
 };
 
-// The inputs [first, first + count) of an output position, and where their weights begin.
+// The inputs [first, first + count) of an output position, and the index of their first weight.
 struct FilterSpan {
   int64_t first, count;
   size_t weights;
 };
 
 struct ResizeLoops {
-  // From rows of `channels` interleaved floats. Made for 1, 3 and 4 channels, and for any (0).
+  // From rows of `channels` interleaved floats. Specialised for 1, 3 and 4 channels; entry 0 is for
+  // any.
   using BlendColumns = void (*)(const float* in, const Tap* taps, int64_t count, int64_t channels,
                                 float* out);
   BlendColumns blend_columns[5];
-  // With one window, and with two; null where the processor has no shuffle.
+  // With one window, and with two; null where the CPU has no shuffle.
   using BlendBytes = void (*)(const uint8_t* in, const ByteTaps& taps, float* out);
   BlendBytes blend_bytes[2];
-  // Null where the processor has nothing better than lanes.
+  // Null where the CPU has nothing faster than lanes.
   void (*blend_pixels)(const uint8_t* in, const PixelTaps& taps, float* out);
   void (*blend_rows)(const float* top, const float* bottom, float weight, int64_t count,
                      float* out);
   // sum[i] += in[i] * weight
   void (*add_bytes)(const uint8_t* in, float weight, int64_t count, float* sum);
   void (*add_floats)(const float* in, float weight, int64_t count, float* sum);
-  // Sums of pixels by their weights, one after the other.
+  // Weighted sums of pixels, in order.
   using FilterColumns = void (*)(const float* in, const FilterSpan* spans, int64_t count,
                                  const float* weights, int64_t channels, float* out);
   FilterColumns filter_columns[5];

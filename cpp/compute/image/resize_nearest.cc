@@ -1,4 +1,4 @@
-// Nearest neighbour: output pixel i shows input pixel floor((i + 0.5) * scale).
+// Nearest neighbour: output pixel i copies input pixel floor((i + 0.5) * scale).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,7 +19,7 @@ std::vector<int64_t> Sources(int64_t from, int64_t to) {
   return sources;
 }
 
-// kPixel: its size in bytes when known, so that a copy is a load and a store.
+// kPixel: the size in bytes if known, so that a copy is a load and a store.
 template <int kPixel>
 void CopyRow(const uint8_t* in, const std::vector<int64_t>& columns, int64_t pixel, uint8_t* out) {
   if (kPixel) pixel = kPixel;

@@ -1,4 +1,4 @@
-// image.rot90 and image.transpose: images whose rows become columns.
+// image.rot90 and image.transpose: rows of images become columns.
 #include "compute/image/copy_pixels.h"
 #include "compute/image/region.h"
 #include "compute/new_op.h"
@@ -6,13 +6,13 @@
 namespace penstock {
 namespace {
 
-// Output pixel (0, 0) is input pixel (y, x); steps of one row or column of the output are steps in
-// the input. All in pixels.
+// Output pixel (0, 0) is input pixel (y, x). The other members are the steps in the input for one
+// row or column of the output. All are in pixels.
 struct PixelWalk {
   bool swaps;  // height and width
   int64_t y, x;
-  int64_t down_y, down_x;    // of one output row
-  int64_t right_y, right_x;  // of one output column
+  int64_t down_y, down_x;    // for one output row
+  int64_t right_y, right_x;  // for one output column
 };
 
 Shape ShapeAfter(const PixelWalk& walk, const Tensor& image, const ImageBatch& images) {
@@ -23,7 +23,7 @@ Shape ShapeAfter(const PixelWalk& walk, const Tensor& image, const ImageBatch& i
 void CopyAlong(const PixelWalk& walk, const Tensor& image, const ImageBatch& images, Tensor& out) {
   if (out.elements() == 0) return;
   const int64_t pixel = images.channels * image.dtype().itemsize;
-  const int64_t row = images.width * pixel, size = images.height * row;  // bytes
+  const int64_t row = images.width * pixel, size = images.height * row;  // in bytes
   const int64_t height = walk.swaps ? images.width : images.height;
   const int64_t width = walk.swaps ? images.height : images.width;
   const uint8_t* from = image.data() + walk.y * row + walk.x * pixel;
@@ -37,7 +37,7 @@ void CopyAlong(const PixelWalk& walk, const Tensor& image, const ImageBatch& ima
 constexpr Operand kRotated{"rot90", "image"};
 constexpr Operand kTurns{"rot90", "k"};
 
-// Inputs: the image, and the number of quarter turns against the clock.
+// Inputs: the image, and the number of counterclockwise quarter turns.
 class Rot90 final : public FillOp {
  public:
   LeafSpec Output(const std::vector<Tensor>& inputs) const override {
@@ -54,7 +54,7 @@ class Rot90 final : public FillOp {
  private:
   static PixelWalk WalkOf(const std::vector<Tensor>& inputs, const ImageBatch& images) {
     const int64_t bottom = images.height - 1, right = images.width - 1;
-    switch (IntegersFrom(kTurns, inputs, 1, 1)[0] & 3) {  // also the remainder of negative ones
+    switch (IntegersFrom(kTurns, inputs, 1, 1)[0] & 3) {  // correct for negative numbers too
       case 1:
         return {true, 0, right, 0, -1, 1, 0};
       case 2:

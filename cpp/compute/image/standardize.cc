@@ -1,4 +1,4 @@
-// image.per_image_standardization and image.normalize: float32 of another mean and deviation.
+// image.per_image_standardization and image.normalize: float32 with another mean and deviation.
 #include <array>
 #include <cmath>
 
@@ -15,7 +15,8 @@ const ImageConversion& AsItIs() {
   return same;
 }
 
-// Sums of every kLanes-th item less a value near their mean, and of their squares.
+// Sums of every kLanes-th item minus a value near their mean, and of the squares of these
+// differences.
 struct Moments {
   static constexpr size_t kLanes = 8;
   double near = 0;
@@ -93,7 +94,7 @@ class PerImageStandardization final : public FillOp {
     const auto items = static_cast<double>(size);
     double offset = sum / items;
     double variance = squares / items - offset * offset;
-    // An image of one colour is not divided by zero, nor noise blown up.
+    // The minimum avoids division by zero for an image of one colour, and amplified noise.
     double least = 1 / std::sqrt(items);
     double deviation = std::sqrt(variance > 0 ? variance : variance * 0);
     const auto mean = static_cast<float>(moments.near + offset);

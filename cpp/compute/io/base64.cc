@@ -1,4 +1,4 @@
-// io.encode_base64 and decode_base64: RFC 4648, the alphabet that is safe in names and addresses.
+// io.encode_base64 and decode_base64: RFC 4648, with the alphabet for URLs and file names.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr uint8_t kNone = 0xFF;
-constexpr uint8_t kNoDigit = 0xC0;  // bits that none of the 64 values has
+constexpr uint8_t kNoDigit = 0xC0;  // bits that are clear in all 64 values
 
 constexpr std::array<uint8_t, 256> Values() {
   std::array<uint8_t, 256> values{};
@@ -72,7 +72,7 @@ std::string Decoded(std::string_view text) {
   return bytes;
 }
 
-// Each string as another one.
+// Converts each string to another one.
 class Base64 : public Op {
  public:
   explicit Base64(const char* name) : name_(name) {}

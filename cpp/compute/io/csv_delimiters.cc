@@ -1,5 +1,5 @@
-// Finding the fields of a line, 64 bytes at a time. Wider instructions than those that every
-// processor has are no faster: most lines are not longer.
+// Finds the fields of a line, 64 bytes per step, with baseline instructions only. Wider ones are no
+// faster, because few lines are longer.
 #include "compute/io/csv_delimiters.h"
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kCsvStride = 64;
 
-// A bit for each of 64 bytes.
+// One bit for each of 64 bytes.
 struct CsvMasks {
   uint64_t delimiters = 0;
   uint64_t others = 0;  // line ends and quotes

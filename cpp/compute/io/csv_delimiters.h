@@ -1,4 +1,4 @@
-// Finding the fields of a line of comma-separated values.
+// Finds the fields of a line of comma-separated values.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,10 @@
 
 namespace penstock {
 
-// Where the delimiters of a line are, in order, and how many; nothing where there is a line end in
-// it or, with `quotes`, a quote, so that fields have to be looked for one by one. `found` has room
-// for as many as there are bytes, fewer than 2^32.
+// Writes the positions of a line's delimiters to `found`, in order, and returns their number.
+// Nullopt if the line contains a line end or, with `quotes`, a quote; fields must then be parsed
+// individually. `found` must have room for one position per byte of the line, which must be shorter
+// than 2^32.
 std::optional<size_t> FindDelimiters(std::string_view line, char delimiter, bool quotes,
                                      uint32_t* found);
 

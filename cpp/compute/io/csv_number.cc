@@ -1,4 +1,4 @@
-// Numbers written in text, without regard to the locale.
+// Parses numbers, independent of the locale.
 #include "compute/io/csv_number.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 static_assert(std::endian::native == std::endian::little, "characters are taken as they lie");
 
 constexpr size_t kCsvWord = sizeof(uint64_t);
-constexpr uint64_t kEach = 0x0101010101010101;  // times a byte: eight of it
+constexpr uint64_t kEach = 0x0101010101010101;  // times a byte: that byte, eight times
 
 template <typename T>
 T Load(const char* at) {
@@ -36,11 +36,11 @@ T Load(const char* at) {
   return value;
 }
 
-// One to eight characters, the first one in the lowest byte, and zeros.
+// One to eight characters, the first one in the lowest byte, then zeros.
 uint64_t WordOf(std::string_view text) {
   const char* at = text.data();
   const size_t size = text.size();
-  // Two halves that may overlap: nothing is read beyond the text.
+  // Two loads that may overlap, so that nothing is read beyond the text.
   if (size >= 4) {
     return Load<uint32_t>(at) | uint64_t{Load<uint32_t>(at + size - 4)} << 8 * (size - 4);
   }
@@ -50,8 +50,9 @@ uint64_t WordOf(std::string_view text) {
   return static_cast<uint8_t>(*at);
 }
 
-// The number of `count` digits, one to eight, which are the lowest bytes; false if other characters
-// are among them. All at a time: pairs, then fours, then eights are put together.
+// The number formed by `count` digits, one to eight, in the lowest bytes; false if there are other
+// characters among them. All digits are processed in parallel: first combined into pairs, then
+// fours, then eights.
 bool ReadDigits(uint64_t word, size_t count, uint64_t* digits) {
   word <<= 8 * (kCsvWord - count);
   if (count < kCsvWord) word |= kEach * '0' >> 8 * count;
@@ -64,10 +65,11 @@ bool ReadDigits(uint64_t word, size_t count, uint64_t* digits) {
   return true;
 }
 
-// Takes a point out of up to eight characters. Gives how many were before it; `size` if none.
+// Removes a decimal point from up to eight characters. Returns the number of characters before it,
+// or `size` if there is no point.
 size_t TakePoint(uint64_t* word, size_t size) {
   const uint64_t other = *word ^ kEach * '.';
-  const uint64_t points = (other - kEach) & ~other & kEach * 0x80;  // the lowest one is right
+  const uint64_t points = (other - kEach) & ~other & kEach * 0x80;  // only the lowest bit counts
   if (points == 0) return size;
   const auto before = static_cast<size_t>(std::countr_zero(points)) / 8;
   const uint64_t low = (uint64_t{1} << 8 * before) - 1;
@@ -75,8 +77,8 @@ size_t TakePoint(uint64_t* word, size_t size) {
   return before;
 }
 
-// Digits with at most one point among them, and how many of them come after it. False for other
-// characters, and where there are more than a word has.
+// Parses digits with at most one point among them, and counts the digits after it. False if there
+// are other characters, or more than fit into a word.
 bool ReadWord(std::string_view text, uint64_t* digits, size_t* decimals) {
   if (text.empty() || text.size() > kCsvWord) return false;
   uint64_t word = WordOf(text);
@@ -86,9 +88,9 @@ bool ReadWord(std::string_view text, uint64_t* digits, size_t* decimals) {
   return count > 0 && ReadDigits(word, count, digits);
 }
 
-// The same, one character after the other, where there are more than a word has.
+// The same, character by character, for more than fit into a word.
 bool ReadOneByOne(std::string_view text, uint64_t* digits, size_t* decimals) {
-  constexpr size_t kMostDigits = 18;  // of which uint64_t holds any
+  constexpr size_t kMostDigits = 18;  // uint64_t can hold any such number
   if (text.size() <= kCsvWord || text.size() > kMostDigits) return false;
   *digits = 0;
   size_t point = text.size();
@@ -105,9 +107,9 @@ bool ReadOneByOne(std::string_view text, uint64_t* digits, size_t* decimals) {
   return true;
 }
 
-// Digits with at most one point among them, where two numbers that T holds exactly give the nearest
-// to it, as a fraction: most numbers of files are such. False for all others, also for what is
-// none.
+// Parses digits with at most one point whose value is a fraction of two numbers that T represents
+// exactly, so that the division rounds correctly: most numbers in files are of this form. False for
+// all other texts, including those that are not numbers.
 template <typename T>
 bool ReadShortDecimal(std::string_view text, T* value) {
   constexpr double kPowers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,
@@ -125,7 +127,7 @@ bool ReadShortDecimal(std::string_view text, T* value) {
   return true;
 }
 
-// Whether a number that no float holds is too large rather than too small.
+// Whether a number that no float can represent is too large rather than too small.
 bool TooLarge(std::string_view text) {
   size_t digit = text.find_first_of("123456789");
   size_t e = text.find_first_of("eE"), dot = std::min(text.find('.'), text.size());
@@ -175,7 +177,7 @@ bool ReadInteger(std::string_view text, void* out) {
   uint64_t digits = 0;
   if (!unsigned_text.empty() && unsigned_text.size() <= kCsvWord &&
       ReadDigits(WordOf(unsigned_text), unsigned_text.size(), &digits)) {
-    value = static_cast<T>(digits);  // any of eight digits is one
+    value = static_cast<T>(digits);  // T holds any eight digits
     if (negative) value = -value;
     std::memcpy(out, &value, sizeof(T));
     return true;

@@ -1,4 +1,4 @@
-// Numbers written in text.
+// Parses numbers.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// Writes the number to `out`, an item of int32, int64, float32 or float64; false when the text is
-// not a number, or an integer that the type cannot hold. Spaces around it and a sign are accepted.
+// Writes the number to `out`, an item of int32, int64, float32 or float64. False if the text is not
+// a number, or an integer that does not fit into the type. Accepts surrounding spaces and a sign.
 bool ReadCsvNumber(std::string_view text, TypeCode code, void* out);
 
 }  // namespace penstock

@@ -14,10 +14,10 @@
 namespace penstock {
 namespace {
 
-// Takes the fields of one line, one after another.
+// Iterates over the fields of one line.
 class CsvLine {
  public:
-  // `blank`: an empty line is an empty field, not none.
+  // `blank`: an empty line has one empty field, instead of none.
   CsvLine(std::string_view line, char delimiter, bool quotes, bool blank)
       : line_(line), delimiter_(delimiter), quotes_(quotes), more_(blank || !line.empty()) {}
 
@@ -28,7 +28,7 @@ class CsvLine {
       *field = Quoted();
     else
       *field = Plain();
-    more_ = at_ < line_.size();  // a delimiter: another field follows, maybe an empty one
+    more_ = at_ < line_.size();  // a delimiter: another field follows, which may be empty
     ++at_;
     return true;
   }
@@ -78,7 +78,7 @@ class CsvLine {
   std::string unquoted_;
 };
 
-// The same of a line without quotes, of which the delimiters are known.
+// The same for a line without quotes, whose delimiters are known.
 class PlainFields {
  public:
   PlainFields(std::string_view line, std::span<const uint32_t> delimiters)
@@ -106,8 +106,8 @@ struct CsvColumn {
   Tensor otherwise;
 };
 
-// The values of a column over all lines: one of each. It stays where it is made: a scalar, which
-// that of a single line is, lies within its tensor.
+// The values of a column, one per line. Not movable: a scalar, the result for a single line, is
+// stored inside its tensor.
 class CsvValues {
  public:
   CsvValues() = default;
@@ -150,9 +150,9 @@ class CsvValues {
 
  private:
   Tensor numbers_;
-  uint8_t* next_ = nullptr;     // of them
-  std::string text_;            // of strings, one after the other
-  std::vector<int64_t> spans_;  // begin and end of each
+  uint8_t* next_ = nullptr;     // the next number to write
+  std::string text_;            // of strings, back to back
+  std::vector<int64_t> spans_;  // begin and end of each string
 };
 
 // Arguments: a table with a row (column of the line, required) for each output, and its defaults.
@@ -204,7 +204,7 @@ class DecodeCsv final : public Op {
   }
 
  private:
-  // `delimiters`: memory for where those of a line are.
+  // `delimiters`: a buffer for the positions of a line's delimiters.
   void Read(std::string_view line, std::vector<uint32_t>& delimiters,
             std::vector<CsvValues>& values) const {
     for (char end : {'\n', '\r'}) {

@@ -1,4 +1,4 @@
-// io.decode_raw: the bytes of strings as numbers.
+// io.decode_raw: reads the bytes of strings as numbers.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -56,7 +56,7 @@ class DecodeRaw final : public FillOp {
   }
 
  private:
-  // Bytes that are read of each string.
+  // The number of bytes to read from each string.
   int64_t Length(const Tensor& strings) const {
     if (fixed_length_ > 0) return fixed_length_;
     size_t length = strings.elements() ? strings.string(0).size() : 0;
@@ -84,7 +84,7 @@ class DecodeRaw final : public FillOp {
 
   const DType dtype_;
   const bool swap_;
-  const int64_t fixed_length_;  // -1: as long as the strings are
+  const int64_t fixed_length_;  // -1: the length of the strings
 };
 
 const RegisterOp io_decode_raw_op("io.decode_raw", NewOp<DecodeRaw>);

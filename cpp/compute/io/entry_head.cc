@@ -1,4 +1,4 @@
-// How most entries of an example's map begin.
+// The usual beginning of an entry in an example's map.
 #include "compute/io/entry_head.h"
 
 #include <cstring>
@@ -6,7 +6,7 @@
 namespace penstock {
 
 EntryHead::EntryHead(std::string_view key, uint32_t kind) {
-  constexpr size_t kAround = 6, kList = 4;  // bytes that are neither of the key nor of values
+  constexpr size_t kAround = 6, kList = 4;  // bytes that belong neither to the key nor to values
   const size_t size = key.size() + kAround + (kind ? kList : 0);
   if (size > kSpan) return;
   size_ = size;

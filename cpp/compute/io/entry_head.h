@@ -1,4 +1,4 @@
-// How most entries of an example's map begin.
+// The usual beginning of an entry in an example's map.
 #pragma once
 
 #include <cstdint>
@@ -8,36 +8,36 @@
 
 namespace penstock {
 
-// The bytes of an entry before its values are tags, the key and lengths:
+// Before its values, an entry consists of tags, the key and lengths:
 //
 //   1, length of the entry, 1, length of the key, the key, 2, length of the feature,
 //   kind of the list, its length, 1, length of the values
 //
-// In an entry below 130 bytes each length is one byte, and the last one of them determines the
-// others. So all of these bytes are compared together with what they would have to be.
+// In an entry below 130 bytes each length takes one byte, and the last length determines the
+// others. So all of these bytes are compared with their expected values in one step.
 class EntryHead {
  public:
-  static constexpr size_t kSpan = 32;  // bytes that are compared
+  static constexpr size_t kSpan = 32;  // number of compared bytes
 
-  // No entry begins with it.
+  // Matches no entry.
   EntryHead() = default;
-  // Of the list with tag `kind`. With 0 of any: the last length is that of the feature.
+  // For a list with tag `kind`. 0: any kind; the last length is then that of the feature.
   EntryHead(std::string_view key, uint32_t kind);
 
   size_t size() const { return size_; }
-  // Whether an entry at `at` begins with it, in a map that ends at `end` and has kSpan bytes at
-  // least; `length` bytes of the entry follow then.
+  // Whether an entry at `at`, in a map that ends at `end` and has at least kSpan bytes, begins with
+  // this head; `length` more bytes of the entry then follow.
   bool Begins(const uint8_t* at, const uint8_t* end, size_t& length) const {
     const auto left = static_cast<size_t>(end - at);
     if (left < size_) return false;
     length = at[size_ - 1];
     if (length > most_ || length > left - size_) return false;
-    // At the end of the map, bytes before `at` are read in place of those after it.
+    // Near the end of the map, bytes before `at` are read instead of those after it.
     const size_t before = left < kSpan ? kSpan - left : 0;
     const uint8_t* const here = at - before;
     const size_t from = kSpan - before;
     const auto follows = static_cast<uint8_t>(length);
-    // Compilers make vector instructions of it.
+    // Compilers vectorise this loop.
     uint8_t differs[kSpan];
     for (size_t i = 0; i < kSpan; ++i) {
       const auto expected = static_cast<uint8_t>(bytes_[from + i] + (lengths_[from + i] & follows));
@@ -50,10 +50,10 @@ class EntryHead {
 
  private:
   size_t size_ = SIZE_MAX;
-  size_t most_ = 0;  // bytes after it in the entry
-  // The head is in the second half. Lengths are there without what follows the head.
+  size_t most_ = 0;  // maximum number of bytes after it in the entry
+  // The head is in the second half. Its lengths do not include the bytes after the head.
   uint8_t bytes_[2 * kSpan] = {};
-  uint8_t lengths_[2 * kSpan] = {};  // 0xFF: what follows is added to it
+  uint8_t lengths_[2 * kSpan] = {};  // 0xFF: the number of bytes after the head is added
   uint8_t counted_[2 * kSpan] = {};  // 0xFF: compared
 };
 

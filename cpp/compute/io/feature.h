@@ -1,4 +1,4 @@
-// The features of examples: which are requested, and their values over a batch.
+// The features of examples: which ones are requested, and their values over a batch.
 // https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/feature.proto
 #pragma once
 
@@ -13,59 +13,59 @@
 
 namespace penstock {
 
-// How a feature's values become arrays; the numbers are those of python/penstock/ops/features.py.
+// How a feature's values become arrays; the numbers are those in python/penstock/ops/features.py.
 enum class FeatureForm : int64_t {
-  kFixed = 0,   // as many values in every example: stacked
-  kRagged = 1,  // any number: values of all, and where each example's begin
-  kPadded = 2,  // any number of rows, padded to the most
+  kFixed = 0,   // the same number of values in every example: stacked
+  kRagged = 1,  // any number: the values of all examples, and where each example's values begin
+  kPadded = 2,  // any number of rows, padded to the maximum
 };
 
-// The kinds of lists of values: the numbers of their fields in a Feature.
+// The kinds of lists of values: their field numbers in a Feature.
 enum class ValueKind : int64_t { kBytes = 1, kFloat = 2, kInt64 = 3 };
 
-// A feature that is requested.
+// A requested feature.
 struct FeatureRequest {
-  size_t key;  // its number among the keys
+  size_t key;  // index of its key
   FeatureForm form;
   ValueKind kind;
   TypeCode type;
-  bool narrow_splits;  // int32 rather than int64
+  bool narrow_splits;  // int32 instead of int64
   bool may_miss;
   Shape shape;  // of the values of an example, or of a row of them
   int64_t items;
-  Tensor otherwise;  // the values of an example without it, or one to pad with
-  std::vector<uint8_t>
-      fill;  // the same as items of an ItemList; strings in the memory of `otherwise`
+  Tensor otherwise;           // the values of an example without the feature, or a padding value
+  std::vector<uint8_t> fill;  // the same as items of an ItemList; strings point into `otherwise`
 };
 
-// Where the messages of a map's value lie: one, or several that are to be read as if they were one.
+// The messages of a map's value: one, or several to be read as if they were concatenated.
 struct FoundValue {
   bool found = false;
   std::string_view first;
   std::vector<std::string_view> more;
 };
 
-// The requested features, and how they are found in a map from keys.
+// The requested features, and the lookup of keys in a map.
 class FeatureRequests {
  public:
-  // From the argument `name`: a tuple of the keys, a row of numbers for each feature, and defaults.
+  // Reads the argument `name`: a tuple of the keys, a row of numbers for each feature, and
+  // defaults.
   FeatureRequests(const Args& args, const std::string& name);
 
   const std::vector<FeatureRequest>& all() const { return all_; }
   const std::vector<std::string>& keys() const { return keys_; }
   const std::string& key(const FeatureRequest& request) const { return keys_[request.key]; }
-  // The numbers of the requests for a key's values.
+  // The indices of the requests for a key's values.
   const std::vector<size_t>& of_key(size_t key) const { return of_key_[key]; }
-  // The number of a key; how many there are for one that was not requested.
+  // The index of a key; the number of keys if it was not requested.
   size_t Search(std::string_view key) const;
-  // Adds the entries of a message whose field 1 is the map: the last one of a key counts.
-  // `found` has an entry for each key.
+  // Adds the entries of a message whose field 1 is the map. If a key is repeated, the last one
+  // wins. `found` must have an entry for each key.
   void Find(std::string_view map, std::vector<FoundValue>& found) const;
-  // Makes the entries ready for another example.
+  // Resets the entries for another example.
   void Forget(std::vector<FoundValue>& found) const;
 
  private:
-  // Most examples have their keys in the same order.
+  // `guess` is usually right: most examples have their keys in the same order.
   size_t NumberOf(std::string_view key, size_t guess) const {
     return guess < keys_.size() && keys_[guess] == key ? guess : Search(key);
   }

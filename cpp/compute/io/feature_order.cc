@@ -1,4 +1,4 @@
-// Features of examples, found by the order of the keys in the example before.
+// Finds features of examples by the order of the keys in the previous example.
 #include "compute/io/feature_order.h"
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kMostOthers = 1024;  // keys that nobody requested and that are remembered
+constexpr size_t kMostOthers = 1024;  // maximum number of remembered keys that were not requested
 
-// Where an entry that has a key goes on if it begins with it; null if it does not, or is written in
-// an unusual way.
+// The rest of an entry that begins with `key`; null if it does not, or is encoded in an unusual
+// way.
 const uint8_t* AfterKey(const uint8_t* at, const uint8_t* end, std::string_view key) {
   const size_t size = 2 + key.size();
   if (static_cast<size_t>(end - at) < size || at[0] != BytesTag(1)) return nullptr;
@@ -51,7 +51,7 @@ bool FeatureOrder::Add(std::string_view example, int64_t number) {
       return true;
     }
   } catch (const WireError&) {
-    // Read in full it is found again, with the key that comes first among the requests.
+    // When read in full, it is found again, with the key that comes first among the requests.
   }
   TakeBack();
   failures_ = std::min(failures_ + 1, kMostFailures);
@@ -80,7 +80,7 @@ bool FeatureOrder::AddEntries(std::string_view features) {
     if (compares && next && next->head.Begins(at, end, length)) {
       at += next->head.size();
       if (next->values) {
-        if (!See(*next)) return false;  // the last one of them counts
+        if (!See(*next)) return false;  // repeated: the last one counts
         next->values->AddPacked(at, at + length);
       }
       at += length;

@@ -1,4 +1,4 @@
-// Features of examples, found by the order of the keys in the example before.
+// Finds features of examples by the order of the keys in the previous example.
 #pragma once
 
 #include <deque>
@@ -12,39 +12,39 @@
 
 namespace penstock {
 
-// Examples of one writer have the same keys in the same order. So the key that came after this one
-// in the example before is looked at first: where it comes again, and few values with it, one
-// comparison of all that is before them tells so, and they go straight to their column. Any other
-// key is looked up, and remembered as the one that comes after this one.
+// Examples of one writer have the same keys in the same order. So each key predicts the next one:
+// the key that followed it in the previous example. If the prediction is right, and the feature has
+// few values, a single comparison confirms everything before the values, which go straight to their
+// column. Any other key is looked up, and becomes the new prediction.
 class FeatureOrder {
  public:
-  // Both must outlive this; `values` has an entry for each request.
+  // Both must outlive this; `values` must have an entry for each request.
   FeatureOrder(const FeatureRequests& requests, std::vector<FeatureValues>& values);
 
-  // Adds the features of example number `number`, counted from 0, to the values. Returns false,
-  // and takes back what it has added, unless the example is written as nearly all are: a key once,
-  // and its value after it, in one field each. Then, and when the example has an error, it is to
-  // be read in full; the result is the same where both can be had.
+  // Adds the features of example number `number`, counted from 0, to the values. Unless the example
+  // is encoded as nearly all are (each key once, followed by its value, in one field each), returns
+  // false and undoes its additions. It does so too if the example has an error. The caller must
+  // then read the example in full; where both ways succeed, the results are the same.
   bool Add(std::string_view example, int64_t number);
-  // Whether examples are so seldom written like that that Add only takes time.
+  // Whether this encoding is so rare that Add only costs time.
   bool hopeless() const { return failures_ == kMostFailures; }
 
  private:
-  static constexpr int kMostFailures = 8;  // one after the other
+  static constexpr int kMostFailures = 8;  // in succession
 
   struct KnownKey {
     std::string_view key;
     EntryHead head;
-    size_t number;                    // among the keys that are requested; their count for others
-    FeatureValues* values = nullptr;  // of the one request for it, where there is one
-    KnownKey* next = nullptr;         // the key that came after this one
-    int64_t example = -1;             // the last one that had the key
+    size_t number;                    // among the requested keys; their count if not requested
+    FeatureValues* values = nullptr;  // of the request for it, if there is exactly one
+    KnownKey* next = nullptr;         // the key that followed this one
+    int64_t example = -1;             // the last example that had the key
   };
 
   bool AddAll(std::string_view example);
   bool AddEntries(std::string_view features);
   bool AddEntry(const uint8_t* at, const uint8_t* end);
-  // Notes that this example has a key that is requested; false if it had it before.
+  // Records that this example has a requested key; false if it had the key before.
   bool See(KnownKey& known) {
     if (known.example == example_) return false;
     known.example = example_;
@@ -52,7 +52,7 @@ class FeatureOrder {
     return true;
   }
   bool requested(const KnownKey& known) const { return known.number < requests_.keys().size(); }
-  // The key with which an entry begins, made known; null for one that cannot be.
+  // The key at the beginning of an entry, remembered from now on; null if that is not possible.
   KnownKey* Lookup(std::string_view entry);
   KnownKey* MakeKnown(std::string_view key, size_t number);
   void AddMissing();
@@ -60,12 +60,12 @@ class FeatureOrder {
 
   const FeatureRequests& requests_;
   std::vector<FeatureValues>& values_;
-  std::deque<KnownKey> keys_;  // those that are requested, and others that were met
+  std::deque<KnownKey> keys_;  // the requested keys, and others that occurred
   std::unordered_map<std::string_view, KnownKey*> others_;
-  KnownKey begin_;    // stands for the key before the first one
-  KnownKey* before_;  // the key before the one that is looked for
+  KnownKey begin_;    // represents the position before the first key
+  KnownKey* before_;  // the key before the one being looked up
   int64_t example_ = 0;
-  size_t found_ = 0;  // requested keys in this example
+  size_t found_ = 0;  // number of requested keys in this example
   int failures_ = 0;
 };
 

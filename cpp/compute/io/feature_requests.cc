@@ -1,4 +1,4 @@
-// What is asked for of examples, and the finding of it.
+// Parses the requests for features, and finds features by key.
 #include <cstring>
 
 #include "compute/io/feature.h"
@@ -29,8 +29,8 @@ std::vector<uint8_t> AsItems(const Tensor& tensor) {
   return items;
 }
 
-// Key and value of an entry of a map; when the value comes in several fields, those after the first
-// go to `more`, which is empty.
+// Reads key and value of a map entry. If the value is in several fields, those after the first go
+// to `more`, which must be empty.
 void ReadEntry(std::string_view entry, std::string_view* key, std::string_view* value,
                std::vector<std::string_view>& more) {
   bool any = false;

@@ -1,4 +1,4 @@
-// The arrays that values of features become.
+// Converts the values of features to arrays.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -28,7 +28,7 @@ Tensor FeatureValues::Array(ItemList& column, const Tensor& serialized, const Sh
 
 Tensor FeatureValues::Strings(ItemList& column, const Tensor& serialized,
                               const Shape& shape) const {
-  constexpr size_t kMostKept = 8;  // times what the strings themselves need
+  constexpr size_t kMostKept = 8;  // times the size of the strings themselves
   auto* spans = reinterpret_cast<TextSpan*>(column.data());
   size_t count = column.size(), bytes = 0;
   bool packed = serialized.storage() == Storage::kPacked;
@@ -84,7 +84,7 @@ Tensor FeatureValues::Splits(const std::vector<int64_t>& ends) const {
   return splits;
 }
 
-// Every example with as many rows as the longest one.
+// Pads every example to the number of rows of the longest one.
 Tensor FeatureValues::Padded(const Tensor& serialized, const Shape& outer) const {
   int64_t longest = 0, before = 0;
   for (int64_t end : ends_) {

@@ -1,4 +1,4 @@
-// Values of a feature, read from their lists and made arrays of.
+// Reads the values of a feature from their lists, and converts them to arrays.
 #include "compute/io/feature_values.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ size_t ItemSize(ValueKind kind) {
   return kind == ValueKind::kInt64 ? sizeof(int64_t) : sizeof(TextSpan);
 }
 
-// The lists of a Feature that count, and their kind: those after the last one of another kind.
+// The effective lists of a Feature and their kind: those after the last list of another kind.
 struct Lists {
   uint32_t kind = 0;
   std::vector<std::string_view> lists;
@@ -43,7 +43,7 @@ FeatureValues::FeatureValues(const FeatureRequest& request, int64_t examples)
   if (request.form != FeatureForm::kFixed) ends_.reserve(static_cast<size_t>(examples));
 }
 
-// Values are in fields of their own, or packed.
+// Values are in separate fields, or packed.
 void FeatureValues::ReadList(std::string_view list) {
   const ValueKind kind = request_.kind;
   for (WireReader values(list); !values.done();) {

@@ -1,4 +1,4 @@
-// The values of a feature over the examples of a batch, and the arrays that they become.
+// The values of a feature over the examples of a batch, and their conversion to arrays.
 #pragma once
 
 #include <string_view>
@@ -9,33 +9,33 @@
 
 namespace penstock {
 
-// The values of one feature, example after example.
+// The values of one feature, example by example.
 class FeatureValues {
  public:
   FeatureValues(const FeatureRequest& request, int64_t examples);
   // Adds the values of a feature of an Example.
   void Add(const FoundValue& feature);
-  // The same for a Feature that is all of [at, end); faster when it is written as most are: one
-  // list, of packed numbers or of one string.
+  // The same for a Feature that occupies all of [at, end). Faster in the usual encoding: one list,
+  // of packed numbers or of one string.
   void AddWhole(const uint8_t* at, const uint8_t* end);
-  // The same for what is all of field 1 of the one list: packed numbers, or one string.
+  // The same for the complete field 1 of the only list: packed numbers, or one string.
   void AddPacked(const uint8_t* at, const uint8_t* end) {
     const size_t before = column_.size();
     AddContent(at, end);
     Close(static_cast<int64_t>(column_.size() - before));
   }
-  // Takes the values of those after the first `examples` away.
+  // Removes the values of examples after the first `examples`.
   void Keep(int64_t examples);
   // Adds the values of a list of features of a SequenceExample.
   void AddList(const FoundValue& list);
-  // The results, after all Add: of the one example alone, or of those in an array of shape `outer`.
-  // Strings are views of `serialized` where that does not keep too much of it.
+  // The results, after all Add calls: of a single example if `alone`, or of examples in an array of
+  // shape `outer`. Strings are views of `serialized` unless that would keep too much of it alive.
   std::vector<Tensor> Take(const Tensor& serialized, const Shape& outer, bool alone);
-  // The same after all AddList.
+  // The same after all AddList calls.
   std::vector<Tensor> TakeLists(const Tensor& serialized, const Shape& outer, bool alone);
 
  private:
-  // The number of values that were read; -1 when there is no list of values at all.
+  // Returns the number of values read; -1 if there is no list of values.
   int64_t Read(const FoundValue& feature);
   void ReadList(std::string_view list);
   void AddContent(const uint8_t* at, const uint8_t* end) {
@@ -47,7 +47,7 @@ class FeatureValues {
       column_.AddString(at, end);
   }
   void AddUnusual(std::string_view feature);
-  // Ends an example with `count` values; -1: it has not the feature.
+  // Ends an example with `count` values; -1: it lacks the feature.
   void Close(int64_t count) {
     if (request_.form != FeatureForm::kFixed || count != request_.items) CloseOther(count);
   }
@@ -66,8 +66,8 @@ class FeatureValues {
   const FeatureRequest& request_;
   ReadNumbers read_numbers_;
   ItemList column_;
-  std::vector<int64_t> ends_;       // of each example: values, or steps of a list
-  std::vector<int64_t> step_ends_;  // of each step of a ragged list: values
+  std::vector<int64_t> ends_;       // of each example, in values or in steps of a list
+  std::vector<int64_t> step_ends_;  // of each step of a ragged list, in values
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Items of one type, which become a tensor.
+// Items of one type that become a tensor.
 #include "compute/io/item_list.h"
 
 #include "compute/io/wire.h"

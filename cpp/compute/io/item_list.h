@@ -1,4 +1,4 @@
-// Values of a feature, example after example.
+// Values of a feature, example by example.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// A string in memory that lies anywhere: the addresses of its begin and end.
+// A string anywhere in memory: the addresses of its begin and end.
 struct TextSpan {
   int64_t begin, end;
 };
@@ -19,7 +19,7 @@ struct TextSpan {
 class ItemList {
  public:
   ItemList(size_t itemsize, size_t capacity);
-  // Room for `count` more items, which are counted as written.
+  // Appends `count` items and returns their address; the caller must write them.
   template <typename T>
   T* Extend(size_t count) {
     MakeRoom(count);
@@ -31,8 +31,8 @@ class ItemList {
   void MakeRoom(size_t count) {
     if (!HasRoom(count)) Grow(size_ + count);
   }
-  // Where the next item will be: items that are written there, where there is room, are counted by
-  // Extend.
+  // The address of the next item. Items that are written there, within the available room, are
+  // counted by Extend.
   template <typename T>
   T* Next() {
     return reinterpret_cast<T*>(buffer_->data()) + size_;
@@ -50,9 +50,9 @@ class ItemList {
     if (end[-1] >= 0x80) [[unlikely]]
       RefuseNumber(end - 1);
     if (!HasRoom(static_cast<size_t>(end - at))) MakeRoomForNumbers(at, end);
-    // Eight bytes before them are in the example, too: packed numbers are inside of a list, which
-    // is inside of a feature, a map's entry, a map and an example, and each of the five has two
-    // bytes before its content.
+    // Eight bytes before the numbers are readable, because they belong to the example: packed
+    // numbers are inside a list, a feature, a map entry, a map and an example, and each of these
+    // five has two bytes before its content.
     auto* const begin = Next<int64_t>();
     Extend<int64_t>(static_cast<size_t>(read(at, end, begin) - begin));
   }
@@ -60,7 +60,7 @@ class ItemList {
     const auto begin = reinterpret_cast<int64_t>(at);
     *Extend<TextSpan>(1) = {begin, begin + (end - at)};
   }
-  // Takes those after the first `count` away.
+  // Removes the items after the first `count`.
   void Keep(size_t count) { size_ = std::min(size_, count); }
   size_t itemsize() const { return itemsize_; }
   size_t size() const { return size_; }

@@ -1,4 +1,4 @@
-// Objects of JSON, one in a line, to a column for each field.
+// Converts JSON objects, one per line, to a column for each field.
 #include "compute/io/json_fields.h"
 
 #include <charconv>
@@ -21,7 +21,7 @@ template <typename T>
 bool WriteInteger(std::string_view text, uint8_t* to) {
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return false;  // beyond the type
+  if (error != std::errc()) return false;  // out of the type's range
   std::memcpy(to, &value, sizeof value);
   return true;
 }
@@ -45,7 +45,7 @@ bool WriteFloat(std::string_view text, TypeCode code, uint8_t* to) {
   return std::isfinite(value);
 }
 
-// A number in the range of its type.
+// Writes a number if it is in the range of its type.
 bool WriteNumber(std::string_view text, TypeCode code, uint8_t* to) {
   switch (code) {
     case TypeCode::kInt8:
@@ -79,7 +79,7 @@ bool IsRead(DType dtype) {
          code == TypeCode::kText;
 }
 
-// The values of one leaf, of the rows of the open block.
+// The values of one leaf, for the rows of the open block.
 class JsonColumn {
  public:
   JsonColumn(const LeafSpec& spec, const std::optional<Tensor>& otherwise)
@@ -106,7 +106,7 @@ class JsonColumn {
     if (ragged_) splits_.push_back(rows_ += value.shape()[0]);
   }
 
-  // What there is of the rows so far, to go back to.
+  // A snapshot of the rows so far, to return to.
   struct Mark {
     size_t used, text, spans, splits;
     int64_t rows;
@@ -208,15 +208,15 @@ class JsonColumn {
   const std::optional<Tensor> otherwise_;
   const bool ragged_;
   const bool strings_;
-  std::vector<uint8_t> items_;  // of which some are used
+  std::vector<uint8_t> items_;  // only partly used
   size_t used_ = 0;
-  std::string text_;  // of strings, one after the other
+  std::string text_;  // of strings, back to back
   std::vector<int64_t> spans_;
   std::vector<int64_t> splits_{0};
-  int64_t rows_ = 0;  // items along the first axis, of ragged leaves
+  int64_t rows_ = 0;  // items along the first axis, for ragged leaves
 };
 
-// An object in the spec: its fields by their names.
+// An object in the spec: its fields by name.
 struct JsonObject {
   struct Field {
     std::string name;
@@ -250,7 +250,7 @@ struct JsonObject {
     return object;
   }
 
-  // The number of a field in `fields`; -1 for another one. Fields mostly come in one order.
+  // The index of a field in `fields`; -1 if it is not there. Fields usually come in the same order.
   int64_t Find(std::string_view name, size_t guess) const {
     if (guess < fields.size() && fields[guess].name == name) return static_cast<int64_t>(guess);
     auto found = by_name.find(name);
@@ -272,7 +272,7 @@ class JsonRows {
 
   int64_t rows() const { return rows_; }
 
-  // Throws the Error of a line, of which nothing is kept.
+  // Throws the Error of a line; nothing of that line is kept.
   void Add(std::string_view line) {
     for (size_t i = 0; i < columns_.size(); ++i) marks_[i] = columns_[i].mark();
     std::fill(seen_.begin(), seen_.end(), false);
@@ -289,7 +289,7 @@ class JsonRows {
     ++rows_;
   }
 
-  // The rows since the last time.
+  // The rows since the last call.
   Block Take() {
     Block block;
     block.structure = spec_.structure;
@@ -351,10 +351,10 @@ class JsonRows {
 
   const JsonObject& fields_;
   const ElementSpec& spec_;
-  std::vector<bool> seen_;  // of all fields
+  std::vector<bool> seen_;  // for all fields
   std::vector<JsonColumn> columns_;
   std::vector<JsonColumn::Mark> marks_;
-  const std::string* where_ = nullptr;  // the field that is read
+  const std::string* where_ = nullptr;  // the field being read
   int64_t rows_ = 0;
 };
 
@@ -370,7 +370,7 @@ class JsonFields final : public Function {
   void Map(Block&& lines, const CallInfo& info, std::vector<Block>& out) override {
     JsonRows rows(*fields_, count_, spec_, defaults_);
     BlockBuilder builder(lines.rows, info.slabs, info.first_row);
-    int64_t first = 0;  // of the rows that are in `rows`
+    int64_t first = 0;  // the first row in `rows`
     auto finish = [&](int64_t end) {
       const int64_t begin = std::exchange(first, end + 1);
       if (rows.rows() == 0) return;
@@ -426,7 +426,7 @@ class JsonFields final : public Function {
 
   const ElementSpec spec_;
   const std::vector<std::optional<Tensor>> defaults_;
-  size_t count_ = 0;  // fields, of all objects
+  size_t count_ = 0;  // number of fields of all objects
   std::unique_ptr<const JsonObject> fields_;
 };
 

@@ -1,4 +1,4 @@
-// Reading JSON.
+// Reads JSON.
 #include "compute/io/json_reader.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace penstock {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-// Whether a character of a string stands for itself, whatever comes before and after it.
-bool IsPlain(char c) { return c >= ' ' && c != '"' && c != '\\'; }  // not beyond ASCII: c < 0
+// Whether a character of a string represents itself, independent of its neighbours.
+bool IsPlain(char c) { return c >= ' ' && c != '"' && c != '\\'; }  // false for non-ASCII: c < 0
 
 void AppendUtf8(std::string& to, uint32_t code) {
   auto add = [&](uint32_t byte) { to.push_back(static_cast<char>(byte)); };
@@ -62,7 +62,7 @@ bool JsonReader::TakeWord(std::string_view word) {
   return true;
 }
 
-// From the first character on that does not stand for itself.
+// Returns the first character from `at` on that does not represent itself.
 const char* JsonReader::Plain(const char* at) const {
 #if defined(PENSTOCK_JSON_SSE2)
   const __m128i quote = _mm_set1_epi8('"');
@@ -70,7 +70,7 @@ const char* JsonReader::Plain(const char* at) const {
   const __m128i space = _mm_set1_epi8(' ');
   while (end_ - at >= 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    // Those beyond ASCII are negative, and so less than a space, too.
+    // Non-ASCII bytes are negative, and therefore also less than a space.
     const __m128i found =
         _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape)),
                      _mm_cmplt_epi8(bytes, space));
@@ -111,7 +111,7 @@ std::string_view JsonReader::String() {
   }
 }
 
-// Passes over one character beyond ASCII: RFC 3629.
+// Skips one non-ASCII character: RFC 3629.
 void JsonReader::Utf8() {
   auto at = [&](int i) { return static_cast<unsigned char>(at_[i]); };
   const unsigned char first = at(0);
@@ -137,7 +137,7 @@ uint32_t JsonReader::Hex() {
   return code;
 }
 
-// What a backslash begins.
+// Decodes an escape sequence.
 void JsonReader::Unescape() {
   static constexpr std::string_view kNames = "\"\\/bfnrt";
   static constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";

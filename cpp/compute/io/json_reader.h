@@ -1,4 +1,4 @@
-// JSON text, token by token, as strict as RFC 8259: what it refuses is an Error with the byte.
+// JSON text, token by token, as strict as RFC 8259. Errors include the byte offset.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace penstock {
 
 class JsonReader {
  public:
-  // Values may be nested so deep, so that what reads them needs little memory.
+  // The maximum nesting of values, which bounds the memory of their readers.
   static constexpr size_t kDeepest = 1000;
 
   explicit JsonReader(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
   size_t position() const { return static_cast<size_t>(at_ - begin_); }
-  // The next character that is no white space; 0 at the end.
+  // The next character that is not white space; 0 at the end.
   char Peek() {
     while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
     return at_ < end_ ? *at_ : '\0';
   }
-  // Takes this character, where it is the next one.
+  // Takes this character if it is the next one.
   bool Take(char character) {
     if (Peek() != character) return false;
     ++at_;
@@ -33,19 +33,19 @@ class JsonReader {
   void Expect(char character) {
     if (!Take(character)) Fail(Format("{} was expected", std::string_view(&character, 1)));
   }
-  // The word null, true or false.
+  // Takes the word null, true or false.
   bool TakeWord(std::string_view word);
-  // A string: valid until the next one is read. In UTF-8.
+  // A string in UTF-8, valid until the next one is read.
   std::string_view String();
-  // The text of a number; whether it has neither fraction nor exponent.
+  // The text of a number. `whole`: whether it has neither fraction nor exponent.
   std::string_view Number(bool* whole);
-  // Passes over a value of any type.
+  // Skips a value of any type.
   void Skip();
-  // Nothing but white space may follow.
+  // Requires that only white space follows.
   void End() {
     if (Peek() != '\0' || at_ < end_) Fail("nothing more was expected");
   }
-  // What stands at the current position, for errors.
+  // Describes the token at the current position, for errors.
   std::string_view Kind();
 
   [[noreturn]] void Fail(std::string_view problem) const;
@@ -60,7 +60,7 @@ class JsonReader {
   const char* at_;
   const char* end_;
   std::string unescaped_;
-  std::vector<char> open_;  // brackets that are to be closed, of the value that is skipped
+  std::vector<char> open_;  // unclosed brackets of the value being skipped
 };
 
 }  // namespace penstock

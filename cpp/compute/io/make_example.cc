@@ -1,4 +1,4 @@
-// io.make_example and make_sequence_example: arrays to serialised messages.
+// io.make_example and make_sequence_example: serialise arrays to messages.
 #include "compute/cast_items.h"
 #include "compute/io/wire.h"
 #include "compute/new_op.h"
@@ -53,7 +53,7 @@ std::string ListOfInts(const Tensor& values) {
   return list;
 }
 
-// A Feature message. No values of no type: one without a list.
+// A Feature message. An empty array without a type becomes a Feature without a list.
 std::string FeatureOf(const Tensor& values) {
   TypeCode code = values.dtype().code;
   std::string feature;
@@ -70,7 +70,7 @@ std::string FeatureOf(const Tensor& values) {
   return feature;
 }
 
-// An entry of a map from keys, as field 1 of `to`.
+// Appends a map entry, as field 1 of `to`.
 void PutEntry(std::string_view key, std::string_view value, std::string& to) {
   std::string entry;
   PutBytes(1, key, entry);

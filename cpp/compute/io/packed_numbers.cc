@@ -1,4 +1,4 @@
-// Packed integers, for each set of instructions.
+// Packed integers, for each instruction set.
 #include "compute/io/packed_numbers.h"
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "words are taken as they lie");
 
 constexpr size_t kPackedWord = sizeof(uint64_t);
-constexpr uint64_t kStops = 0x8080808080808080;  // of the last bytes of numbers, not set there
+constexpr uint64_t kStops = 0x8080808080808080;  // clear in the last byte of each number
 
 constexpr size_t kLongest = 10;
 

@@ -1,4 +1,4 @@
-// Packed integers of protocol buffers' wire format, for each set of instructions.
+// Packed integers of protocol buffers' wire format, for each instruction set.
 // https://protobuf.dev/programming-guides/encoding/#packed
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// Reads the numbers in [at, end), 7 bits to a byte: writes them from `out` on and returns where
-// they end. The last byte ends a number. The eight bytes before `at` may be read, too. Throws a
+// Reads the numbers in [at, end), 7 bits per byte, writes them to `out`, and returns the end of the
+// output. The last byte must end a number. May also read the eight bytes before `at`. Throws a
 // WireError for a number of more than ten bytes.
 using ReadNumbers = int64_t* (*)(const uint8_t* at, const uint8_t* end, int64_t* out);
 

@@ -1,4 +1,4 @@
-// io.parse_example and parse_single_example, and the same of sequence examples.
+// io.parse_example and parse_single_example, and their variants for sequence examples.
 #include "compute/io/feature_order.h"
 #include "compute/new_op.h"
 #include "compute/operand.h"
@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// What features an example has, or the context of a sequence example.
+// Lists the features of an example, or of the context of a sequence example.
 std::string KeysOf(std::string_view record) {
   constexpr size_t kMost = 8;
   std::string text;
@@ -33,14 +33,14 @@ std::string KeysOf(std::string_view record) {
       }
     }
   } catch (const WireError&) {
-    // What can be read is named.
+    // List the features that can be read.
   }
   if (count == 0) return "the example has no features";
   if (count > kMost) text += Format(" and {} more", count - kMost);
   return "the example has " + text;
 }
 
-// The checked inputs of a call, and what an error needs to know.
+// The checked inputs of a call, and the data for error messages.
 struct Records {
   Records(const std::string& op, const std::vector<Tensor>& inputs, bool alone)
       : op(op), serialized(inputs.at(0)), names(inputs.size() > 1 ? &inputs[1] : nullptr) {
@@ -63,14 +63,15 @@ struct Records {
     }
   }
 
-  // The name of the operation for a batch, or for a single one: "parse_single_example".
+  // The name of the other variant of the operation, for a batch or for a single example:
+  // "parse_single_example".
   std::string Other(bool alone) const {
     constexpr std::string_view kParse = "parse_", kSingle = "parse_single_";
     const size_t begin = alone ? kSingle.size() : kParse.size();
     return std::string(alone ? kParse : kSingle) + op.substr(begin);
   }
 
-  // `error` of a feature, or of an example when `key` is null.
+  // Throws `error` for a feature, or for an example if `key` is null.
   [[noreturn]] void Throw(const WireError& error, int64_t number, const std::string* key) const {
     std::string place = serialized.shape().rank() ? Format(" example {}:", number) : "";
     if (names) place = Format(" example '{}':", names->string(number));
@@ -90,7 +91,7 @@ struct Records {
   const Tensor* names;
 };
 
-// Features of examples, one after another.
+// The features of a sequence of examples.
 class FeatureTable {
  public:
   FeatureTable(const FeatureRequests& requests, int64_t examples) : requests_(requests) {
@@ -101,7 +102,7 @@ class FeatureTable {
 
   void Clear() { requests_.Forget(found_); }
   void Find(std::string_view map) { requests_.Find(map, found_); }
-  // What was found, as `add` takes it; `*key` is that of the feature at work.
+  // Calls `add` for each feature found; `*key` is the key of the current feature.
   template <typename Add>
   void AddAll(const Add& add, const std::string** key) {
     const std::vector<FeatureRequest>& all = requests_.all();
@@ -139,7 +140,7 @@ class ParseExample final : public Op {
     return count;
   }
 
-  // Examples with as many values each.
+  // Whether all features have a fixed number of values.
   bool by_rows(const std::vector<Tensor>& inputs) const override {
     for (const FeatureRequest& request : requests_.all()) {
       if (request.form != FeatureForm::kFixed) return false;
@@ -169,9 +170,9 @@ class ParseExample final : public Op {
   }
 
  private:
-  static constexpr int64_t kFewest = 4;  // examples in whose order it pays to look for keys
+  static constexpr int64_t kFewest = 4;  // from this number of examples on, FeatureOrder pays off
 
-  // Adds an example however it is written.
+  // Adds an example in any valid encoding.
   static void AddExample(const Records& records, int64_t number, FeatureTable& table) {
     const std::string* key = nullptr;
     try {

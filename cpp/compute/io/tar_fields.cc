@@ -1,5 +1,4 @@
-// io.tar_fields and io.tar_members: what a sample of a tar archive holds, by the names of its
-// files.
+// io.tar_fields and io.tar_members: the contents of a sample in a tar archive, by file name.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::string_view kTarKey = "__key__";
 
-// A file of a sample. Its field is in lower case, as WebDataset has it.
+// A file of a sample. Its field is in lower case, as in WebDataset.
 struct TarFile {
   std::string name, key, field;
   std::string_view contents;
@@ -32,7 +31,7 @@ std::string InLowerCase(std::string_view text) {
   return lower;
 }
 
-// The files of a record of TarSampleReader.
+// The files in a record of TarSampleReader.
 std::vector<TarFile> FilesOf(std::string_view record) {
   const ByteWindow window{reinterpret_cast<const uint8_t*>(record.data()), record.size(), 0, true};
   std::vector<TarFile> files;
@@ -70,11 +69,10 @@ void RequireStored(const TarFile& file) {
               file.key, file.field);
 }
 
-// What the contents of a file become.
+// The type that the contents of a file become.
 enum class TarForm : int64_t { kBytes, kText, kNumber };
 
-// Scalars, one for each record: strings that lie in the memory of the records where that can be
-// shared.
+// Scalars, one for each record. Strings share the memory of the records where possible.
 class TarColumn {
  public:
   void Add(std::string_view item) { items_.push_back(item); }
@@ -101,9 +99,9 @@ class TarColumn {
   std::vector<int64_t> numbers_;
 };
 
-// One of the files that are asked for: "jpg", or the first of "jpg;jpeg" that a sample has.
+// A requested file: "jpg", or the first of "jpg;jpeg" that a sample has.
 struct TarRequest {
-  std::string text;  // as it was given
+  std::string text;  // as the user wrote it
   std::vector<std::string> fields;
   TarForm form;
 

@@ -1,4 +1,4 @@
-// Protocol buffers' wire format: what is rare.
+// Protocol buffers' wire format: the rare cases.
 #include "compute/io/wire.h"
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kStartGroup = 3;
 constexpr uint32_t kEndGroup = 4;
-constexpr size_t kDeepest = 100;  // groups in one another, as in Google's parsers
+constexpr size_t kDeepest = 100;  // nesting of groups, the limit of Google's parsers
 
 }  // namespace
 

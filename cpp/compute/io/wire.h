@@ -9,29 +9,29 @@
 
 namespace penstock {
 
-// What is wrong with a message; the operation that reads it adds which message it is.
+// The problem with a message. The operation that reads it adds which message it is.
 struct WireError {
   std::string what;
-  const void* at = nullptr;  // the address in memory, where there is one
-  bool missing = false;      // of a feature that an example has not
+  const void* at = nullptr;  // the address in memory, if there is one
+  bool missing = false;      // a feature that the example lacks
 };
 
-// A field's number and how it is written, in one.
+// A tag combines a field's number and its wire type.
 constexpr uint32_t VarintTag(uint32_t field) { return field << 3; }
 constexpr uint32_t BytesTag(uint32_t field) { return field << 3 | 2; }
 constexpr uint32_t Fixed32Tag(uint32_t field) { return field << 3 | 5; }
 
-// Goes through the fields of one message. Every method throws a WireError rather than read beyond
-// the end.
+// Iterates over the fields of one message. Every method throws a WireError instead of reading
+// beyond the end.
 class WireReader {
  public:
   explicit WireReader(std::string_view message)
       : at_(reinterpret_cast<const uint8_t*>(message.data())), end_(at_ + message.size()) {}
 
   bool done() const { return at_ == end_; }
-  size_t left() const { return static_cast<size_t>(end_ - at_); }  // bytes
+  size_t left() const { return static_cast<size_t>(end_ - at_); }  // in bytes
   uint32_t Tag() {
-    // One byte holds the numbers 1 to 15.
+    // A one-byte tag encodes field numbers 1 to 15.
     if (at_ < end_ && *at_ < 0x80 && *at_ >= 8 && (*at_ & 7) <= 5) return *at_++;
     return LongTag();
   }
@@ -54,7 +54,7 @@ class WireReader {
   }
   // The bytes of a fixed32 or fixed64.
   const uint8_t* Fixed(size_t size);
-  // Passes over the rest of an unknown field.
+  // Skips the rest of an unknown field.
   void Skip(uint32_t tag);
 
  private:
@@ -68,16 +68,16 @@ class WireReader {
   const uint8_t* end_;
 };
 
-// Eight bytes as they lie.
+// Eight bytes in memory order.
 inline uint64_t WordAt(const void* at) {
   uint64_t word;
   std::memcpy(&word, at, sizeof word);
   return word;
 }
 
-// Whether [at, end) is one field with this tag, which has bytes and is below 128; if so, they begin
-// at `at` then. A length that takes more bytes than it need is left to those who read every
-// message.
+// Whether [at, end) is exactly one field of bytes with this tag, which must be below 128; if so,
+// moves `at` to its contents. Rejects overlong encodings of lengths, which the general readers
+// handle.
 inline bool EnterOnly(const uint8_t*& at, const uint8_t* end, uint32_t tag) {
   const auto left = static_cast<size_t>(end - at);
   if (left < 2 || at[0] != tag) return false;

@@ -1,4 +1,4 @@
-// Running traced functions: all rows at once, or row by row.
+// Runs traced functions: for all rows together, or row by row.
 #include "compute/program/program.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLongWork = 256 << 10;  // bytes that are worth giving up a foreign lock for
+constexpr size_t kLongWork = 256 << 10;  // bytes; more work is worth releasing a foreign lock
 
 class Program final : public Function {
  public:
@@ -39,7 +39,7 @@ class Program final : public Function {
           throw;
         }
         made.AddError(Placed(std::move(error), element, info, row));
-      } catch (const std::bad_alloc&) {  // of this row: the others are not lost
+      } catch (const std::bad_alloc&) {  // affects this row only: the others are not lost
         made.AddError(Placed(Error(ErrorKind::kMemory, "{}: out of memory", info.stage->kind),
                              element, info, row));
       }
@@ -91,7 +91,7 @@ class Program final : public Function {
 
   Error Placed(Error error, const Element& element, const CallInfo& info, int64_t row) const {
     Origin origin = element.origin;
-    if (const Origin& opened = error.origin(); opened.file) {  // by an operation
+    if (const Origin& opened = error.origin(); opened.file) {  // opened by an operation
       origin.file = opened.file;
       origin.offset = opened.offset;
     } else if (!origin.file) {
@@ -102,7 +102,7 @@ class Program final : public Function {
     return error;
   }
 
-  // The file that is read to make something of an element, where a leaf is its name.
+  // The file that is read for an element, if one of its leaves is a file name.
   std::shared_ptr<const std::string> FileOf(const Element& element) const {
     if (file_leaf_ < 0) return nullptr;
     const std::vector<int> order = element.structure == plan_.element
@@ -130,7 +130,7 @@ class Program final : public Function {
     return values;
   }
 
-  // The same for all rows at once, without the leaves.
+  // The initial values for all rows together, without the leaves.
   std::vector<Column> Constants() const {
     std::vector<Column> values(static_cast<size_t>(values_), Column::Constant({}));
     for (size_t i = 0; i < plan_.constants.size(); ++i) {
@@ -189,15 +189,15 @@ class Program final : public Function {
     return result;
   }
 
-  // False, with `rows` as they were, when they have to be taken one by one: that shows which of
-  // them fails, and makes all others. Together they may need more memory than there is.
+  // False, with `rows` unchanged, if they must be processed individually: that determines which row
+  // fails, and completes all others. All rows together may need more memory than is available.
   bool AllAtOnce(Block& rows, bool ragged, std::vector<Block>& out) {
     if (rows.rows == 0 || !by_rows_.load(std::memory_order_relaxed)) return false;
     try {
       return rows.stacked() ? MapStacked(rows, ragged, out) : MapOfOneShape(rows, ragged, out);
     } catch (const Error& error) {
       if (error.transient()) throw;
-    } catch (const std::bad_alloc&) {  // the same
+    } catch (const std::bad_alloc&) {  // likewise
     }
     return false;
   }
@@ -205,7 +205,7 @@ class Program final : public Function {
   bool ReadsElement(const Instruction& made) const;
   bool OnlyReadsShapes() const;
   bool Results(std::vector<Column>& values, int64_t rows, Block& made);
-  // `ragged`: results may come in that form.
+  // `ragged`: results may be in ragged form.
   bool MapStacked(Block& rows, bool ragged, std::vector<Block>& out);
   bool MapOfOneShape(const Block& rows, bool ragged, std::vector<Block>& out);
   bool MapShapes(const Block& rows, bool ragged, std::vector<Block>& out);
@@ -215,13 +215,13 @@ class Program final : public Function {
   std::vector<int> results_;
   const size_t arguments_;
   const int values_;
-  int file_leaf_ = -1;        // the name of a file that an operation reads; -1: there is none
-  bool only_shapes_ = false;  // of the element nothing but shapes is looked at
-  bool light_ = true;         // only arithmetic: not worth giving up a foreign lock for a row
+  int file_leaf_ = -1;        // the leaf that names a file for an operation; -1: none
+  bool only_shapes_ = false;  // the operations read nothing but the element's shapes
+  bool light_ = true;         // only arithmetic: not worth releasing a foreign lock for one row
   std::atomic<bool> by_rows_{true};  // no operation has refused so far; relaxed: only saves time
 };
 
-// Numbers outputs and draws.
+// Numbers outputs and draws; returns the number of values.
 int Number(ProgramPlan& plan) {
   int next = plan.element->leaves() + static_cast<int>(plan.constants.size());
   uint64_t draws = 0;
@@ -281,9 +281,9 @@ bool Program::OnlyReadsShapes() const {
   });
 }
 
-// The rows of a block of results, for whoever takes them as they come.
+// For a consumer that takes the rows of a block of results individually.
 void TakeOneByOne(Block& results) {
-  // Strings that were cut out of much larger ones do not keep the larger ones in memory.
+  // Strings that were cut out of much larger ones must not keep the larger ones in memory.
   constexpr size_t kMostKept = 8;
   for (Column& column : results.columns) {
     Tensor& items = column.items;
@@ -293,8 +293,8 @@ void TakeOneByOne(Block& results) {
   results.Separate();
 }
 
-// Makes the results of all rows from the given values. Throws when an operation fails; false when
-// one does not take rows at once.
+// Computes the results of all rows from the values. Throws if an operation fails; false if one
+// cannot process several rows.
 bool Program::Results(std::vector<Column>& values, int64_t rows, Block& made) {
   if (!RunAtOnce(instructions_, rows, values)) {
     by_rows_.store(false, std::memory_order_relaxed);
@@ -312,7 +312,7 @@ bool Program::Results(std::vector<Column>& values, int64_t rows, Block& made) {
   return true;
 }
 
-// As above.
+// As AllAtOnce, for stacked rows.
 bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
   if (rows.footprint() > kLongWork) LeaveForeignLock();
   std::vector<int> order;
@@ -328,13 +328,13 @@ bool Program::MapStacked(Block& rows, bool ragged, std::vector<Block>& out) {
     made.origins = rows.origins;
     TakeOneByOne(made);
   }
-  out.push_back(std::move(made));  // from here on nothing can fail
+  out.push_back(std::move(made));  // nothing can fail from here on
   Block done = std::move(rows);
   if (out.back().elements.empty()) out.back().origins = std::move(done.origins);
   return true;
 }
 
-// Results of rows that came one by one.
+// Copies the origins of separate rows to their results.
 void TakeOrigins(const Block& rows, Block& results) {
   for (size_t i = 0; i < rows.elements.size(); ++i) {
     const Origin& origin = rows.elements[i].origin;
@@ -345,7 +345,7 @@ void TakeOrigins(const Block& rows, Block& results) {
   }
 }
 
-// Rows that came one by one (shuffled, most often), stacked first. As above.
+// As AllAtOnce, for separate rows (usually shuffled), which are stacked first.
 bool Program::MapOfOneShape(const Block& rows, bool ragged, std::vector<Block>& out) {
   if (only_shapes_ && MapShapes(rows, ragged, out)) return true;
   if (rows.rows == 1) return false;
@@ -361,7 +361,7 @@ bool Program::MapOfOneShape(const Block& rows, bool ragged, std::vector<Block>& 
   return true;
 }
 
-// For rows that may differ in shape, when only their shapes are looked at. As above.
+// As AllAtOnce, for rows that may differ in shape, if only their shapes are read.
 bool Program::MapShapes(const Block& rows, bool ragged, std::vector<Block>& out) {
   std::vector<int> order;
   if (rows.structure != plan_.element) order = LeafOrder(rows.structure, plan_.element);

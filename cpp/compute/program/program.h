@@ -10,14 +10,14 @@
 
 namespace penstock {
 
-// One call of an operation. Values have numbers: first the leaves of the element, then the
-// constants, then the outputs of each step in turn.
+// One call of an operation. Values are numbered: first the leaves of the element, then the
+// constants, then the outputs of the steps in order.
 struct ProgramStep {
   std::shared_ptr<const Op> op;
   std::vector<int> inputs;
-  std::optional<uint64_t> seed;  // the user's, of a random operation
-  int output = 0;                // the number of the first output; MakeProgram gives it
-  uint64_t draw = 0;             // the number of an unseeded random operation; likewise
+  std::optional<uint64_t> seed;  // the user's seed for a random operation
+  int output = 0;                // number of the first output; set by MakeProgram
+  uint64_t draw = 0;             // number of an unseeded random operation; likewise
 };
 
 struct ProgramPlan {
@@ -27,11 +27,11 @@ struct ProgramPlan {
   StructureRef result = Structure::Leaf();
   std::vector<int> results;  // the values that become the leaves of the result
   FunctionPtr reader;        // opens the result as a dataset; null: it is an element
-  bool exact = false;        // the values are those of the operations one by one, bit by bit
+  bool exact = false;        // results must equal those of the separate operations bit by bit
 };
 
-// Runs a plan for each row. Rows that are stacked already stay stacked if every operation allows
-// it; otherwise each row goes through all steps before the next one does, and the last step writes
+// Runs a plan for each row. Rows that are already stacked stay stacked if every operation supports
+// it. Otherwise each row goes through all steps before the next one does, and the last step writes
 // into the batch's slab if there is one.
 FunctionPtr MakeProgram(ProgramPlan plan);
 

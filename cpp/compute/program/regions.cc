@@ -1,4 +1,4 @@
-// Images that are made by regions, through several operations.
+// Images made by regions, through several operations.
 #include "compute/program/regions.h"
 
 #include <algorithm>
@@ -9,31 +9,31 @@ namespace penstock {
 
 namespace {
 
-// What stands for an image that is not made: its dtype and shape.
+// Represents an image that is not made: its dtype and shape.
 Tensor ShapeAlone(const LeafSpec& spec) { return Tensor::View(spec.dtype, spec.shape, {}, 0); }
 
 int64_t BytesOfRow(const LeafSpec& spec) {
   return std::max<int64_t>(spec.shape.WithoutFirst().elements() * spec.dtype.itemsize, 1);
 }
 
-// Two operations as one: the inputs are those of the first, which makes an image, and after them
-// those of the second without that of number `image_input`, which is the image.
+// Two operations as one. The inputs are those of the first, which makes an image, then those of the
+// second, except number `image_input`, which is the image.
 struct Pair {
   std::shared_ptr<const Op> image, op;
-  size_t opening;  // inputs of the first
+  size_t opening;  // the number of inputs of the first
   size_t image_input;
 
   bool random() const { return image->random() || op->random(); }
   Unmade Open(const std::vector<Tensor>& inputs, RandomKey key) const {
     return image->regions()->Open({inputs.begin(), AfterOpening(inputs)}, key);
   }
-  // The inputs of the second, with what stands for the image.
+  // The inputs of the second, with a placeholder for the image.
   std::vector<Tensor> Own(const std::vector<Tensor>& inputs, const LeafSpec& spec) const {
     std::vector<Tensor> own(AfterOpening(inputs), inputs.end());
     own.insert(own.begin() + static_cast<int64_t>(image_input), ShapeAlone(spec));
     return own;
   }
-  // The second on the whole image.
+  // Runs the second on the whole image.
   std::function<void(Tensor&)> All(Unmade whole, std::vector<Tensor> own, RandomKey key) const {
     return [this, key, whole = std::move(whole), own = std::move(own)](Tensor& out) mutable {
       own[image_input] = Tensor::Make(whole.spec.dtype, whole.spec.shape);
@@ -48,7 +48,7 @@ struct Pair {
   }
 };
 
-// An operation on the shape of an image, without the image.
+// An operation on the shape of an image, which is not made.
 class OnShape final : public Op {
  public:
   explicit OnShape(Pair pair) : pair_(std::move(pair)) {}
@@ -62,7 +62,7 @@ class OnShape final : public Op {
   const Pair pair_;
 };
 
-// A region of an image: of that, only what is asked for is made.
+// A crop, which makes only the requested region of the image.
 class Cropped final : public RegionOp {
  public:
   explicit Cropped(Pair pair) : pair_(std::move(pair)) {}
@@ -96,7 +96,7 @@ class Cropped final : public RegionOp {
   const Pair pair_;
 };
 
-// An operation that takes each row by itself, strip by strip.
+// Runs an operation that processes rows independently, strip by strip.
 class MappedRows final : public Rows {
  public:
   MappedRows(std::unique_ptr<Rows> rows, LeafSpec spec, const FillOp& op, size_t image_input,
@@ -110,7 +110,7 @@ class MappedRows final : public Rows {
 
   void Next(Tensor& out) override {
     const int64_t count = out.shape()[0];
-    if (!strip_.buffer()) {  // no later one is higher
+    if (!strip_.buffer()) {  // later strips are not higher
       spec_.shape[0] = count;
       strip_ = Tensor::Make(spec_.dtype, spec_.shape);
     }
@@ -129,7 +129,8 @@ class MappedRows final : public Rows {
   Tensor strip_;
 };
 
-// Its regions have whole rows: no crop goes into it.
+// An operation that processes rows independently. It needs whole rows, so crops are not pushed into
+// it.
 class Mapped final : public RegionOp {
  public:
   explicit Mapped(Pair pair) : pair_(std::move(pair)) {}
@@ -173,8 +174,8 @@ class Mapped final : public RegionOp {
     return true;
   }
 
-  // Whether the output is an image of floats of that size, of inputs that are the same for all
-  // pixels of it.
+  // Whether the output is an image of floats of the same size, and the other inputs are the same
+  // for all pixels.
   bool IsOfPixels(const std::vector<Tensor>& own, const LeafSpec& made) const {
     const Shape& image = own[pair_.image_input].shape();
     for (size_t i = 0; i < own.size(); ++i) {
@@ -219,7 +220,7 @@ class Resized final : public RegionOp {
       made.all = pair_.All(std::move(image), std::move(own), key);
       return made;
     }
-    // `pixels` live as long as what makes the output of them.
+    // The closure owns `pixels`, which must outlive the rows made from them.
     made.begin = [&resize, image = std::move(image), shape = made.spec.shape,
                   pixels = Tensor()](const Region& wanted) mutable {
       const Box box = MakePixels(image, RatioFor(image.spec.shape, shape), pixels);
@@ -229,7 +230,7 @@ class Resized final : public RegionOp {
   }
 
  private:
-  // Makes the image, or one of a lower resolution, and says where in that it lies.
+  // Makes the image, or a version of lower resolution, and returns the image's position in it.
   static Box MakePixels(const Unmade& image, int64_t ratio, Tensor& pixels) {
     const Shape& shape = image.spec.shape;
     if (ratio == 1 || !image.reduce) {
@@ -246,13 +247,13 @@ class Resized final : public RegionOp {
   const Pair pair_;
 };
 
-// How a step uses the image that another one makes.
+// Describes how a step uses the image that another one makes.
 Pair PairOf(const ProgramStep& image, const ProgramStep& step) {
   const auto used = std::ranges::find(step.inputs, image.output);
   return {image.op, step.op, image.inputs.size(), static_cast<size_t>(used - step.inputs.begin())};
 }
 
-// The step as one operation with that which makes its image.
+// Turns a step and the one that makes its image into one operation.
 void Fuse(const ProgramStep& image, ProgramStep& step, std::shared_ptr<const Op> op) {
   std::vector<int> inputs = image.inputs;
   std::ranges::copy_if(step.inputs, std::back_inserter(inputs),
@@ -278,8 +279,8 @@ std::shared_ptr<const Op> Joined(const ProgramStep& image, const ProgramStep& st
   return nullptr;
 }
 
-// Joins the step of number `at` with the one that uses its output; those that only look at the
-// shape of it do without. False when others need it.
+// Fuses step `at` with the only step that uses its output; steps that read only the output's shape
+// are rewritten too. False if other steps need the output.
 bool JoinAt(size_t at, std::vector<ProgramStep>& steps, const std::vector<int>& results,
             bool reduce) {
   const ProgramStep image = steps[at];

@@ -1,4 +1,4 @@
-// Rewrites programs so that they do less for the same results.
+// Rewrites programs so that they do less work for the same results.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-// An operation that makes regions becomes one step with the operations after it that need only a
-// region of its output or take each row by itself. What they do not need is not made, and the rest
-// is made strip by strip. `steps` are numbered; `results` are the values that the program returns.
-// `reduce`: a decoder that may choose its resolution takes that which the resize after it needs.
+// Fuses an operation that makes regions with the following operations that need only a region of
+// its output, or process rows independently. Unneeded parts are not made, and the rest is made
+// strip by strip. `steps` are numbered; `results` are the values that the program returns.
+// `reduce`: a decoder that supports lower resolutions uses the one that the following resize needs.
 std::vector<ProgramStep> WithRegions(std::vector<ProgramStep> steps,
                                      const std::vector<int>& results, bool reduce);
 

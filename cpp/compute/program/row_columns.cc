@@ -1,4 +1,4 @@
-// Comparing rows, and copying them side by side.
+// Compares rows, and copies them into columns.
 #include "compute/program/row_columns.h"
 
 #include <cstring>
@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kSmallLeaf = 4 << 10;  // bytes; to copy more may cost what is saved
+constexpr size_t kSmallLeaf = 4 << 10;  // bytes; copying more may cost more than it saves
 
 bool IsSmall(const Tensor& leaf) {
   if (leaf.shape().rank() == kMaxRank) return false;

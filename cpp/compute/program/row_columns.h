@@ -1,4 +1,4 @@
-// Columns of rows that came one by one, or of what is made of each row.
+// Builds columns from separate rows, or from a result for each row.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 namespace penstock {
 
 // The columns of rows that are small and equal in structure, dtypes and shapes; empty for others.
-// Making them costs less than what is saved when all rows are then computed at once.
+// They cost less to build than is saved by computing all rows in one call.
 std::vector<Column> ColumnsOf(const std::vector<Element>& rows);
-// What `op`, which reads shapes only, makes of leaf `leaf` of each row, for rows whose shapes may
-// differ; empty when its results differ in dtype or shape.
+// The results of `op`, which reads only shapes, for leaf `leaf` of each row; the shapes of rows may
+// differ. Empty if the results differ in dtype or shape.
 Tensor ReadShapes(const FillOp& op, const std::vector<Element>& rows, size_t leaf);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// All rows at once: stacked, or one after the other where they differ in size.
+// Computes all rows together: stacked, or back to back if they differ in size.
 #include "compute/program/rows_at_once.h"
 
 #include <algorithm>
@@ -6,12 +6,12 @@
 namespace penstock {
 namespace {
 
-// What the inputs of a step have in common.
+// Common properties of the inputs of a step.
 struct Common {
-  bool by_row = false;       // any of them: not all are constant
-  int rank = 0;              // of a row: the most
-  Splits splits;             // where any is ragged
-  bool item_by_item = true;  // they have those splits, or are constants without axes
+  bool by_row = false;       // not all inputs are constant
+  int rank = 0;              // the maximum rank of a row
+  Splits splits;             // set if an input is ragged
+  bool item_by_item = true;  // all inputs have those splits, or are constants without axes
 
   static Common Of(const std::vector<Column>& inputs) {
     Common common;
@@ -29,7 +29,8 @@ struct Common {
   }
 };
 
-// `tensor` stacked, with axes of size 1 after the first one until each row has `rank` axes.
+// `tensor`, which is stacked, with axes of size 1 inserted after the first until each row has
+// `rank` axes.
 Tensor Widened(const Tensor& tensor, int rank) {
   const Shape& shape = tensor.shape();
   int missing = rank - (shape.rank() - 1);
@@ -44,8 +45,8 @@ bool AnyEmpty(const std::vector<int64_t>& splits) {
   return std::adjacent_find(splits.begin(), splits.end()) != splits.end();
 }
 
-// Calls the operation once. Items of rows that differ in size are to it rows of their own: what it
-// does row by row it does item by item. False when it is not such an operation.
+// Calls the operation once. For ragged rows it treats each item as a row, so it must compute item
+// by item what it computes row by row. False if the operation does not support that.
 bool CallByRows(const Op& op, const std::vector<Column>& inputs, const Common& common,
                 std::vector<Column>& outputs) {
   const bool ragged = common.splits != nullptr;
@@ -59,7 +60,7 @@ bool CallByRows(const Op& op, const std::vector<Column>& inputs, const Common& c
   for (Tensor& output : op.Call(items, {})) {
     const Shape& shape = output.shape();
     if (ragged && (shape.rank() == 0 || shape[0] != common.splits->back())) return false;
-    // The further axes of a row without items are its operation's own to decide.
+    // For a row without items, only the operation can determine the other axes.
     if (ragged && shape.rank() > 1 && AnyEmpty(*common.splits)) return false;
     outputs.push_back(common.by_row ? Column(std::move(output), common.splits)
                                     : Column::Constant(std::move(output)));

@@ -1,4 +1,4 @@
-// The steps of a program, each run once for all rows of a block.
+// Runs each step of a program once for all rows of a block.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace penstock {
 
-// A step with what is known of it before anything runs.
+// A step, and what is known about it before it runs.
 struct Instruction {
   ProgramStep step;
-  std::vector<bool> last;  // whether it is the last one to use that input
-  int leaf = -1;           // of the result, when its output is that leaf and no other
+  std::vector<bool> last;  // for each input, whether this step is the last one to use it
+  int leaf = -1;           // the only leaf of the result that is its output; -1: none
 };
 
-// Runs the steps on values by number. The values of arguments and constants are given, and perhaps
-// the results of some steps; the others are constant until they are made. False when a step does
-// not take rows at once; throws when one fails.
+// Runs the steps on numbered values. The values of arguments and constants are set, and perhaps the
+// results of some steps; the others are constant until they are computed. False if a step cannot
+// process several rows; throws if one fails.
 bool RunAtOnce(const std::vector<Instruction>& steps, int64_t rows, std::vector<Column>& values);
 
 }  // namespace penstock

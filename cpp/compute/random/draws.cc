@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// One number as a double; an Error that names the argument for anything else.
+// One number as a double; otherwise an Error that names the argument.
 template <typename T>
 T OneNumber(const char* op, const char* argument, const Tensor& number, TypeCode as) {
   Operand{op, argument}.CheckDense(number);
@@ -27,7 +27,7 @@ T OneNumber(const char* op, const char* argument, const Tensor& number, TypeCode
   return value;
 }
 
-// Inputs: the sizes, and two numbers that say which distribution it is.
+// Inputs: the sizes, and the two parameters of the distribution.
 class Draws : public FillOp {
  public:
   Draws(const char* name, const Args& args, bool integers)
@@ -50,7 +50,7 @@ class Draws : public FillOp {
   }
 
  protected:
-  // Doubles or int64 as the type of the output.
+  // Converts doubles or int64 to the type of the output.
   void Store(TypeCode from, const void* value, Tensor& out, int64_t i) const {
     CastItems(from, value, dtype_.code,
               out.mutable_data() + static_cast<size_t>(i) * dtype_.itemsize, 1);
@@ -71,7 +71,7 @@ class Uniform final : public Draws {
     }
     auto low = OneNumber<double>(name_, "minval", inputs[1], TypeCode::kFloat64);
     auto high = OneNumber<double>(name_, "maxval", inputs[2], TypeCode::kFloat64);
-    // As many bits as the type has, so that no rounding reaches 1.
+    // Use as many bits as the type has, so that no rounding reaches 1.
     const int bits = dtype_.code == TypeCode::kFloat64   ? 53
                      : dtype_.code == TypeCode::kFloat32 ? 24
                                                          : 11;
@@ -108,7 +108,7 @@ class Normal final : public Draws {
  public:
   explicit Normal(const Args& args) : Draws("random.normal", args, false) {}
 
-  // Two at a time, by the method of Box and Muller (1958).
+  // Two numbers per step, by the method of Box and Muller (1958).
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
     auto mean = OneNumber<double>(name_, "mean", inputs[1], TypeCode::kFloat64);
     auto deviation = OneNumber<double>(name_, "stddev", inputs[2], TypeCode::kFloat64);

@@ -29,7 +29,7 @@ class Shuffle final : public ItemsOp {
     return {inputs[0].dtype(), inputs[0].shape()};
   }
 
-  // Each position in turn takes one of the rows that are left (Fisher and Yates).
+  // Each position in order takes one of the remaining rows (Fisher and Yates).
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey key) const override {
     const Tensor& value = inputs[0];
     std::vector<AxisTable> tables(static_cast<size_t>(value.shape().rank()));

@@ -1,4 +1,4 @@
-// as_string: numbers as text, as C's printf writes them.
+// as_string: formats numbers as C's printf does.
 #include <cstdio>
 #include <string>
 
@@ -13,8 +13,8 @@ namespace {
 
 class AsString final : public Op {
  public:
-  // format: of a float, what comes after the %, without its letter; letter: f, e or g; prefix: fill
-  // and width, of every number.
+  // width: fill and width of every number; precision: of a float, the part after them; letter: f, e
+  // or g.
   explicit AsString(const Args& args)
       : width_(args.Text("width")),
         precision_(args.Text("precision")),

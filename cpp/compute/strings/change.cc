@@ -1,4 +1,4 @@
-// lower, upper, strip: strings changed one by one.
+// lower, upper, strip: change each string.
 #include <vector>
 
 #include "compute/new_op.h"
@@ -28,7 +28,7 @@ class Strip final : public Op {
   }
 };
 
-// Of ASCII letters; all other bytes stay.
+// Changes ASCII letters; all other bytes stay.
 template <char from, char to>
 class ChangeCase final : public Op {
  public:

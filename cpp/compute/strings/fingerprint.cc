@@ -1,5 +1,5 @@
 // Fingerprint64 of Geoff Pike's FarmHash (github.com/google/farmhash), written from its published
-// definition: one way of mixing for each range of sizes.
+// definition: a separate mixing function for each range of sizes.
 #include "compute/strings/fingerprint.h"
 
 #include <bit>
@@ -59,7 +59,7 @@ uint64_t UpTo64(const char* s, size_t size) {
   return Pair(Rotate(e + f, 43) + Rotate(g, 30) + h, e + Rotate(f + a, 18) + g, mul);
 }
 
-// 32 bytes into two words.
+// Mixes 32 bytes into two words.
 std::pair<uint64_t, uint64_t> Weak(const char* s, uint64_t a, uint64_t b) {
   a += Word(s);
   b = Rotate(b + a + Word(s + 24), 21);
@@ -69,7 +69,7 @@ std::pair<uint64_t, uint64_t> Weak(const char* s, uint64_t a, uint64_t b) {
   return {a + Word(s + 24), b + c};
 }
 
-// What is carried from one block of 64 bytes to the next.
+// The state carried from one block of 64 bytes to the next.
 struct Carried {
   uint64_t x, y, z;
   std::pair<uint64_t, uint64_t> v, w;

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// The same on every processor and in every version.
+// The same on every CPU and in every version.
 uint64_t Fingerprint64(std::string_view bytes);
 
 }  // namespace penstock

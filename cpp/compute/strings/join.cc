@@ -1,4 +1,4 @@
-// join and reduce_join: strings one after the other.
+// join and reduce_join: concatenate strings.
 #include <string>
 
 #include "compute/array/axes.h"
@@ -47,7 +47,7 @@ class Join final : public Op {
 
 class ReduceJoin final : public Op {
  public:
-  // Inputs: strings, and the separator. axis: none for all.
+  // Inputs: strings, and the separator. axis: absent for all axes.
   explicit ReduceJoin(const Args& args)
       : all_(!args.Has("axis")),
         axis_(all_ ? 0 : args.Int("axis")),

@@ -1,4 +1,4 @@
-// length and substr: how long strings are, and substrings.
+// length and substr: lengths of strings, and substrings.
 #include <algorithm>
 
 #include "compute/array/axes.h"
@@ -63,7 +63,7 @@ class Substr final : public Op {
   }
 
  private:
-  // For each item of `shape` the number of the item of `from` that is broadcast to it.
+  // For each item of `shape`, the index of the item of `from` that is broadcast to it.
   static std::vector<int64_t> Places(const Shape& from, const Shape& shape) {
     std::vector<int64_t> strides = BroadcastStrides("strings.substr", from, shape);
     std::vector<int64_t> places(static_cast<size_t>(shape.elements()));
@@ -98,7 +98,7 @@ class Substr final : public Op {
                   "strings.substr: len must be >= 0 with unit UTF8_CHAR, got {}", length);
     }
     if (position < 0) position += size;
-    // TensorFlow takes the rest for a negative number of bytes, but nothing for one of characters.
+    // For a negative number of bytes, TensorFlow returns the rest; for one of characters, nothing.
     length = length < 0 ? size - position : std::min(length, size - position);
     if (!characters_) {
       return text.substr(static_cast<size_t>(position), static_cast<size_t>(length));

@@ -1,4 +1,4 @@
-// Numbers written as text.
+// Parses numbers.
 #pragma once
 
 #include <cctype>
@@ -11,14 +11,14 @@
 
 namespace penstock {
 
-// "0x1.8p3", after its sign.
+// "0x1.8p3", with an optional minus sign.
 inline bool IsHexadecimal(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
          (std::isxdigit(static_cast<unsigned char>(text[2])) || text[2] == '.');
 }
 
-// Too large, or too close to zero: infinity, or zero.
+// The result for a number that is too large or too close to zero: infinity, or zero.
 template <typename T>
 T BeyondRange(std::string_view text) {
   return static_cast<T>(std::strtod(std::string(text).c_str(), nullptr));
@@ -39,8 +39,8 @@ bool ParseHexadecimal(std::string_view text, T* value) {
   return problem == std::errc{};
 }
 
-// The whole of a string as a number, with white space around it: in decimal, and floats in
-// hexadecimal too. False when it is none, or an integer beyond the range.
+// Parses a whole string as a number, with optional white space around it: in decimal, and floats in
+// hexadecimal too. False if it is not a number, or an integer out of range.
 template <typename T>
 bool ParseNumber(std::string_view text, T* value) {
   while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
@@ -61,7 +61,7 @@ bool ParseNumber(std::string_view text, T* value) {
   return false;
 }
 
-// As errors quote what is no number.
+// Quotes a text that is not a number, for errors.
 inline std::string QuotedNumber(std::string_view text) {
   constexpr size_t kMostShown = 40;
   std::string shown = "'";

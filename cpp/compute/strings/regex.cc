@@ -1,4 +1,4 @@
-// regex_replace and regex_full_match: regular expressions of RE2, as TensorFlow's.
+// regex_replace and regex_full_match: RE2 regular expressions, as in TensorFlow.
 #if defined(PENSTOCK_HAS_RE2)
 #include <re2/re2.h>
 #endif
@@ -29,7 +29,7 @@ constexpr const char* kReplace = "strings.regex_replace";
 
 #if defined(PENSTOCK_HAS_RE2)
 
-// Compiled once; many threads match with it at a time, in time linear in the text.
+// A compiled pattern. Thread-safe; matching takes time linear in the text.
 class Pattern {
  public:
   Pattern(const char* op, const std::string& pattern) : compiled_(pattern, Quiet()) {
@@ -82,7 +82,7 @@ class RegexFullMatch final : public FillOp {
 
 class RegexReplace final : public Op {
  public:
-  // Inputs: strings, and what stands instead of a match: bytes, with \0 to \9 for its groups.
+  // Inputs: strings, and the replacement for a match: bytes, with \0 to \9 for its groups.
   explicit RegexReplace(const Args& args)
       : pattern_(kReplace, args.Text("pattern")), global_(args.Bool("replace_global")) {}
 

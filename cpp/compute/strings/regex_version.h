@@ -1,9 +1,9 @@
-// Which library of regular expressions is linked.
+// The linked regular expression library.
 #pragma once
 
 namespace penstock {
 
-// "RE2", whose headers have no version; "" when penstock was built without it.
+// "RE2", whose headers have no version; "" if penstock was built without it.
 const char* RegexVersion();
 
 }  // namespace penstock

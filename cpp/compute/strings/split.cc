@@ -1,5 +1,5 @@
-// split and unicode_decode: a string becomes the array of its substrings; many strings become all
-// their substrings and where those of each begin.
+// split and unicode_decode: one string becomes the array of its substrings; several strings become
+// all their substrings, and the offsets of each string's.
 #include <cstring>
 
 #include "compute/new_op.h"
@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// The strings of one input: exactly one, or a vector of them.
+// Requires exactly one string or, with `many`, a vector of strings.
 void CheckRank(const char* op, const Tensor& input, bool many) {
   if (input.shape().rank() == (many ? 1 : 0)) return;
   throw Error(ErrorKind::kInvalidArgument,
@@ -20,7 +20,7 @@ void CheckRank(const char* op, const Tensor& input, bool many) {
               std::string_view(many ? "" : "; say ragged=True for a vector of strings"));
 }
 
-// The same where it is called for many rows at once.
+// The same condition for a call on many rows.
 bool OneStringPerRow(const Column& input) {
   const TypeCode code = input.dtype().code;
   return input.stacked() && input.rank() == 0 &&
@@ -35,8 +35,7 @@ Tensor Integers(const std::vector<int64_t>& values) {
 
 class Split final : public Op {
  public:
-  // Inputs: strings, and the separator; an empty one stands for any white space. As Python's
-  // str.split.
+  // Inputs: strings, and the separator; an empty one means any white space. As Python's str.split.
   explicit Split(const Args& args) : most_(args.Int("maxsplit")), many_(args.Bool("ragged")) {}
 
   size_t outputs() const override { return many_ ? 2 : 1; }
@@ -60,7 +59,7 @@ class Split final : public Op {
   }
 
  private:
-  // The substrings of all strings, and where those of each begin and end.
+  // The substrings of all strings, and the begin and end of each string's.
   StringParts PartsOf(const Tensor& strings, const Tensor& sep, std::vector<int64_t>& ends) const {
     TypeCode kind = StringKind("strings.split", "input", strings);
     std::string_view separator = OneString("strings.split", "sep", sep);
@@ -93,7 +92,7 @@ class Split final : public Op {
     parts.Add(text);
   }
 
-  // The words, the last one with everything after it.
+  // Adds the words; the last one includes the rest of the text.
   void AtSpaces(std::string_view text, StringParts& parts) const {
     for (int64_t splits = 0;; ++splits) {
       while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
@@ -109,7 +108,7 @@ class Split final : public Op {
     }
   }
 
-  const int64_t most_;  // splits; negative: any number
+  const int64_t most_;  // maximum number of splits; negative: unlimited
   const bool many_;
 };
 
@@ -147,7 +146,7 @@ class UnicodeDecode final : public Op {
   }
 
  private:
-  // The code points of all strings, and where those of each begin and end.
+  // The code points of all strings, and the begin and end of each string's.
   Tensor PointsOf(const Tensor& strings, std::vector<int64_t>& ends) const {
     std::vector<int32_t> points;
     ends.push_back(0);

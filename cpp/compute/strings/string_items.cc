@@ -68,7 +68,7 @@ int32_t NextCodePoint(std::string_view& text) {
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    // Most text is ASCII, of which eight characters are looked at together.
+    // Most text is ASCII, which is checked eight characters at a time.
     uint64_t eight = ~uint64_t{0};
     if (text.size() >= sizeof(eight)) std::memcpy(&eight, text.data(), sizeof(eight));
     if ((eight & 0x8080808080808080u) == 0) {

@@ -1,4 +1,4 @@
-// Finding substrings 64 bytes at a time.
+// Finds substrings, 64 bytes per step.
 #include "compute/strings/string_parts.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr size_t kStride = 64;
 
 #if defined(PENSTOCK_PARTS_SSE2)
 
-// Each gives a bit for each of 64 bytes.
+// Returns a bit for each of 64 bytes.
 template <typename Match>
 uint64_t Matches(const char* bytes, Match match) {
   uint64_t bits = 0;
@@ -34,7 +34,7 @@ uint64_t Matches(const char* bytes, Match match) {
 
 struct Space {
   static __m128i Of16(__m128i part) {
-    // Tab to carriage return are five bytes in a row.
+    // Tab to carriage return are five consecutive bytes.
     __m128i control = _mm_sub_epi8(part, _mm_set1_epi8('\t'));
     __m128i in_row = _mm_cmpeq_epi8(_mm_min_epu8(control, _mm_set1_epi8(4)), control);
     return _mm_or_si128(in_row, _mm_cmpeq_epi8(part, _mm_set1_epi8(' ')));
@@ -86,7 +86,7 @@ StringParts::StringParts(TypeCode kind, const Tensor& strings)
     bytes += text.size();
     last_ = std::max(last_, text.data() + text.size());
   }
-  // Words of five letters and a space.
+  // Assumes words of five letters and a space.
   Grow(static_cast<int64_t>(bytes / 3) + 2);
 }
 
@@ -117,7 +117,7 @@ void StringParts::Scan(std::string_view text, Match match, Edges edges) {
 }
 
 void StringParts::AddWords(std::string_view text) {
-  // A word begins or ends where a byte is of another kind than the one before.
+  // A word begins or ends where a byte's class differs from the previous byte's.
   uint64_t inside = 0;
   Scan(text, Space{}, [&](uint64_t spaces, uint64_t counted, int64_t where) {
     const uint64_t words = ~spaces & counted;

@@ -1,4 +1,4 @@
-// Substrings, by where they lie in the bytes of their strings.
+// Substrings, as ranges of the bytes of their strings.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace penstock {
 // Collects substrings, in any order, without copying them.
 class StringParts {
  public:
-  // `strings`: bytes or text, as `kind` says; foreign ones are copied once.
+  // `strings`: bytes or text, as `kind` specifies; strings of a foreign runtime are copied once.
   StringParts(TypeCode kind, const Tensor& strings);
 
   std::string_view string(int64_t i) const { return strings_.string(i); }
@@ -23,31 +23,31 @@ class StringParts {
     to[1] = to[0] + static_cast<int64_t>(part.size());
     next_ = to + 2;
   }
-  // The words of one of the strings, between white space.
+  // Adds the words of one of the strings, separated by white space.
   void AddWords(std::string_view text);
-  // What lies between separators of one byte.
+  // Adds the parts between one-byte separators.
   void AddBetween(char separator, std::string_view text);
 
   // The substrings, which keep the bytes of the strings alive.
   Tensor Take() &&;
-  // The same, copied where they would keep much more than themselves.
+  // The same, copied if they would keep much more memory alive than they need.
   Tensor TakeAlone() &&;
 
  private:
-  // Where to write more numbers.
+  // Returns where to write `numbers` more numbers.
   int64_t* Room(int64_t numbers) {
     if (end_ - next_ < numbers) Grow(numbers);
     return next_;
   }
   void Grow(int64_t numbers);
-  // Calls edges(bits, where): a bit for each of up to 64 bytes of `text`, which begin at `where`.
+  // Calls edges(bits, where): one bit for each of up to 64 bytes of `text`, which begin at `where`.
   template <typename Match, typename Edges>
   void Scan(std::string_view text, Match match, Edges edges);
 
   const TypeCode kind_;
   Tensor strings_;
-  const char* bytes_;  // that hold the strings
-  const char* last_;   // where the last of them ends: the bytes after it may have another owner
+  const char* bytes_;  // that contain the strings
+  const char* last_;   // the end of the last string: later bytes may have another owner
   BufferRef spans_;
   int64_t *begin_ = nullptr, *next_ = nullptr, *end_ = nullptr;
 };

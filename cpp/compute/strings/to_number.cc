@@ -1,4 +1,4 @@
-// to_number and to_hash_bucket_fast: numbers for strings.
+// to_number and to_hash_bucket_fast: convert strings to numbers.
 #include <bit>
 #include <string>
 
@@ -71,7 +71,7 @@ class ToHashBucket final : public FillOp {
   void Run(const std::vector<Tensor>& inputs, Tensor& out, RandomKey) const override {
     auto* buckets = reinterpret_cast<int64_t*>(out.mutable_data());
     const Tensor& strings = inputs[0];
-    const bool power = std::has_single_bit(buckets_);  // which spares a division
+    const bool power = std::has_single_bit(buckets_);  // avoids a division
     for (int64_t i = 0, count = out.elements(); i < count; ++i) {
       const uint64_t hash = Fingerprint64(strings.string(i));
       buckets[i] = static_cast<int64_t>(power ? hash & (buckets_ - 1) : hash % buckets_);

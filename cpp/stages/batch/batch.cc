@@ -29,7 +29,8 @@ class BatchDataset final : public BatchingDataset {
   bool placed_;
 };
 
-// fused=False has rows made anywhere and copied here, for comparison: the results are the same.
+// fused=False produces rows elsewhere and copies them here, for comparison: the results are the
+// same.
 const RegisterDataset batch_stage("batch", {.share_states = {"fused"}},
                                   [](const std::vector<DatasetPtr>&,
                                      const Args& args) -> std::shared_ptr<Dataset> {
@@ -39,7 +40,7 @@ const RegisterDataset batch_stage("batch", {.share_states = {"fused"}},
                                         !args.Has("fused") || args.Bool("fused"));
                                   });
 
-// Its input is unbatch, which hands out rows as views: they are copied once, into the new batch.
+// Its input is unbatch, which emits rows as views: they are copied once, into the new batch.
 const RegisterDataset rebatch_stage(
     "rebatch", [](const std::vector<DatasetPtr>&, const Args& args) -> std::shared_ptr<Dataset> {
       const std::vector<int64_t>& sizes = args.Ints("batch_size");

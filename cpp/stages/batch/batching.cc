@@ -1,4 +1,4 @@
-// Filling batches: pulling rows, errors between them, and states half way.
+// Filling batches: pulling rows, errors between them, and states within a batch.
 #include "stages/batch/batching.h"
 
 #include <algorithm>
@@ -57,10 +57,9 @@ class BatchIterator final : public Iterator {
       : input_(std::move(input)), sizes_(std::move(sizes)), drop_(drop), rows_(std::move(rows)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // The elements of a batch that is half full (an error came in between) are pulled again, and
-    // what has failed before does not fail again. The rows that wait after the error have not been
-    // looked at yet. Errors that are held back have not been reported, nor has what came after the
-    // first of them.
+    // The elements of a partial batch (interrupted by an error) are pulled again, and errors
+    // reported before are not repeated. Rows that follow the error have not been processed. Held
+    // errors have not been reported, nor has anything after the first of them.
     int64_t again = held_.empty() ? pulled_ + replay_ - NotLookedAt() : reported_;
     visitor.Count(again, "steps pulled before");
     input_.VisitState(visitor, pulled_);
@@ -86,7 +85,7 @@ class BatchIterator final : public Iterator {
     return error;
   }
 
-  // Of one size, and from the end of a batch on: a batch is so many rows.
+  // Shortcut for a single batch size, at a batch boundary: a batch is a fixed number of rows.
   std::optional<Error> PassSound(int64_t& steps) override {
     const bool whole = pulled_ == 0 && replay_ == 0 && rest_.rows == 0 && held_.empty() && !error_;
     const int64_t size = sizes_.front();
@@ -98,7 +97,7 @@ class BatchIterator final : public Iterator {
     const int64_t passed = before - rows;
     first_ = index_ += passed;
     const int64_t partial = passed % size;
-    steps -= passed / size + (partial > 0 && !error && !drop_);  // the last one may have fewer
+    steps -= passed / size + (partial > 0 && !error && !drop_);  // the last may have fewer
     return error;
   }
 
@@ -122,7 +121,7 @@ class BatchIterator final : public Iterator {
         if (error.transient()) return error;
         ++index_;
         if (rows_->rows() == 0) pulled_ = 0;  // nothing is held
-        if (!held_.empty()) {                 // it waits for its turn
+        if (!held_.empty()) {                 // wait for the held errors first
           held_.push_back({std::move(error), pulled_, false});
           continue;
         }
@@ -154,7 +153,7 @@ class BatchIterator final : public Iterator {
     const int64_t rows = rows_->rows();
     try {
       return rows_->Take();
-    } catch (const std::bad_alloc&) {  // of this batch alone: it holds no rows any more
+    } catch (const std::bad_alloc&) {  // affects only this batch, which no longer holds rows
       return Error(ErrorKind::kMemory, "no memory for a batch of {} elements", rows);
     }
   }
@@ -162,12 +161,11 @@ class BatchIterator final : public Iterator {
  private:
   struct Held {
     Error error;
-    int64_t
-        step;  // of those pulled since the last batch was full: the one that it is of, from 1 on
+    int64_t step;  // index of the failed step since the last full batch, counted from 1
     bool misfit;
   };
 
-  // Steps that were pulled and that nothing has been done with.
+  // Steps that were pulled but not processed.
   int64_t NotLookedAt() const { return rest_.rows + (error_ && !error_->transient()); }
 
   // `reported`: a misfit among these rows was reported before the state was saved.
@@ -178,7 +176,7 @@ class BatchIterator final : public Iterator {
     if (!error) return error;
     if (rows_->rows() == 0) {
       if (reported) return std::nullopt;
-      pulled_ = NotLookedAt();  // nothing is held: go on from here
+      pulled_ = NotLookedAt();  // nothing is held: continue from here
       reported_ = 0;
       first_ = index_;
       input_.Keep(input_.position() - pulled_);
@@ -194,8 +192,8 @@ class BatchIterator final : public Iterator {
     return error;
   }
 
-  // A row that does not fit may belong to a remainder that is dropped. That it does not is known
-  // when there are as many rows as a batch has, if all had fitted.
+  // A misfit row may belong to a remainder that is dropped. We only know that it does not once the
+  // rows, counting those that do not fit, would fill the batch.
   std::optional<Error> NextHeld(int64_t size) {
     bool dropped = ended_ && NotLookedAt() == 0 && rows_->rows() + misfits_ < size;
     while (dropped && !held_.empty() && held_.front().misfit) held_.pop_front();
@@ -210,14 +208,14 @@ class BatchIterator final : public Iterator {
   const std::vector<int64_t> sizes_;
   const bool drop_;
   std::unique_ptr<BatchRows> rows_;
-  int64_t turn_ = 0;       // of the sizes: the one of the next batch
-  int64_t index_ = 0;      // of the next row to be appended, in the input
-  int64_t first_ = 0;      // the same for the first row of the batch
-  int64_t pulled_ = 0;     // steps of the input since the last batch was full
+  int64_t turn_ = 0;       // index of the next batch's size
+  int64_t index_ = 0;      // input index of the next row to append
+  int64_t first_ = 0;      // of the first row of the batch
+  int64_t pulled_ = 0;     // input steps since the last full batch
   int64_t replay_ = 0;     // of these, seen before the state was saved
-  int64_t reported_ = 0;   // of these, all up to the last one whose error has been returned
-  int64_t misfits_ = 0;    // rows that did not fit since the last batch was full
-  std::deque<Held> held_;  // errors that wait until it is known whether the batch is dropped
+  int64_t reported_ = 0;   // of these, up to the last one whose error was returned
+  int64_t misfits_ = 0;    // rows that did not fit since the last full batch
+  std::deque<Held> held_;  // errors held until it is known whether the batch is dropped
   Block rest_;
   std::optional<Error> error_;
   bool ended_ = false;
@@ -229,7 +227,7 @@ std::string BatchingDataset::unfit() const {
   return sizes_.size() == 1 ? "" : "has batches of several sizes";
 }
 
-// What waits of a batch in which an element has failed is pulled again, and so is the error.
+// Rows of a partial batch with a failed element are pulled again, including the error.
 void BatchingDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
                                  Carrying& carrying) const {
   int64_t again = 0, first = 0, turn = 0;

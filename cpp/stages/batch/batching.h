@@ -1,4 +1,5 @@
-// What batch, rebatch, padded_batch and ragged_batch share: they differ in how rows become a batch.
+// Shared by batch, rebatch, padded_batch and ragged_batch, which differ only in how rows become a
+// batch.
 #pragma once
 
 #include <memory>
@@ -11,13 +12,13 @@
 
 namespace penstock {
 
-// Whether the shapes in the spec of `dataset` are those of one element that was looked at, so that
-// other elements may have other shapes.
+// Whether the spec of `dataset` contains the shapes of one probed element, so other elements may
+// have other shapes.
 bool GuessesShapes(const Dataset& dataset);
 
 class BatchingDataset : public Dataset, public RandomAccess, public Elastic {
  public:
-  // Batches have these sizes in turn.
+  // Batches cycle through these sizes.
   BatchingDataset(std::vector<int64_t> sizes, bool drop) : sizes_(std::move(sizes)), drop_(drop) {}
   int64_t cardinality() const final;
   Step At(int64_t index, const RunContext& context) const final;
@@ -28,17 +29,17 @@ class BatchingDataset : public Dataset, public RandomAccess, public Elastic {
                   Carrying& carrying) const final;
 
  protected:
-  // The number of rows of every batch; -1 when it may differ.
+  // The number of rows of every batch; -1 if it may vary.
   int64_t fixed_rows() const;
   virtual std::unique_ptr<BatchRows> NewBatch() const = 0;
-  // Whether the stage before may write rows directly into the batch's memory.
+  // Whether the previous stage may write rows directly into the batch's memory.
   virtual bool placed() const { return false; }
-  // Whether the stage before may give blocks in ragged form.
+  // Whether the previous stage may deliver blocks in ragged form.
   virtual bool ragged() const { return false; }
   IteratorPtr MakeIterator(const RunContext& context) const final;
 
  private:
-  // The rows of a batch.
+  // The rows of one batch.
   struct Range {
     int64_t first, count;
   };

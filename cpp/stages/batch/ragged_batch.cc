@@ -1,5 +1,4 @@
-// ragged_batch: consecutive elements of different sizes, one after the other, and where each
-// begins.
+// ragged_batch: concatenates consecutive elements of different sizes, with their start offsets.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -10,10 +9,10 @@
 namespace penstock {
 namespace {
 
-// How many axes of a leaf may differ in size; kAllAxes where nothing is known of it.
+// The number of axes of a leaf whose size may differ; kAllAxes if unknown.
 constexpr int kAllAxes = -1;
 
-// A ragged leaf is the pair (values, row_splits); of two ragged axes ((values, splits), splits).
+// A ragged leaf is the pair (values, row_splits); with two ragged axes ((values, splits), splits).
 StructureRef RaggedLeaf(int axes) {
   StructureRef leaf = Structure::Leaf();
   for (int i = 0; i < axes; ++i) leaf = Structure::Tuple({leaf, Structure::Leaf()});
@@ -32,7 +31,7 @@ StructureRef WithRaggedLeaves(const Structure* structure, const std::vector<int>
                          structure->foreign_form());
 }
 
-// What element_spec says of the axes: those up to the last one of unknown size are ragged.
+// From element_spec: the axes up to the last one of unknown size are ragged.
 struct RaggedAxes {
   StructureRef structure;  // null: nothing is known
   std::vector<int> axes;
@@ -101,7 +100,7 @@ class RaggedRows final : public BatchRows {
   Tensor Join(size_t leaf) override { return Values(leaf, axes_[leaf]); }
 
  private:
-  // The first `ragged` axes of each row become one axis, along which the rows follow one another.
+  // Concatenates the rows along a single axis that merges the first `ragged` axes of each row.
   Tensor Values(size_t leaf, int ragged) {
     const Shape first = columns(stretches().front())[leaf].shape(0).Prepend(1);
     Shape dense(first.dims().data() + ragged, static_cast<size_t>(first.rank() - ragged));
@@ -110,16 +109,18 @@ class RaggedRows final : public BatchRows {
     return JoinItems(leaf, dense);
   }
 
-  // How many subarrays the first `axes` axes of a stretch index; the first axis is that of rows.
+  // The number of subarrays that the first `axes` axes of a stretch index; the first axis is the
+  // rows.
   int64_t Parts(const Stretch& stretch, size_t leaf, int axes) const {
     if (axes == 1) return stretch.rows;
     const Column& column = columns(stretch)[leaf];
-    int64_t count = 1;  // where rows differ, the first two axes of their column are one
+    int64_t count = 1;  // if rows differ in size, the first two axes of their column are merged
     for (int d = 0; d < axes - column.ragged(); ++d) count *= column.items.shape()[d];
     return count;
   }
 
-  // Where the subarrays along axis `axis` of the rows begin; axis 1 is the first one of a row.
+  // The start offsets of the subarrays along axis `axis` of the rows; axis 1 is the first axis of a
+  // row.
   Tensor Splits(size_t leaf, int axis) {
     std::vector<int64_t> ends{0};
     for (const Stretch& stretch : stretches()) {

@@ -1,4 +1,4 @@
-// cache: the elements of the first full pass, kept in memory for the next ones.
+// cache: keeps the elements of the first full pass in memory for later passes.
 #include <algorithm>
 #include <optional>
 
@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-// Gathers the blocks of a pass. Small rows of numbers are put together into large blocks, which are
-// handed out again for the cost of copying them; the others stay as they came.
+// Collects the blocks of a pass. Small rows of numbers are combined into large blocks, which can be
+// returned for the cost of a copy; other blocks are kept unchanged.
 class Keeper {
  public:
   void Add(const Block& block) {
@@ -39,7 +39,7 @@ class Keeper {
   static bool Small(const Block& block) {
     constexpr size_t kSmallRow = 16 << 10;
     constexpr size_t kSmallBlock = 64 << 10;
-    // A chunk does not hold which file its elements are from, and later errors have to name it.
+    // A chunk does not record the files of its elements, and later errors must name them.
     if (block.from_files()) return false;
     if (block.stacked()) return Numbers(block.columns, kSmallBlock);
     return std::all_of(block.elements.begin(), block.elements.end(),
@@ -70,12 +70,12 @@ class CacheDataset final : public Dataset, public RandomAccess {
  public:
   int64_t cardinality() const override { return input().cardinality(); }
   MaybeSpec spec() const override { return input_spec(); }
-  // A cache that is not complete keeps nothing of it.
+  // An incomplete cache keeps nothing.
   Step At(int64_t index, const RunContext& context) const override {
     CacheFillPtr fill = store_.fill();
     if (!fill) return InputAt(*this, index, context);
     if (CacheFill::Rows rows = fill->rows()) return rows->Slice(index, 1).Row(0);
-    return InputAt(*this, index, fill->Of(context));  // restored, and not made yet
+    return InputAt(*this, index, fill->Of(context));  // restored, but not filled yet
   }
   Positions InputPositions(const Positions& positions, size_t, const RunContext&) const override {
     return store_.fill() ? Positions() : positions;
@@ -86,7 +86,7 @@ class CacheDataset final : public Dataset, public RandomAccess {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  mutable MemoryStore store_;  // guards itself
+  mutable MemoryStore store_;  // thread-safe
 };
 
 class CacheIterator final : public BlockIterator {
@@ -99,13 +99,13 @@ class CacheIterator final : public BlockIterator {
         held_(*context_.session, data_->label(), "give the cache a file name") {}
 
   void VisitState(StateVisitor& visitor) override {
-    // Elements are never saved: a cache that is not there any more is filled again, by the same
-    // randomness, and what was delivered is passed over on the way.
+    // Elements are never saved: a missing cache is filled again with the same randomness, and
+    // elements that were already delivered are skipped.
     if (visitor.saving()) {
       fill_->VisitState(visitor);
     } else {
-      // Not known to the run by that: in the pass that fills it, an element may fail or have
-      // failed.
+      // Does not tell the run about the fill: in the pass that fills it, an element may fail or
+      // have failed.
       fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
       kept_ = fill_->rows();
     }
@@ -144,8 +144,8 @@ class CacheIterator final : public BlockIterator {
     }
     Block block = kept_->Slice(row_, max_rows);
     row_ += block.rows;
-    // At its end it is for the run as if this pass had filled the cache, as it has where what it
-    // would have made was there already; so that is at the same moment.
+    // A pass that has read the fill to its end counts, for the run, as the pass that filled the
+    // cache. So it completes at the same moment as a filling pass.
     if (row_ == kept_->rows() && data_->cardinality() >= 0) Complete(kept_);
     return block;
   }
@@ -157,12 +157,12 @@ class CacheIterator final : public BlockIterator {
     }
     if (finished_) return Block::AtEnd();
     Block block = input_->NextBlock(max_rows);
-    // An element that failed is tried again by the next pass.
+    // The next pass tries failed elements again.
     if (block.error && !block.error->transient()) filling_.reset();
     if (filling_ && block.rows > 0) {
       if (held_.counts()) held_.Add(block.footprint());
       filling_->Add(block);
-      block.BecomeConstant();  // as the rows of later passes are
+      block.BecomeConstant();  // like the rows of later passes
       if (auto excess = held_.Excess()) {
         filling_.reset();
         held_.Set(0);
@@ -189,9 +189,9 @@ class CacheIterator final : public BlockIterator {
   RunContext context_;
   CacheFillPtr fill_;
   CacheFill::Rows kept_;  // complete: read from here
-  HeldBytes held_;        // of these, or of what is being filled
+  HeldBytes held_;        // of kept_, or of the rows being collected
   int64_t row_ = 0;
-  IteratorPtr input_;  // not complete yet: filled from here
+  IteratorPtr input_;  // incomplete: filled from here
   std::optional<Keeper> filling_;
   int64_t rows_ = 0;
   bool finished_ = false;

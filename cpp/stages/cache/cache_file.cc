@@ -1,4 +1,4 @@
-// cache(filename): the elements of the first full pass, kept in a file for this process and later
+// cache(filename): keeps the elements of the first full pass in a file, for this process and later
 // ones.
 #include <functional>
 
@@ -62,15 +62,15 @@ class FileSink final : public RowSink {
 
  private:
   ChunkHeader header_;
-  std::function<bool()> wanted_;  // asked at the end
+  std::function<bool()> wanted_;  // called at the end
   MaybeSpec spec_;
   Temporary temporary_;
   ChunkWriter writer_;
 };
 
-// A pass goes over one fill from its begin to its end: the one that the file holds when it is
-// started, else its own. It reads the file when that is in it, and makes it (again) otherwise: the
-// file and states keep what decides it.
+// A pass iterates over one fill from beginning to end: the fill in the file when the pass starts,
+// or else its own. It reads the file if that contains the fill; otherwise it produces the fill
+// (again). The file and the states contain everything that determines the fill.
 class CacheFileIterator final : public BlockIterator {
  public:
   CacheFileIterator(std::shared_ptr<const CacheFileDataset> data, RunContext context)
@@ -123,19 +123,19 @@ class CacheFileIterator final : public BlockIterator {
   std::shared_ptr<const CacheFileDataset> data_;
   RunContext context_;
   CacheFillPtr fill_;
-  // Either of them once it is decided.
+  // Exactly one of them, after Decide.
   std::optional<ChunkCursor> cursor_;
   std::optional<FillingPass> filling_;
   int64_t steps_ = 0;    // delivered
-  int64_t to_pass_ = 0;  // of them, to be made again
-  bool failed_ = false;  // neither can the file be read nor another be made
+  int64_t to_pass_ = 0;  // of these, to be produced again
+  bool failed_ = false;  // the file can neither be read nor written
 };
 
 void CacheFileIterator::Decide() {
   if (cursor_ || filling_) return;
   try {
     if (OpenFile()) return;
-    // After a restore into a file that is not there, or holds another fill.
+    // After a restore, if the file is missing or holds another fill.
     to_pass_ = steps_;
     Fill(true);
   } catch (const Error& error) {
@@ -144,8 +144,8 @@ void CacheFileIterator::Decide() {
   }
 }
 
-// Classes that no element of this process has are known while there is one that the pipeline has
-// made.
+// Opens the file. Classes that no element of this process has had are only known while an element
+// that the pipeline produced is alive.
 std::shared_ptr<const ChunkIndex> CacheFileIterator::Open() {
   try {
     return data_->OpenFile();
@@ -156,12 +156,12 @@ std::shared_ptr<const ChunkIndex> CacheFileIterator::Open() {
   return data_->OpenFile();
 }
 
-// Opens the file when it exists and holds the fill; reports one that another pipeline made.
+// Opens the file if it exists and holds the fill; warns if another pipeline wrote it.
 bool CacheFileIterator::OpenFile() {
   const std::string& name = data_->filename();
   try {
     auto index = Open();
-    // A file of a saved dataset: it has the form, and none of a cache's randomness.
+    // A file of a saved dataset has the same format, but no cache randomness.
     if (index->header().randomness.empty()) ThrowTaken("cache", name, OurKind::kFile);
     if (index->header().fingerprint != data_->fingerprint()) {
       context_.session->Warn(Format(
@@ -241,7 +241,7 @@ void CacheFileIterator::VisitState(StateVisitor& visitor) {
     fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
   }
   visitor.Count(steps_, "elements given");
-  // One more than there are: the error has been reported, and nothing follows it.
+  // steps_ + 1: the error was reported, and nothing follows it.
   int64_t again = failed_ ? steps_ + 1 : to_pass_;
   visitor.Count(again, "elements to be made again", steps_ + 1);
   bool filling = filling_.has_value();
@@ -252,7 +252,7 @@ void CacheFileIterator::VisitState(StateVisitor& visitor) {
     failed_ = again > steps_;
     visitor.Demand(!failed_ || !filling, "what has failed is not filled");
     to_pass_ = failed_ ? 0 : again;
-    // Its begin is missing, so a pass that goes on somewhere writes no file.
+    // The beginning is missing, so a pass that continues from a state writes no file.
     if (filling) Fill(false);
   }
   if (filling) filling_->VisitState(visitor);

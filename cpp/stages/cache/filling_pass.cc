@@ -1,4 +1,4 @@
-// Writing beside delivering, and what becomes of the file when something fails.
+// Writing while delivering, and handling failures of either.
 #include "stages/cache/filling_pass.h"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ std::unique_ptr<RowSink> MakeSink(Session& session, const FillingOptions& option
   }
 }
 
-// The sink has taken the first `kept` rows of the block.
+// The sink has stored the first `kept` rows of the block.
 void FillingPass::Failed(Block& block, int64_t kept, const Error& error) {
   sink_.reset();
   whole_ = false;
@@ -37,14 +37,14 @@ void FillingPass::Failed(Block& block, int64_t kept, const Error& error) {
     WarnNotKept(session_, options_, error);
     return;
   }
-  // An element that cannot be kept, and never will be: the pass ends with it.
+  // The element can never be stored: the pass ends with it.
   ended_ = true;
   if (kept == 0) {
     block = Block::Of(error);
     return;
   }
   block = block.Slice(0, kept);
-  error_ = error;  // a step of its own, because who asked for one row looks at nothing else
+  error_ = error;  // as a separate step: a caller that asked for one row ignores an error after it
 }
 
 Block FillingPass::Next(int64_t max_rows) {
@@ -54,7 +54,7 @@ Block FillingPass::Next(int64_t max_rows) {
   EndAlone(block);
   rows_ += block.rows;
   if (sink_ && block.rows > 0) Keep(block);
-  // What has failed is tried again by the next pass.
+  // The next pass tries failed elements again.
   if (block.error && !block.error->transient()) {
     sink_.reset();
     whole_ = false;

@@ -1,5 +1,5 @@
-// A pass over the input that also writes what it delivers. A cache in a file and a snapshot do so
-// until they are complete.
+// A pass over the input that also writes the elements it delivers. Used by cache in a file and by
+// snapshot until they are complete.
 #pragma once
 
 #include <functional>
@@ -12,27 +12,27 @@
 
 namespace penstock {
 
-// Where the rows go. Destroyed without Commit, it leaves no files.
+// The destination of the rows. Destroying it without Commit leaves no files.
 class RowSink {
  public:
   virtual ~RowSink() = default;
-  // Throws an Error: of the operating system, or one that names the element which cannot be kept.
+  // Throws an Error: of the operating system, or one that names the element that cannot be stored.
   virtual void Append(const Block& rows) = 0;
-  virtual int64_t rows() const = 0;  // that it has taken
+  virtual int64_t rows() const = 0;  // appended so far
   virtual void Commit() = 0;
 };
 
 struct FillingOptions {
   std::string stage;         // for messages
   int64_t cardinality = -2;  // of the input, or negative
-  // Failing to write loses only what is written: the elements go on, with a warning. Else it is an
-  // error.
+  // A write failure only loses the written data: elements continue, with a warning. Otherwise it is
+  // an error.
   bool best_effort = true;
 };
 
-// A stage that keeps its elements is through after the last one when it knows their number,
-// otherwise when it is asked for more and there is none. It never emits the end together with an
-// element, whether it makes its elements or reads them, because what other stages find in it then
+// A stage that keeps its elements completes after the last one if it knows their number; otherwise
+// when it is asked for more and there is none. It never emits the end together with an element,
+// whether it produces or reads its elements, because the content that other stages find in it
 // depends on this moment.
 inline void EndAlone(Block& block) { block.end = block.end && block.rows == 0; }
 
@@ -40,7 +40,7 @@ class FillingPass {
  public:
   enum class Outcome { kNone, kWhole, kWritten };
 
-  // `sink`: null passes the elements through. `whole`: false when it could not be made.
+  // `sink`: null only passes the elements through. `whole`: false if the sink could not be created.
   FillingPass(IteratorPtr input, std::unique_ptr<RowSink> sink, bool whole, Session& session,
               FillingOptions options)
       : input_(std::move(input)),
@@ -50,9 +50,11 @@ class FillingPass {
         options_(std::move(options)) {}
 
   Block Next(int64_t max_rows);
-  // The input is restored where it was; nothing is written then, because the begin is missing.
+  // Restores the position of the input. Nothing is written afterwards, because the beginning is
+  // missing.
   void VisitState(StateVisitor& visitor);
-  // Once, when all has been delivered: without an error in it, and written or not.
+  // The outcome, returned once after everything has been delivered: complete without errors, and
+  // written or not.
   Outcome TakeOutcome() { return std::exchange(outcome_, Outcome::kNone); }
 
  private:
@@ -62,16 +64,16 @@ class FillingPass {
 
   IteratorPtr input_;
   std::unique_ptr<RowSink> sink_;
-  bool whole_;  // no element has failed or was lost, here or before the state was saved
+  bool whole_;  // no element failed or was lost, here or before the state was saved
   Outcome outcome_ = Outcome::kNone;
   Session& session_;
   const FillingOptions options_;
   int64_t rows_ = 0;
   bool ended_ = false;
-  std::optional<Error> error_;  // comes next
+  std::optional<Error> error_;  // returned by the next call
 };
 
-// Makes a sink, or warns and gives none when the disk is full.
+// Creates a sink; if the disk is full, warns and returns null.
 std::unique_ptr<RowSink> MakeSink(Session& session, const FillingOptions& options,
                                   const std::function<std::unique_ptr<RowSink>()>& make);
 

@@ -1,4 +1,5 @@
-// snapshot: the elements of the first full pass, kept as a saved dataset and read as one later.
+// snapshot: stores the elements of the first full pass as a saved dataset, and reads it in later
+// passes.
 #include "data/foreign_names.h"
 #include "engine/cache_fills.h"
 #include "engine/registry.h"
@@ -10,14 +11,14 @@ namespace penstock {
 namespace {
 
 struct SnapshotOptions {
-  std::string stage;   // "save" is a snapshot that is always written, and that failing fails
+  std::string stage;   // "save" is a snapshot that is always written; its write failures are errors
   std::string folder;  // of this pipeline's snapshot
   std::string fingerprint;
   Codec codec = Codec::kNone;
   bool always = false;
-  PlannedFunction shard;   // of an element; null: all in one file
-  PlannedFunction reader;  // from the folder's name to a dataset
-  bool in_order = true;    // read as it was written
+  PlannedFunction shard;   // maps an element to its shard; null: one file
+  PlannedFunction reader;  // maps the folder's name to a dataset
+  bool in_order = true;    // reading preserves the order of writing
 };
 
 class SnapshotDataset final : public Dataset {
@@ -32,7 +33,7 @@ class SnapshotDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  // Older ones do not have what decided their elements: they are known by what they are.
+  // Older snapshots do not contain what determined their elements; their manifest identifies them.
   CacheFillPtr Held() const {
     if (!IsSavedFolder(options_.folder)) return nullptr;
     Manifest manifest = Manifest::Read(options_.folder, "snapshot");
@@ -69,7 +70,7 @@ class FolderSink final : public RowSink {
   }
   int64_t rows() const override { return writer_.rows(); }
   void Commit() override {
-    if (!options_.always && IsSavedFolder(options_.folder)) return;  // another was faster
+    if (!options_.always && IsSavedFolder(options_.folder)) return;  // another process was faster
     writer_.Commit(spec_);
   }
 
@@ -106,9 +107,9 @@ int64_t FolderSink::ShardOf(const Block& row) {
               options_.stage);
 }
 
-// A pass goes over one fill from its begin to its end: the one that the snapshot holds when it is
-// started, else its own. It reads the snapshot when that is in it, and makes it otherwise. A state
-// remembers which, because the two may differ in order.
+// A pass iterates over one fill from beginning to end: the fill in the snapshot when the pass
+// starts, or else its own. It reads the snapshot if that contains the fill; otherwise it produces
+// the fill. A state records which, because the two may differ in order.
 class SnapshotIterator final : public BlockIterator {
  public:
   SnapshotIterator(std::shared_ptr<const SnapshotDataset> data, RunContext context)
@@ -127,7 +128,7 @@ class SnapshotIterator final : public BlockIterator {
       fill_ = context_.session->fills().Same(*data_, std::make_shared<CacheFill>(*data_, visitor));
     }
     visitor.Bool(known_);
-    // Neither goes on once it has failed: then a state has both.
+    // After a failure neither continues, which the state encodes as both.
     bool reading = reading_ != nullptr || failed_;
     bool filling = filling_.has_value() || failed_;
     visitor.Bool(reading);
@@ -159,11 +160,11 @@ class SnapshotIterator final : public BlockIterator {
   }
 
  private:
-  // Whether the snapshot is there and of the fill of this pass.
+  // Whether the snapshot exists and holds the fill of this pass.
   bool Holds() const {
     if (!IsSavedFolder(options_.folder)) return false;
     CacheFillPtr held = data_->cache_store()->fill();
-    return held ? *held == *fill_ : true;  // when it cannot be looked at, reading reports why
+    return held ? *held == *fill_ : true;  // if it cannot be read, reading it reports why
   }
 
   [[noreturn]] void ThrowGone() const {
@@ -174,7 +175,7 @@ class SnapshotIterator final : public BlockIterator {
                 IsSavedFolder(options_.folder) ? "another one by now" : "not there any more");
   }
 
-  // Whether the run goes on from a state: what others have written since is not for it.
+  // Whether the run continues from a state; then it ignores what others have written since.
   bool Restored() const { return context_.fills && context_.fills->restored(); }
 
   Block ReadOn(int64_t max_rows) {
@@ -202,8 +203,8 @@ class SnapshotIterator final : public BlockIterator {
     return block;
   }
 
-  // Gives rows the identities that they have when they are read later, so that the randomness of
-  // later stages is the same in both passes.
+  // Assigns rows the identities that they have when read later, so that the randomness of later
+  // stages is the same in both passes.
   void Number(Block& block) {
     block.Renumber(given_);
     given_ += block.rows;
@@ -212,7 +213,7 @@ class SnapshotIterator final : public BlockIterator {
   void Decide() {
     try {
       bool there = fill_ && IsSavedFolder(options_.folder);
-      // The pass that fills a snapshot has the order of its input, also when it is made again.
+      // The pass that fills a snapshot has the order of its input, also when it is repeated.
       if (there && (known_ || options_.in_order) && Holds()) return Read();
       if (known_ && !options_.in_order) {
         if (there) ThrowGone();
@@ -226,7 +227,7 @@ class SnapshotIterator final : public BlockIterator {
     }
   }
 
-  // The snapshot that the run has made, or read, before a state was saved.
+  // Writes the snapshot that the run had written or read before its state was saved.
   void WriteAll() {
     Fill(true);
     while (true) {
@@ -250,8 +251,8 @@ class SnapshotIterator final : public BlockIterator {
       opened_ = context_.Called(options_.reader)->Open(name, info);
     } catch (const Error& error) {
       if (error.transient() || ForeignMisses() == misses) throw;
-      // Classes that no element of this process has are known while there is one that the pipeline
-      // has made.
+      // Classes that no element of this process has had are only known while an element that the
+      // pipeline produced is alive.
       const Step kept = data_->StartInput(InputContext())->Next();
       opened_ = context_.Called(options_.reader)->Open(name, info);
     }
@@ -270,7 +271,7 @@ class SnapshotIterator final : public BlockIterator {
                                             data_->Randomness(InputContext()), data_->spec());
       });
     }
-    // Where another pass was faster, only what a state goes on with is still wanted.
+    // If another pass was faster, only the fill of a restored run is still needed.
     bool whole = write ? sink != nullptr : Restored();
     filling_.emplace(data_->StartInput(InputContext()), std::move(sink), whole, *context_.session,
                      options);
@@ -281,14 +282,14 @@ class SnapshotIterator final : public BlockIterator {
   std::shared_ptr<const SnapshotDataset> data_;
   const SnapshotOptions& options_;
   RunContext context_;
-  CacheFillPtr fill_;   // null: of save
-  bool known_ = false;  // it was complete before the pass, in the snapshot or by the run
+  CacheFillPtr fill_;   // null for save
+  bool known_ = false;  // the fill was complete before the pass, in the snapshot or in the run
   DatasetPtr opened_;
   IteratorPtr reading_;
   std::optional<FillingPass> filling_;
-  int64_t given_ = 0;  // rows of the pass that fills
+  int64_t given_ = 0;  // rows delivered by a filling pass
   static constexpr int64_t kRowsAtOnce = 256;
-  bool failed_ = false;  // neither can the snapshot be read nor another be made
+  bool failed_ = false;  // the snapshot can neither be read nor written
 };
 
 IteratorPtr SnapshotDataset::MakeIterator(const RunContext& context) const {
@@ -308,7 +309,7 @@ const RegisterDataset snapshot_stage(
       options.stage = options.always ? "save" : "snapshot";
       options.folder = args.Text("path");
       options.fingerprint = args.Text("fingerprint");
-      // A folder for each pipeline that has its snapshot under this path.
+      // Each pipeline with a snapshot under this path has its own folder.
       if (!options.always) options.folder += "/" + options.fingerprint;
       options.codec = CodecOfName(options.stage.c_str(), args.Text("compression"));
       if (args.Has("shard_func")) options.shard = args.Callable("shard_func");

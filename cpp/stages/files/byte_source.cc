@@ -12,18 +12,18 @@ namespace penstock {
 namespace {
 
 constexpr size_t kLeastChunk = 4096;
-constexpr size_t kFar = size_t{64} << 10;     // reading less takes no longer than another read
-constexpr size_t kAtOnce = size_t{16} << 20;  // more is had only as bytes arrive
+constexpr size_t kFar = size_t{64} << 10;     // skipping less is no faster than reading it
+constexpr size_t kAtOnce = size_t{16} << 20;  // memory for more is allocated only as bytes arrive
 
 }  // namespace
 
 ByteSource::ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk)
     : stream_(std::move(stream)), chunk_(std::max(chunk, kLeastChunk)) {}
 
-// Memory for more of the `need` bytes than there are, what is left of the window at its front.
+// Makes room for more of the `need` bytes; the rest of the window moves to the front.
 void ByteSource::MakeRoom(size_t need) {
   size_t kept = window_.size;
-  // Half as much again: what is kept is moved only a few times, however little is asked for.
+  // Grow by half: kept bytes are moved only a few times, however small the requests.
   size_t wanted = std::max({chunk_, kept + kept / 2, std::min(need, std::max(2 * kept, kAtOnce))});
   bool fits = buffer_ && buffer_->size() >= wanted && buffer_->size() <= 4 * wanted;
   if (fits && buffer_->unique()) {
@@ -38,7 +38,7 @@ void ByteSource::MakeRoom(size_t need) {
   window_.data = buffer_->data();
 }
 
-// How many bytes are read beyond the window for it to have `need`.
+// The number of bytes to read beyond the window so that it has `need`.
 size_t ByteSource::Step(size_t need) {
   const size_t least = need - window_.size;
   if (at_once_ == 0) return std::max(least, chunk_);
@@ -47,7 +47,7 @@ size_t ByteSource::Step(size_t need) {
   return step;
 }
 
-// Whether the window has grown without a copy.
+// Grows the window without a copy; returns whether it did.
 bool ByteSource::Borrow(size_t step) {
   LentBytes lent = stream_->Lend(window_.offset, window_.size + step);
   if (lent.size <= window_.size) return false;
@@ -73,7 +73,7 @@ void ByteSource::Fill(size_t need) {
   }
 }
 
-// By one read.
+// With one read.
 void ByteSource::FillOnce(size_t need) {
   const bool jumped = at_once_ > 0;
   const size_t step = Step(need);
@@ -84,10 +84,10 @@ void ByteSource::FillOnce(size_t need) {
     MakeRoom(need);
     filled = window_.size;
   }
-  // What others hold of this memory ends before the window does.
+  // Memory shared with others ends before the window does.
   size_t most = buffer_->size() - filled;
   if (jumped) most = std::min(most, step);
-  // What begins in one stretch of lent memory and ends in the next is all that is copied.
+  // Only records that span two stretches of lent memory are copied.
   if (lends_) most = std::min(most, std::max(need - window_.size, kLeastChunk));
   size_t got = stream_->Read(buffer_->data() + filled, most);
   window_.ended = got == 0;

@@ -1,4 +1,4 @@
-// The bytes of a file, decompressed if need be, through a window that grows and moves on.
+// The bytes of a file, decompressed if needed, through a growing and moving window.
 #pragma once
 
 #include <memory>
@@ -14,29 +14,29 @@ namespace penstock {
 
 class ByteSource {
  public:
-  // `chunk`: bytes of one read.
+  // `chunk`: bytes per read.
   ByteSource(std::unique_ptr<ByteStream> stream, size_t chunk);
 
-  // Before the first Fill: slow reads are noted, as those of `what`.
+  // Call before the first Fill. Slow reads are logged under the name `what`.
   void Time(SlowLog& slow, std::string what) {
     slow_ = &slow;
     what_ = std::move(what);
   }
 
-  // Grows the window to `need` bytes, fewer only at the end of the file. Memory of the window that
-  // other owners hold stays as it is, and new memory is begun.
+  // Grows the window to `need` bytes; fewer only at the end of the file. If others own memory of
+  // the window, it is not modified; new memory is allocated.
   void Fill(size_t need);
   void Skip(size_t size);
-  // Skips any number of bytes that the file has. What lies between the window and a far target is
-  // not read, and reads at the target are small until several have followed one another.
+  // Skips any number of bytes within the file. Bytes between the window and a distant target are
+  // not read. Reads at the target stay small until several have followed each other.
   void Jump(size_t size);
-  // Before the first Fill.
+  // Only before the first Fill.
   void Seek(int64_t offset);
 
   const ByteWindow& window() const { return window_; }
   int64_t left() { return stream_->left(window_.offset); }
   const std::string& problem() const { return stream_->problem(); }
-  // The memory that the window lies in, and where.
+  // The memory that contains the window, and the window's offset in it.
   const BufferRef& buffer() const { return buffer_; }
   size_t position() const { return begin_; }
 
@@ -47,15 +47,15 @@ class ByteSource {
   void FillOnce(size_t need);
 
   std::unique_ptr<ByteStream> stream_;
-  SlowLog* slow_ = nullptr;  // null: none is slow
+  SlowLog* slow_ = nullptr;  // null: no reads are logged
   std::string what_;
   const size_t chunk_;
   BufferRef buffer_;
-  size_t begin_ = 0;  // of the window in the buffer
+  size_t begin_ = 0;  // offset of the window in the buffer
   ByteWindow window_;
-  bool borrowed_ = false;  // the buffer is memory of the file
-  bool lends_ = false;     // the file has memory to lend
-  size_t at_once_ = 0;     // most bytes that one read takes beyond what is needed, after a jump
+  bool borrowed_ = false;  // the buffer is the file's own memory
+  bool lends_ = false;     // the file can lend its memory
+  size_t at_once_ = 0;     // maximum bytes that one read adds to those needed, after a jump
 };
 
 }  // namespace penstock

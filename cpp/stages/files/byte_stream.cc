@@ -1,4 +1,4 @@
-// Bytes of a file as they are, and as they were before compression.
+// The bytes of plain and of compressed files.
 #include "stages/files/byte_stream.h"
 
 #include <algorithm>
@@ -42,13 +42,13 @@ class PlainStream final : public ByteStream {
   }
   int64_t left(int64_t offset) override {
     int64_t size = file_->size();
-    return size > offset ? size - offset : -1;  // some file systems say 0 of files they make up
+    return size > offset ? size - offset : -1;  // some file systems report 0 for generated files
   }
   const std::string& problem() const override { return problem_; }
 
  private:
   std::unique_ptr<InputFile> file_;
-  const int64_t size_;  // at the beginning
+  const int64_t size_;  // when opened
   int64_t offset_ = 0;
   std::string problem_;
 };
@@ -79,7 +79,7 @@ class DecompressedStream final : public ByteStream {
             produced_ == 0 && members_ == 0 && seen.name != Name()
                 ? OtherFile(seen)
                 : Format("the {} data is damaged before byte {} of the file ({})", Name(),
-                         // Not every library says how far it came.
+                         // Not every library reports how far it got.
                          file_offset_ - static_cast<int64_t>(progress.read > 0 ? end_ - begin_ : 0),
                          progress.problem);
       }
@@ -117,7 +117,7 @@ class DecompressedStream final : public ByteStream {
         seen.name.empty() ? "leave compression_type out if it is not compressed" : seen.Advice());
   }
 
-  // More compressed bytes; false at the end of the file.
+  // Reads more compressed bytes; returns false at the end of the file.
   bool Refill() {
     begin_ = 0;
     end_ = file_->Read(file_offset_, packed_->data(), packed_->size());
@@ -133,13 +133,13 @@ class DecompressedStream final : public ByteStream {
     return false;
   }
 
-  // By its first byte: the decompressor looks at the others.
+  // Checks only the first byte; the decompressor checks the rest.
   bool MayBeginMember(uint8_t byte) const {
     if (format_ == Compression::kGzip) return byte == 0x1f;
     return format_ == Compression::kZstd && (byte == 0x28 || (byte & 0xf0) == 0x50);
   }
 
-  // After a member comes another one, or padding. False for anything else.
+  // A member is followed by another one or by padding. Returns false for anything else.
   bool BeginMember() {
     const bool padded = format_ != Compression::kZstd;
     while (padded && begin_ < end_ && packed_->data()[begin_] == 0) ++begin_;
@@ -157,14 +157,14 @@ class DecompressedStream final : public ByteStream {
   std::unique_ptr<InputFile> file_;
   const Compression format_;
   const std::unique_ptr<Decompressor> decompressor_;
-  const BufferRef packed_;  // aligned, because reads into other memory can be slow (file.cc)
-  size_t begin_ = 0;        // of what is not decompressed yet
+  const BufferRef packed_;  // aligned, because reads into unaligned memory can be slow (file.cc)
+  size_t begin_ = 0;        // start of the bytes not decompressed yet
   size_t end_ = 0;
   int64_t file_offset_ = 0;  // of end_
   int64_t produced_ = 0;
-  int64_t members_ = 0;   // complete ones
-  bool waiting_ = false;  // there may be more in the decompressor, without more input
-  bool between_ = false;  // a member has ended, and no other has begun
+  int64_t members_ = 0;   // completed
+  bool waiting_ = false;  // the decompressor may hold output that needs no more input
+  bool between_ = false;  // a member has ended and the next has not started
   bool finished_ = false;
   std::string problem_;
 };

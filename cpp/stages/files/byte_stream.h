@@ -1,4 +1,4 @@
-// Where the bytes of a window come from: a file as it is, or decompressed.
+// The source of a window's bytes: a file, unchanged or decompressed.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,18 @@ namespace penstock {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Up to `room` bytes; 0 at the end. Throws an Error that names the file.
+  // Reads up to `room` bytes; returns 0 at the end. Throws an Error that names the file.
   virtual size_t Read(uint8_t* to, size_t room) = 0;
-  // As InputFile::Lend; the next Read goes on after these bytes.
+  // See InputFile::Lend. The next Read continues after these bytes.
   virtual LentBytes Lend(int64_t offset, size_t size) {
     (void)offset, (void)size;
     return {};
   }
-  // Before the first Read; in a file that is not compressed (left() >= 0) at any time.
+  // Only before the first Read; in an uncompressed file (left() >= 0) at any time.
   virtual void Seek(int64_t offset) = 0;
-  // Bytes from `offset` to the end, -1 when unknown.
+  // The number of bytes from `offset` to the end; -1 if unknown.
   virtual int64_t left(int64_t offset) = 0;
-  // Why the end is not the one it should be; empty when it is.
+  // Why the end is unexpected; empty if it is not.
   virtual const std::string& problem() const = 0;
 };
 

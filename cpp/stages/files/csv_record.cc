@@ -8,22 +8,22 @@
 namespace penstock {
 namespace {
 
-// Goes through the bytes of one record, which may come in several calls.
+// Scans the bytes of one record, over several calls if needed.
 class CsvScanner {
  public:
   CsvScanner(char delimiter, bool quotes) : delimiter_(delimiter), quotes_(quotes) {}
 
-  // A record begins at `offset` of the file; no news if it is the one that is being gone through.
+  // A record begins at `offset` of the file; does nothing if that record is already being scanned.
   void Begin(int64_t offset) {
     if (offset == begin_) return;
     begin_ = offset;
     at_ = 0;
     state_ = State::kFieldBegin;
   }
-  // The next record may be any, also the same one.
+  // The next record may be any, including the same one.
   void Forget() { begin_ = -1; }
-  // The record's size if its end is among the bytes; `next`: what comes after its line end. When
-  // the file `ended` there, its last record may do without a line end.
+  // Returns the record's size if its end is among the bytes; `next`: the position after its line
+  // end. `ended`: the file ends here, so its last record needs no line end.
   std::optional<size_t> End(const uint8_t* bytes, size_t size, bool ended, size_t* next) {
     if (at_ == 0) {
       if (auto end = EndOfPlainLine(bytes, size)) {
@@ -52,7 +52,7 @@ class CsvScanner {
         state_ = State::kQuoted;
         quote_ = begin_ + static_cast<int64_t>(at_);
       } else if (byte == '"' && state_ == State::kQuoteEnd) {
-        state_ = State::kQuoted;  // two quotes in quotes are one
+        state_ = State::kQuoted;  // two quotes inside quotes are an escaped quote
       } else {
         state_ = State::kPlain;
       }
@@ -61,13 +61,13 @@ class CsvScanner {
     if (!ended || state_ == State::kQuoted) return std::nullopt;
     return size;
   }
-  // Where in the file the quote is that has not been closed.
+  // The file offset of an unclosed quote.
   int64_t quote() const { return quote_; }
 
  private:
   enum class State : uint8_t { kFieldBegin, kPlain, kQuoted, kQuoteEnd };
 
-  // Most lines have no quotes, and their end is found as fast as bytes can be looked through.
+  // Fast path: most lines have no quotes, so memchr finds their end.
   std::optional<size_t> EndOfPlainLine(const uint8_t* bytes, size_t size) const {
     auto* end = static_cast<const uint8_t*>(std::memchr(bytes, '\n', size));
     if (!end) return std::nullopt;
@@ -81,7 +81,7 @@ class CsvScanner {
   const char delimiter_;
   const bool quotes_;
   int64_t begin_ = -1;
-  size_t at_ = 0;  // bytes gone through
+  size_t at_ = 0;  // bytes scanned
   State state_ = State::kFieldBegin;
   int64_t quote_ = 0;
 };
@@ -122,14 +122,14 @@ class CsvRecordReader final : public FormatReader<CsvRecordReader> {
   }
 
  private:
-  // The record that begins at `begin` has no end yet.
+  // The record at `begin` has no end yet.
   Found Without(const ByteWindow& window, size_t begin) const {
     if (window.ended) {
       return {.kind = Found::kLost,
               .problem = Format("the quote at byte {} of the file is not closed before its end",
                                 scanner_.quote())};
     }
-    // Doubling: each byte of a long record is moved only a few times.
+    // Double it, so that each byte of a long record is moved only a few times.
     return {.kind = Found::kMore, .size = window.size - begin, .need = 2 * window.size + 1};
   }
 

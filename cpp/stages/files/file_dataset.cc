@@ -26,10 +26,10 @@ constexpr const char* kFileName = "filename";
 constexpr const char* kWithFileName = "with_filename";
 constexpr const char* kCalls = "num_parallel_calls";
 constexpr const char* kShownAs = "shown_as";
-constexpr int64_t kMostAtOnce = 256 << 20;   // of one read: memory is had for all of it
-constexpr int64_t kLeastStretch = 64 << 10;  // what a thread reads at a time is worth waking it
+constexpr int64_t kMostAtOnce = 256 << 20;   // per read: memory for it is allocated up front
+constexpr int64_t kLeastStretch = 64 << 10;  // minimum that is worth waking a thread for
 constexpr int64_t kMostReaders = 1024;
-constexpr int64_t kFewestStretches = 4;  // that are worth threads
+constexpr int64_t kFewestStretches = 4;  // minimum that is worth starting threads for
 
 Compression CompressionIn(const Args& args, const FileFormat& format) {
   if (args.Has("compression_type")) {
@@ -37,10 +37,10 @@ Compression CompressionIn(const Args& args, const FileFormat& format) {
   }
   if (!format.named_compression) return Compression::kNone;
   const Compression named = CompressionByName(args.Text(kFileName));
-  return CompressionOf(NameOf(named), format.stage);  // what was built in
+  return CompressionOf(NameOf(named), format.stage);  // checks that it is supported in this build
 }
 
-// Threads that read; 0 for none.
+// The number of reader threads; 0: none.
 int64_t CallsIn(const Args& args) {
   if (!args.Has(kCalls)) return 0;
   return args.Int(kCalls) == kAutotune ? kAutotune : args.IntAtLeast(kCalls, 1);
@@ -78,7 +78,7 @@ class FileDataset final : public RecordFile {
   Compression compression() const override { return compression_; }
   size_t max_record() const override { return max_record_; }
   int64_t chunk() const { return static_cast<int64_t>(chunk_); }
-  // Threads for a run of it.
+  // The number of threads to use in a run.
   int Threads(const RunContext& context) const {
     if (!format_.lines || compression_ != Compression::kNone || IsRemote(*path_)) return 0;
     if (!context.threads) return 0;
@@ -106,14 +106,14 @@ class FileDataset final : public RecordFile {
   int64_t calls_;
 };
 
-// The records of a block: where they lie in the window's memory, and in the file.
+// The records of a block: their positions in the window's memory and in the file.
 class RowSpans {
  public:
   explicit RowSpans(int64_t most)
       : buffer_(Buffer::Allocate(2 * sizeof(int64_t) * static_cast<size_t>(most))),
         ends_(reinterpret_cast<int64_t*>(buffer_->data())) {}
 
-  // Records of a window that begins at `position` of the memory and at `offset` of the file.
+  // Adds records of a window that begins at `position` of the memory and at `offset` of the file.
   void Add(std::span<const RecordSpan> records, size_t position, int64_t offset) {
     size_t rows = offsets_.size();
     offsets_.resize(rows + records.size());
@@ -167,7 +167,7 @@ class FileIterator final : public BlockIterator {
       try {
         steps -= Jump(steps);
       } catch (const Error& error) {
-        if (error.transient()) return error;  // any other is met again where it belongs
+        if (error.transient()) return error;  // other errors are met again at their position
       }
       if (steps == 0) break;
       Block block = NextBlock(jumps_ ? 1 : std::min(steps, kMostBlockRows));
@@ -233,10 +233,10 @@ class FileIterator final : public BlockIterator {
 
   // --- with threads ---
 
-  // After the first records, which have shown what kind of file it is: lets threads read the rest,
-  // if it is long enough for that.
+  // Called after the first records, which have shown what kind of file it is: lets threads read the
+  // rest if it is long enough.
   void ReadStretches() {
-    const int threads = std::exchange(threads_, 0);  // once
+    const int threads = std::exchange(threads_, 0);  // only once
     const int64_t left = bytes_->left();
     StretchPlan plan;
     plan.size = std::max(data_->chunk(), kLeastStretch);
@@ -257,7 +257,8 @@ class FileIterator final : public BlockIterator {
     threads_add_busy_ = true;
   }
 
-  // Rows, an error to ask again after, or false when the rest is to be read in order.
+  // Returns rows, or an error after which to ask again. Returns false if the rest must be read
+  // sequentially.
   bool FromStretches(int64_t most, Block& block) {
     while (row_ == stretch_.rows()) {
       if (!std::exchange(whole_, true) || stretches_->done()) return false;
@@ -276,7 +277,7 @@ class FileIterator final : public BlockIterator {
         whole_ = false;
       }
       whole_ = whole_ && stretch_.whole;
-      // The file has been written to meanwhile.
+      // The file was modified meanwhile.
       if (stretch_.rows() > 0 && stretch_.offsets.front() != offset_) return false;
     }
     TakeRows(std::min(most, stretch_.rows() - row_), block);
@@ -303,16 +304,16 @@ class FileIterator final : public BlockIterator {
     threads_add_busy_ = false;
   }
 
-  // --- in order ---
+  // --- sequentially ---
 
-  // A system error, which names no stage, with the name of this one.
+  // Adds the name of this stage to a system error.
   Error Named(Error error) const {
     const std::string why = ": " + std::generic_category().message(error.os_error());
     if (error.os_error() == 0 || !error.message().ends_with(why)) return error;
     const std::string what = error.message().substr(0, error.message().size() - why.size());
     return Error::FromErrno(error.os_error(), *data_->path(), data_->format().stage + ": " + what);
   }
-  // An error instead of a record; `last`: nothing comes after it.
+  // Returns an error in place of a record; `last`: nothing follows it.
   Block Fail(Error error, bool last) {
     Origin origin{static_cast<uint64_t>(index_), index_, data_->path(),
                   bytes_ ? bytes_->window().offset : offset_};
@@ -324,7 +325,7 @@ class FileIterator final : public BlockIterator {
     return Fail(data_->Fault(index_, problem), last);
   }
 
-  // Passes over records whose ends are known before they are read, up to `most`; returns how many.
+  // Skips up to `most` records whose ends are known before they are read; returns how many.
   int64_t Jump(int64_t most) {
     int64_t passed = 0;
     while (jumps_ && !finished_ && passed < most) {
@@ -332,7 +333,7 @@ class FileIterator final : public BlockIterator {
       bytes_->Fill(*reader_->extent_bytes());
       const Extent extent = reader_->FindExtent(Window());
       if (extent.next == 0 || extent.whole > data_->max_record()) break;
-      if (extent.whole > bytes_->window().size) {  // the file must have it
+      if (extent.whole > bytes_->window().size) {  // the file must contain all of it
         const int64_t left = bytes_->left();
         if (left < 0 || extent.whole > static_cast<uint64_t>(left)) break;
       }
@@ -355,7 +356,7 @@ class FileIterator final : public BlockIterator {
                            bytes_->window().offset};
     for (;;) {
       TakeRun(most, spans);
-      // What comes after these records is found by the next call.
+      // The next call finds what follows these records.
       if (spans.rows() > 0) break;
       Found found = reader_->Find(Window());
       if (found.kind == Found::kMore) {
@@ -384,7 +385,7 @@ class FileIterator final : public BlockIterator {
     return block;
   }
 
-  // The name once, as the item of each row.
+  // Adds the file name as a column: stored once, shared by all rows.
   void AddName(int64_t rows, Block& block) {
     const std::string& name = *data_->path();
     if (!name_) {
@@ -402,9 +403,9 @@ class FileIterator final : public BlockIterator {
     block.columns.push_back(Tensor::Packed(TypeCode::kText, {rows}, std::move(spans), name_));
   }
 
-  // The whole records at the beginning of the window.
+  // Takes the whole records at the beginning of the window.
   void TakeRun(int64_t most, RowSpans& spans) {
-    constexpr size_t kAtOnce = 64;  // spans that stay in the first cache
+    constexpr size_t kAtOnce = 64;  // spans that fit in the L1 cache
     std::array<RecordSpan, kAtOnce> found;
     ByteWindow window = Window();
     while (spans.rows() < most) {
@@ -412,7 +413,7 @@ class FileIterator final : public BlockIterator {
       size_t count = reader_->FindRun(window, std::span(found.data(), room));
       if (count > 0) {
         const size_t whole = count;
-        // Windows are small: seldom has one room for a record that is too long.
+        // Rarely needed: windows are usually too small for a record that is too long.
         if (found[count - 1].next > data_->max_record()) count = NotTooLong({found.data(), count});
         if (count == 0) return;
         spans.Add({found.data(), count}, bytes_->position(), window.offset);
@@ -427,7 +428,7 @@ class FileIterator final : public BlockIterator {
 
   ByteWindow Window() const {
     ByteWindow window = bytes_->window();
-    // When something is wrong with the end, the records before it are whole and come first.
+    // If the end is faulty, the records before it are complete and are returned first.
     if (window.ended && !bytes_->problem().empty()) window.ended = false;
     if (short_) window.ended = true;
     return window;
@@ -442,7 +443,7 @@ class FileIterator final : public BlockIterator {
     return bytes_->problem().empty();
   }
 
-  // How many records come before one that is too long.
+  // The number of records before the first one that is too long.
   size_t NotTooLong(std::span<const RecordSpan> records) const {
     auto longer = [&](const RecordSpan& record) { return record.size > data_->max_record(); };
     return static_cast<size_t>(std::find_if(records.begin(), records.end(), longer) -
@@ -455,9 +456,9 @@ class FileIterator final : public BlockIterator {
         size, exact ? "" : " or more", data_->max_record());
   }
 
-  // Why the record cannot be had; nullopt once there are more of its bytes.
+  // Returns why the record cannot be read; nullopt once more of its bytes are available.
   std::optional<std::string> Grow(const Found& found) {
-    // A record that the file has not room for is not read first, however long it claims to be.
+    // If the file is too short for the record, do not read it, whatever length it claims.
     int64_t left = found.exact ? bytes_->left() : -1;
     if (left >= 0 && static_cast<uint64_t>(left) < found.need) {
       short_ = true;
@@ -475,7 +476,7 @@ class FileIterator final : public BlockIterator {
     return std::nullopt;
   }
 
-  // Looks at the first bytes of a file that was opened as it is.
+  // Checks the first bytes of a file opened as uncompressed.
   void Recognize() {
     const Beginning beginning = data_->format().beginning;
     if (bytes_->window().offset != 0 || data_->compression() != Compression::kNone) return;
@@ -500,24 +501,24 @@ class FileIterator final : public BlockIterator {
   std::shared_ptr<const FileDataset> data_;
   CancelToken cancel_;
   Session& session_;
-  std::unique_ptr<InputFile> requested_;  // before the first step; at offset_
+  std::unique_ptr<InputFile> requested_;  // before the first step; starts at offset_
   std::unique_ptr<ByteSource> bytes_;
   std::unique_ptr<RecordReader> reader_;
   int64_t offset_ = 0;
   int64_t index_ = 0;
-  bool recognized_ = false;  // the first bytes have been looked at
-  bool compressed_ = false;  // by which it was seen that the file is no plain one
+  bool recognized_ = false;  // the first bytes were checked
+  bool compressed_ = false;  // they showed that the file is compressed
   CompressionSeen seen_;
-  BufferRef name_;          // of the file, for elements that have it
-  StructureRef structure_;  // of these
+  BufferRef name_;          // file name, if elements contain it
+  StructureRef structure_;  // of elements with a file name
   bool short_ = false;      // the file ends within the record that begins here
   bool jumps_ = false;      // the next record can be found without reading this one
   bool finished_ = false;
-  int threads_;  // that are to read the rest; 0: none, or they have begun
+  int threads_;  // threads to start for the rest; 0: none, or already started
   FileStretch stretch_;
-  int64_t row_ = 0;                          // of the stretch
-  bool whole_ = true;                        // what follows the stretch may come from the next one
-  std::optional<StretchReaders> stretches_;  // last: its threads end before what they use is gone
+  int64_t row_ = 0;                          // index in the stretch
+  bool whole_ = true;                        // the next stretch continues where this one ends
+  std::optional<StretchReaders> stretches_;  // last: joined before its dependencies are destroyed
 };
 
 std::string FileDataset::Boundaries() const {

@@ -1,4 +1,4 @@
-// Record files, written once for all formats: opening, positions, errors with their file.
+// Record files for all formats: opening, positions, and errors that name the file.
 #pragma once
 
 #include "engine/registry.h"
@@ -7,23 +7,23 @@
 
 namespace penstock {
 
-// How to notice that a file should have been decompressed.
+// How to detect that a file should have been decompressed.
 enum class Beginning : uint8_t {
-  kText,     // no text begins as compressed files do
-  kChecked,  // its first record is none
-  kAnyBytes  // the name says so, too
+  kText,     // text never begins like a compressed file
+  kChecked,  // the first record is invalid
+  kAnyBytes  // only if the file name also indicates it
 };
 
 struct FileFormat {
-  std::string stage;  // the name in errors; another one is the argument `shown_as`
+  std::string stage;  // the name in errors, unless the argument `shown_as` sets another
   Beginning beginning;
   RecordReaderMaker maker;
-  bool named_compression = false;  // without a compression_type, the name of a file says it
-  // A record ends at a '\n', wherever that stands: threads can begin anywhere in a file.
+  bool named_compression = false;  // without compression_type, the file name determines it
+  // Every '\n' ends a record, so threads can begin anywhere in a file.
   bool lines = false;
 };
 
-// The records of one file, as a dataset that also says how they are found.
+// A dataset of the records of one file, with what is needed to find them.
 class RecordFile : public Dataset {
  public:
   virtual const std::shared_ptr<const std::string>& path() const = 0;
@@ -31,27 +31,28 @@ class RecordFile : public Dataset {
   virtual std::unique_ptr<RecordReader> Reader() const = 0;
   virtual Compression compression() const = 0;
   virtual size_t max_record() const = 0;
-  // Whether each comes with the name of the file before it.
+  // Whether each record is paired with the name of its file.
   virtual bool with_name() const = 0;
-  // The format and those of its arguments on which it depends where records begin.
+  // The format, and those of its arguments that determine where records begin.
   virtual std::string Boundaries() const = 0;
-  // The error at record number `record` of the file.
+  // The error for record number `record` of the file.
   Error Fault(int64_t record, std::string_view problem) const {
     return Error(ErrorKind::kData, "{}: record {}: {}", format().stage, record, problem);
   }
 };
 
-// A dataset of the records of the file `filename`, which is decompressed as `compression_type` and
-// read `buffer_size` bytes at a time. `with_filename`: each comes as a pair of that name and
-// itself. With `num_parallel_calls`, so many threads read stretches of a file of lines that is
-// long, on this machine and not compressed; nothing else changes. Nothing is read after a record of
-// more than `max_record_bytes` (kMaxRecordBytes), so that a small file cannot take all memory. The
-// format's own arguments are checked.
+// Creates a dataset of the records of the file `filename`, decompressed according to
+// `compression_type` and read in chunks of `buffer_size` bytes. `with_filename`: each element is a
+// pair of that name and the record. `num_parallel_calls`: this many threads read stretches of the
+// file if it consists of lines and is long, local and uncompressed; nothing else changes. Reading
+// stops after a record longer than `max_record_bytes` (default kMaxRecordBytes), so that a small
+// file cannot use up all memory. Also checks the format's own arguments.
 std::shared_ptr<RecordFile> MakeFileDataset(const FileFormat& format, const Args& args);
-// What a stage that reads such files says of itself.
+// The traits of a stage that reads such files.
 StageTraits TraitsOf(const FileFormat& format);
 
-// A function that opens a file name as the dataset `kind` with these arguments, which are checked.
+// Returns a function that opens a file name as a dataset of this kind with these arguments. Checks
+// the arguments.
 FunctionPtr MakeReader(const std::string& kind, const Args& args);
 
 }  // namespace penstock

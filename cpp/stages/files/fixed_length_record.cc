@@ -1,4 +1,4 @@
-// fixed_length_record: records of so many bytes each, between a header and a footer.
+// fixed_length_record: records of a fixed number of bytes, between a header and a footer.
 #include "stages/files/file_dataset.h"
 
 namespace penstock {
@@ -13,7 +13,7 @@ class FixedLengthReader final : public FormatReader<FixedLengthReader> {
 
   Found Find(const ByteWindow& window) override {
     size_t before = window.offset == 0 ? header_ : 0;
-    size_t whole = before + record_ + footer_;  // a record is one if a footer can follow it
+    size_t whole = before + record_ + footer_;  // a record must leave room for the footer
     if (window.size < whole) {
       if (!window.ended) return {.kind = Found::kMore, .need = whole};
       return Rest(window, before);

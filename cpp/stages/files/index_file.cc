@@ -1,4 +1,4 @@
-// The index of a file is made by iterating it: it says of each step where that begins.
+// An index is built by iterating over the file, which yields the offset of each record.
 #include "stages/files/index_file.h"
 
 #include "engine/session.h"
@@ -30,7 +30,7 @@ std::shared_ptr<const RecordFile> OpenRecords(const FunctionPtr& reader, const s
 
 std::string IndexPathOf(const std::string& file, const std::string& folder) {
   if (folder.empty()) return file + kSuffix;
-  // The signature of a URL changes, and is secret.
+  // The signature of a URL changes and is secret.
   const bool web = file.starts_with("http") && IsRemote(file);
   const std::string path = web ? file.substr(0, file.find('?')) : file;
   return folder + "/" + path.substr(path.find_last_of("/\\") + 1) + kSuffix;

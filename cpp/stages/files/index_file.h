@@ -1,4 +1,4 @@
-// Writing down where the records of a file begin.
+// Writes an index of where the records of a file begin.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace penstock {
 
-// Where the index of a file is: beside it, or in a folder.
+// The path of a file's index: next to the file, or in `folder`.
 std::string IndexPathOf(const std::string& file, const std::string& folder);
 
-// Writes the index of a file to the new file `target`. `reader` opens the file's name as its
-// records. Every record is read: a damaged one is counted, as it is when the file is iterated.
-// `progress` is called now and then with the bytes read so far; cancelling `cancel` ends it. Throws
-// what opening the file does.
+// Writes the index of a file to the new file `target`. `reader` maps the file name to its records.
+// Reads every record: a damaged one is counted, as when the file is iterated. `progress` is called
+// now and then with the number of bytes read; cancelling `cancel` stops it. Throws the errors of
+// opening the file.
 IndexedFile WriteRecordIndex(const FunctionPtr& reader, const std::string& file,
                              const std::string& target, const CancelToken& cancel,
                              const std::function<void(int64_t)>& progress);

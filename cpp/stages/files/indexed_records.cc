@@ -1,4 +1,4 @@
-// indexed_records: the records of files that have an index, by their positions.
+// indexed_records: random access to the records of files with an index.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,6 +9,7 @@
 
 #include "engine/registry.h"
 #include "runtime/blocking.h"
+#include "runtime/memory.h"
 #include "stages/files/file_dataset.h"
 #include "stages/files/index_file.h"
 #include "storage/open_files.h"
@@ -18,7 +19,8 @@ namespace {
 
 class IndexedRecordsDataset final : public Dataset, public Indexed {
  public:
-  // The names of the files, what opens one, and the folder of the indexes; "": beside the files.
+  // The names of the files, a function that opens one, and the folder of the indexes; "": next to
+  // the files.
   IndexedRecordsDataset(const Indexed& names, const FunctionPtr& reader, const std::string& folder);
   int64_t cardinality() const override { return size_; }
   MaybeSpec spec() const override { return spec_; }
@@ -40,20 +42,20 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
  private:
   struct File {
     std::shared_ptr<const RecordFile> records;
-    int64_t first = 0;  // row
+    int64_t first = 0;  // index of its first row
     std::optional<FixedLayout> layout = std::nullopt;
-    std::shared_ptr<RecordIndex> index = nullptr;  // null: its records are where the layout says
+    std::shared_ptr<RecordIndex> index = nullptr;  // null: the layout determines the offsets
     IndexedFile of{};
   };
-  // A row that is wanted, and where its bytes are.
+  // A requested row and the location of its bytes.
   struct Wanted {
     int64_t row;
     const File* file = nullptr;
     int64_t offset = 0;  // in the file
     size_t size = 0;
-    size_t to = 0;  // in the memory of all that are wanted
+    size_t to = 0;  // offset in the memory of all requested rows
   };
-  // What is read of a file.
+  // The reads from one file.
   struct Reads {
     const File* of;
     OpenFiles::FilePtr file;
@@ -67,7 +69,7 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   OpenFiles::FilePtr Open(const File& file) const;
   Origin OriginOf(const Wanted& wanted) const;
   Block ReadRows(const int64_t* rows, int64_t count) const;
-  // In ascending order of rows.
+  // Returns the rows in ascending order.
   std::vector<Wanted*> Located(std::vector<Wanted>& wanted) const;
   std::vector<Wanted*> InOrder(std::vector<Wanted>& wanted) const;
   void RequireShort(const Wanted& wanted) const;
@@ -85,7 +87,8 @@ class IndexedRecordsDataset final : public Dataset, public Indexed {
   std::vector<File> files_;
   int64_t size_ = 0;
   int64_t bytes_ = 0;
-  mutable OpenFiles open_;  // a cache, which guards itself
+  bool fits_ = false;       // the files fit into memory
+  mutable OpenFiles open_;  // a cache; thread-safe
 };
 
 IndexedRecordsDataset::IndexedRecordsDataset(const Indexed& names, const FunctionPtr& reader,
@@ -99,6 +102,8 @@ IndexedRecordsDataset::IndexedRecordsDataset(const Indexed& names, const Functio
     if (!records) throw Error(ErrorKind::kType, "indexed_records: files of records were expected");
     AddFile(std::move(records), folder);
   }
+  // Larger data would not stay in the page cache.
+  fits_ = bytes_ <= AvailableMemory() / 4;
   int64_t distances = 0;
   for (const File& file : files_) distances += file.index ? file.index->distance_bytes() : 0;
   if (distances > kMostLoaded) return;
@@ -148,9 +153,9 @@ void IndexedRecordsDataset::ReadIndex(File& file, const std::string& folder) con
   RequireSame(file, *OpenFile(path, {.throughout = false}));
 }
 
-// Records of one size need no index: the size of the file says how many there are.
+// Records of one size need no index: the file size determines their number.
 void IndexedRecordsDataset::Measure(File& file) const {
-  constexpr size_t kMagic = 16;  // bytes by which compressed files are known
+  constexpr size_t kMagic = 16;  // bytes that identify compressed files
   const std::string& path = *file.records->path();
   const FixedLayout& layout = *file.layout;
   const auto opened = OpenFile(path, {.throughout = false});
@@ -172,7 +177,7 @@ void IndexedRecordsDataset::Measure(File& file) const {
   of.records = std::max<int64_t>(body, 0) / layout.record;
   of.end = layout.header + of.records * layout.record;
   if (body == of.records * layout.record) return;
-  // As while iterating: the rest is a damaged record.
+  // As in iteration, the rest is a damaged record.
   const int64_t rest = of.records > 0 ? of.end : 0;
   const Found found = file.records->Reader()->Find(
       {.size = static_cast<size_t>(of.size - rest), .offset = rest, .ended = true});
@@ -199,6 +204,7 @@ OpenFiles::FilePtr IndexedRecordsDataset::Open(const File& file) const {
   return open_.Get(static_cast<size_t>(&file - files_.data()), [&] {
     OpenFiles::FilePtr opened = OpenFile(*file.records->path(), {.throughout = false});
     RequireSame(file, *opened);
+    if (fits_) opened->Map();
     return opened;
   });
 }
@@ -213,14 +219,13 @@ Origin IndexedRecordsDataset::OriginOf(const Wanted& wanted) const {
 }
 
 Block IndexedRecordsDataset::Gather(const int64_t* rows, int64_t count) const {
-  // Short reads of regular files, perhaps by several threads: none of them ends for a signal.
+  // Short reads of regular files, perhaps by several threads, that no signal should end.
   LeaveForeignLock();
   ScopedBlockingHook none(nullptr);
   return RowsOrError(rows[0], count, [&](int64_t most) { return ReadRows(rows, most); });
 }
 
-// Many are sorted by their digits: a comparison of random numbers is a branch that nothing
-// foretells.
+// Radix sort for many rows: comparisons of random numbers are unpredictable branches.
 std::vector<IndexedRecordsDataset::Wanted*> IndexedRecordsDataset::InOrder(
     std::vector<Wanted>& wanted) const {
   constexpr size_t kMany = 128;
@@ -282,9 +287,9 @@ std::vector<IndexedRecordsDataset::Wanted*> IndexedRecordsDataset::Located(
   return ascending;
 }
 
-// Before there is memory for it: an index may say anything.
+// Check before allocating memory: an index may contain anything.
 void IndexedRecordsDataset::RequireShort(const Wanted& wanted) const {
-  constexpr size_t kFrame = size_t{1} << 20;  // of formats that say more of a record than itself
+  constexpr size_t kFrame = size_t{1} << 20;  // overhead of formats that store more than the record
   const RecordFile& records = *wanted.file->records;
   if (wanted.size <= 2 * records.max_record() + kFrame) return;
   throw records
@@ -332,7 +337,7 @@ Block IndexedRecordsDataset::ReadRows(const int64_t* rows, int64_t count) const 
   return block;
 }
 
-// Of the files that the rows of a block are from.
+// Adds the file name of each row.
 void IndexedRecordsDataset::AddNames(const std::vector<Wanted>& wanted, Block& block) const {
   std::vector<std::string_view> names;
   for (int64_t row = 0; row < block.rows; ++row) {
@@ -363,7 +368,7 @@ void IndexedRecordsDataset::Read(const std::vector<Wanted*>& ascending, uint8_t*
   Finish(all);
 }
 
-// All are asked for before any is waited for.
+// Requests all ranges before waiting for any.
 void IndexedRecordsDataset::Finish(std::vector<Reads>& all) const {
   for (Reads& reads : all) reads.file->ReadReady(reads.ranges);
   for (const Reads& reads : all) {
@@ -375,7 +380,7 @@ void IndexedRecordsDataset::Finish(std::vector<Reads>& all) const {
         range.ready += got;
       }
     }
-    RequireSame(*reads.of, *reads.file);  // it may have been written to meanwhile
+    RequireSame(*reads.of, *reads.file);  // the file may have been modified meanwhile
   }
   all.clear();
 }
@@ -399,7 +404,7 @@ bool IndexedRecordsDataset::EndsWith(const Found& record, const Wanted& wanted,
   return record.next <= wanted.size;
 }
 
-// Where the record lies in its bytes, or what is wrong with it.
+// Finds the record in its bytes; returns an error if it is invalid.
 std::optional<Error> IndexedRecordsDataset::FindIn(const Wanted& wanted, RecordReader& reader,
                                                    const uint8_t* bytes, int64_t* span) const {
   const RecordFile& records = *wanted.file->records;

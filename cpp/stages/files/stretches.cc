@@ -14,15 +14,15 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kTail = 16 << 10;  // read beyond a stretch, for its last record
+constexpr int64_t kTail = 16 << 10;  // bytes read beyond a stretch, for its last record
 
-// The records that one stretch has been found to have.
+// The records found in one stretch.
 class FoundRecords {
  public:
   FoundRecords(int64_t end, size_t most) : end_(end), most_(most) {}
 
-  // Adds `found`, which begin `at` bytes into the window and at `offset` of the file. False once
-  // one begins after the stretch, or is too long.
+  // Adds `found`, which begin `at` bytes into the window and at `offset` of the file. Returns false
+  // once one begins after the stretch or is too long.
   bool Add(std::span<const RecordSpan> found, size_t at, int64_t offset) {
     size_t begin = 0;
     for (const RecordSpan& record : found) {
@@ -36,9 +36,9 @@ class FoundRecords {
     next_ = offset + static_cast<int64_t>(begin);
     return next_ < end_;
   }
-  // Whether what comes after them begins after the stretch.
+  // Whether the next record begins after the stretch.
   bool whole() const { return next_ >= end_; }
-  // The window lies at `position` of `bytes`.
+  // The window starts at `position` of `bytes`.
   void MoveTo(FileStretch& stretch, BufferRef bytes, size_t position) {
     stretch.spans = Buffer::Allocate(bounds_.size() * sizeof(int64_t));
     auto* to = reinterpret_cast<int64_t*>(stretch.spans->data());
@@ -51,7 +51,7 @@ class FoundRecords {
 
  private:
   const int64_t end_;  // of the stretch, in the file
-  const size_t most_;  // bytes of a record
+  const size_t most_;  // maximum bytes per record
   std::vector<int64_t> offsets_;
   std::vector<int64_t> bounds_;
   int64_t next_ = 0;
@@ -81,7 +81,7 @@ StretchReaders::StretchReaders(Session& session, const StageLabel& stage, Cancel
       if (workers_.empty()) throw;
       session_.NoteRefusal(stage, refusal);
       break;
-    } catch (...) {  // interrupted, or no memory
+    } catch (...) {  // interrupted, or out of memory
       if (workers_.empty()) throw;
       break;
     }
@@ -115,7 +115,7 @@ bool StretchReaders::HasRoom(int64_t number) const {
   return ring_.has_room(slot) && (slot == ring_.head() || !session_.budget().over());
 }
 
-// Takes the number of a stretch for which there is room; -1 when there is no more to do.
+// Takes the number of a stretch for which there is room; returns -1 if there is no more to do.
 int64_t StretchReaders::TakeNumber(Parking& parking) {
   int64_t number = 0;
   const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
@@ -125,7 +125,7 @@ int64_t StretchReaders::TakeNumber(Parking& parking) {
       return number >= plan_.count || HasRoom(number);
     });
     if (status != WaitStatus::kReady || cancel_.cancelled() || number >= plan_.count) return -1;
-    // relaxed: the numbers only have to differ. The ring carries what is read.
+    // relaxed: the numbers only have to be distinct. The ring publishes the data.
   } while (!next_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
   return number;
 }
@@ -148,7 +148,7 @@ FileStretch StretchReaders::Read(int64_t number, std::unique_ptr<ByteSource>& fi
   FileStretch stretch;
   try {
     ReadInto(number, file, stretch);
-  } catch (const std::exception&) {  // met again by who reads on in order
+  } catch (const std::exception&) {  // the sequential reader meets the error again
     stretch = FileStretch();
     file.reset();
   }
@@ -159,7 +159,8 @@ void StretchReaders::ReadInto(int64_t number, std::unique_ptr<ByteSource>& file,
                               FileStretch& stretch) {
   const int64_t begin = plan_.begin + number * plan_.size;
   const int64_t end = begin + plan_.size;
-  // But for the first there is a byte before it, which says whether a record begins with it.
+  // Except for the first stretch, include the byte before it: it shows whether a record begins with
+  // the stretch.
   const int64_t from = number == 0 ? begin : begin - 1;
   if (!file) file = plan_.open(from);
   ByteSource& bytes = *file;
@@ -170,7 +171,7 @@ void StretchReaders::ReadInto(int64_t number, std::unique_ptr<ByteSource>& file,
     const size_t most = std::min(bytes.window().size, static_cast<size_t>(plan_.size));
     const uint8_t* data = bytes.window().data;
     const void* line_end = most > 0 ? std::memchr(data, '\n', most) : nullptr;
-    if (!line_end) {  // all of it belongs to a record that began before
+    if (!line_end) {  // it lies within a record that began earlier
       stretch.whole = most == static_cast<size_t>(plan_.size);
       return;
     }
@@ -183,7 +184,7 @@ void StretchReaders::ReadInto(int64_t number, std::unique_ptr<ByteSource>& file,
     rest.data += at;
     rest.size -= at;
     rest.offset += static_cast<int64_t>(at);
-    rest.ended = false;  // a last one without a line end is left to who reads on
+    rest.ended = false;  // leaves a last line without a line end to the sequential reader
     std::array<RecordSpan, 64> found;
     const size_t count = reader->FindRun(rest, found);
     if (!records.Add({found.data(), count}, at, rest.offset)) break;

@@ -1,4 +1,5 @@
-// Stretches of a file of records whose ends can be seen anywhere in it, read by several threads.
+// Reads stretches of a record file in several threads, if record ends are recognizable anywhere in
+// the file.
 #pragma once
 
 #include <atomic>
@@ -18,51 +19,53 @@
 
 namespace penstock {
 
-// The records that begin in a stretch of a file.
+// The records that begin in one stretch of a file.
 struct FileStretch {
-  BufferRef bytes;               // where they lie
-  BufferRef spans;               // begin and end of each, in `bytes`
-  std::vector<int64_t> offsets;  // of each in the file
-  int64_t next = 0;              // where in the file the record after them begins
-  // They are all that begin in it; otherwise what follows is to be read in order, to see why.
+  BufferRef bytes;               // contains the records
+  BufferRef spans;               // begin and end of each record in `bytes`
+  std::vector<int64_t> offsets;  // of each record in the file
+  int64_t next = 0;              // file offset of the first record after them
+  // Whether these are all records that begin in it. If not, the rest must be read sequentially to
+  // find out why.
   bool whole = false;
   BudgetCharge charge;
 
   int64_t rows() const { return static_cast<int64_t>(offsets.size()); }
 };
 
-// What is read: `count` stretches of `size` bytes from `begin` on, where a record begins. For
-// formats of lines: a record ends at a '\n', wherever that stands.
+// The stretches to read: `count` of `size` bytes each, starting at `begin`, where a record begins.
+// For formats of lines: every '\n' ends a record.
 struct StretchPlan {
   int64_t begin;
   int64_t size;
   int64_t count;
-  size_t max_record;  // a stretch with a longer one is not whole
+  size_t max_record;  // a stretch with a longer record is not whole
   std::function<std::unique_ptr<ByteSource>(int64_t begin)> open;
   std::function<std::unique_ptr<RecordReader>()> reader;
 };
 
-// Each thread waits until there is room for the next stretch, takes its number, reads it, and
-// publishes it under that number in a ring, from which the consumer takes them in order. An error
-// is no more than a stretch that is not whole: who reads on in order meets it where it belongs.
+// Each thread waits for room for the next stretch, takes its number, reads it, and publishes it
+// under that number in a ring. The consumer takes stretches from the ring in order. An error only
+// makes a stretch not whole: the consumer then reads sequentially and meets the error at its
+// position.
 //
-// Who waits, and for what. A thread without a number waits for room; the consumer, which alone
-// makes room, notifies all of them when it has taken a stretch, and the budget does when it is no
-// longer exceeded. For the stretch that the consumer waits for there is room whatever the budget
-// says: some thread has its number and does not wait, or one that waits sees that there is room and
-// takes it. So the consumer is notified in the end. Cancelling ends both waits. The threads hold no
-// foreign lock, and the consumer gives it up before it sleeps. A thread that has waited for long
-// leaves, without a number; the consumer replaces it when it has made room, and before it waits.
-// Where the system gives no thread then, those that are left do the work; without any, Take throws.
+// Waiting and waking: a thread without a number waits for room. Only the consumer makes room; it
+// notifies all threads when it has taken a stretch, and so does the budget when it is no longer
+// exceeded. The stretch that the consumer waits for has room regardless of the budget: either some
+// thread has its number and does not wait, or a waiting thread sees the room and takes the number.
+// So the consumer is eventually notified. Cancelling ends both waits. The threads hold no foreign
+// lock, and the consumer releases it before it sleeps. A thread that has waited for long exits
+// without a number; the consumer replaces it after making room, before it waits. If the system then
+// refuses a thread, the remaining threads do the work; if there are none, Take throws.
 class StretchReaders final {
  public:
-  // Throws std::system_error when the system gives no thread at all.
+  // Throws std::system_error if the system grants no thread at all.
   StretchReaders(Session& session, const StageLabel& stage, CancelToken cancel, StageStats& stats,
                  int threads, StretchPlan plan);
   ~StretchReaders();
 
   bool done() const { return taken_ == plan_.count; }
-  // The next stretch, unless done(); throws std::system_error as the constructor does.
+  // Returns the next stretch, unless done(). Throws std::system_error like the constructor.
   WaitStatus Take(FileStretch& stretch);
 
  private:
@@ -82,10 +85,10 @@ class StretchReaders final {
   CancelToken::Watch room_watch_;
   Budget::Watch budget_watch_;
   CancelToken::Watch ready_watch_;
-  std::atomic<int64_t> next_{0};                    // the first number that no thread has taken
-  std::vector<std::unique_ptr<ByteSource>> files_;  // of each thread, and the one that replaces it
+  std::atomic<int64_t> next_{0};                    // the first number not yet taken by a thread
+  std::vector<std::unique_ptr<ByteSource>> files_;  // per thread; passed to its replacement
   int64_t taken_ = 0;
-  Crew workers_;  // last: joined before anything that they use is gone
+  Crew workers_;  // last: joined before its dependencies are destroyed
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// tar_sample: the samples of a tar archive, each as the bytes of its members with their headers.
+// tar_sample: the samples of a tar archive, each as the bytes of its members including headers.
 #include "stages/files/file_dataset.h"
 #include "storage/tar.h"
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kStride = 64;
 
-// A bit for each of 64 bytes: whether it ends a line.
+// Returns a bit for each of 64 bytes: whether it ends a line.
 uint64_t LineEnds(const uint8_t* bytes) {
   const __m128i end = _mm_set1_epi8('\n');
   uint64_t ends = 0;
@@ -31,7 +31,7 @@ uint64_t LineEnds(const uint8_t* bytes) {
 
 #endif
 
-// Whether a line has only the white space of JSON.
+// Whether a line contains only JSON white space.
 bool Blank(const uint8_t* text, size_t size) {
   return std::all_of(text, text + size,
                      [](uint8_t byte) { return byte == ' ' || byte == '\t' || byte == '\r'; });
@@ -52,7 +52,7 @@ class TextLineReader final : public FormatReader<TextLineReader> {
     }
     if (!end && !window.ended) {
       searched_ = window.size;
-      // Doubling: each byte of a long line is moved only a few times.
+      // Double it, so that each byte of a long line is moved only a few times.
       return {.kind = Found::kMore, .size = window.size - begin, .need = 2 * window.size + 1};
     }
     searched_ = 0;
@@ -70,8 +70,8 @@ class TextLineReader final : public FormatReader<TextLineReader> {
   }
 
 #if defined(PENSTOCK_LINES_SSE2)
-  // Most lines are shorter than what a call of memchr is worth: the ends of all lines in 64 bytes
-  // come from one comparison.
+  // Most lines are too short for a call of memchr to pay off: one comparison finds all line ends in
+  // 64 bytes.
   size_t FindRun(const ByteWindow& window, std::span<RecordSpan> spans) override {
     searched_ = 0;
     const size_t mark = ByteOrderMark(window);
@@ -104,7 +104,7 @@ class TextLineReader final : public FormatReader<TextLineReader> {
 
  private:
   const bool skips_blank_;
-  size_t searched_ = 0;  // bytes of the window without a line end
+  size_t searched_ = 0;  // bytes of the window known to have no line end
 };
 
 const FileFormat kTextLines{

@@ -1,7 +1,7 @@
 // tf_record: records framed by their length and two checksums.
 //
 // A record is its length (8 bytes, little-endian), the masked CRC-32C of those 8 bytes (4 bytes),
-// its content, and the masked CRC-32C of that (4 bytes).
+// its content, and the masked CRC-32C of the content (4 bytes).
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -69,7 +69,7 @@ class TfRecordReader final : public FormatReader<TfRecordReader> {
         .kind = Found::kRecord, .begin = kHeader, .size = size, .next = static_cast<size_t>(whole)};
   }
 
-  // Whether its content is damaged changes nothing about where the next one begins.
+  // Damaged content does not affect where the next record begins.
   std::optional<size_t> extent_bytes() const override { return kHeader; }
   Extent FindExtent(const ByteWindow& window) const override {
     if (window.size < kHeader || !HasCrc(window.data, kLength)) return {};

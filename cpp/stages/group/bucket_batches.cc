@@ -1,4 +1,4 @@
-// Looking at all rows of a window before any is moved.
+// Checks all rows of a window before moving any.
 #include "stages/group/bucket_batches.h"
 
 #include "data/padder.h"
@@ -7,11 +7,11 @@
 namespace penstock {
 namespace {
 
-// What the window would be batched by, if it were one.
+// The labels of the batch stages that would batch the window's dataset.
 const StageLabel kBatch{"batch", "", ""};
 const StageLabel kPaddedBatch{"padded_batch", "", ""};
 
-// Whether a row of this shape can be in a batch that began with `began`.
+// Whether a row of this shape fits into a batch that began with `began`.
 bool FitsShape(const Shape& shape, const Shape& began, const LeafPadding* padding) {
   if (shape.rank() == kMaxRank) return false;
   if (!padding) return shape == began;
@@ -31,7 +31,7 @@ std::shared_ptr<const T> Shared(const Args& args, const char* name,
 
 }  // namespace
 
-// To the boundary of their bucket are padded the sizes that the shapes leave open.
+// With pad_to_bucket_boundary, axes of unknown size are padded to the boundary of their bucket.
 BucketBatching BatchingOf(const Args& args) {
   BucketBatching batching;
   const std::vector<int64_t>& boundaries = args.Ints("bucket_boundaries");
@@ -45,7 +45,7 @@ BucketBatching BatchingOf(const Args& args) {
   for (size_t i = 0; i < batching.rules.size(); ++i) {
     auto own = shapes;
     if (to_boundary) {
-      if (i >= boundaries.size()) break;  // of a length for which there is no boundary
+      if (i >= boundaries.size()) break;  // the last bucket has no boundary
       ElementSpec whole = *shapes;
       for (LeafSpec& leaf : whole.leaves) {
         for (int d = 0; d < leaf.shape.rank(); ++d) {
@@ -81,7 +81,7 @@ bool BucketBatches::Begin(Bucket& bucket, const PaddingRules* rules, const Eleme
 }
 
 bool BucketBatches::Fits(int64_t number, const std::vector<GroupedRows::Row>& rows) {
-  // A damaged state may bring any number.
+  // A damaged state may contain any number.
   if (number < 0 || number >= static_cast<int64_t>(buckets_.size())) return false;
   Bucket& bucket = buckets_[static_cast<size_t>(number)];
   const PaddingRules* rules = asked_.rules[static_cast<size_t>(number)].get();
@@ -101,7 +101,7 @@ bool BucketBatches::Fits(int64_t number, const std::vector<GroupedRows::Row>& ro
 }
 
 Element BucketBatches::Make(int64_t number, std::vector<GroupedRows::Row>& rows) {
-  // Back in its bucket only when all went well: what failed half way may hold some of the rows.
+  // Put it back only on success: after a failure it may hold some of the rows.
   std::unique_ptr<BatchRows>& kept = buckets_[static_cast<size_t>(number)].batch;
   std::unique_ptr<BatchRows> batch = std::move(kept);
   if (!batch) {

@@ -1,5 +1,5 @@
-// Batches of the windows of bucket_by_sequence_length: made of their rows, with no dataset of the
-// window in between.
+// Builds the batches of bucket_by_sequence_length directly from a window's rows, without a dataset
+// of the window.
 #pragma once
 
 #include <memory>
@@ -12,31 +12,32 @@
 
 namespace penstock {
 
-// What is asked for.
+// How to batch.
 struct BucketBatching {
-  bool pads = true;  // else rows are stacked as they are
-  // The rules of each bucket; null where a batch cannot be made like this.
+  bool pads = true;  // false: rows are stacked without padding
+  // The rules of each bucket; null if its batches cannot be built like this.
   std::vector<std::shared_ptr<const PaddingRules>> rules;
 };
 
 // From the arguments of bucket_by_sequence_length.
 BucketBatching BatchingOf(const Args& args);
 
-// The batches of one run.
+// Builds the batches of one run.
 class BucketBatches {
  public:
   explicit BucketBatches(const BucketBatching& asked)
       : asked_(asked), buckets_(asked.rules.size()) {}
 
-  // Whether each row can be in the batch. If not, a dataset of the window reports which cannot.
+  // Whether every row fits into the batch. If not, a dataset of the window reports the row that
+  // does not.
   bool Fits(int64_t bucket, const std::vector<GroupedRows::Row>& rows);
-  // The batch of rows that fit; moves them out of `rows`.
+  // Returns the batch of rows that fit; moves them out of `rows`.
   Element Make(int64_t bucket, std::vector<GroupedRows::Row>& rows);
 
  private:
   struct Bucket {
     std::unique_ptr<BatchRows> batch;
-    // Of the rows that it had last, and how their leaves are padded.
+    // The properties of the latest rows, and the padding of their leaves.
     StructureRef structure;
     std::vector<DType> dtypes;
     std::vector<LeafPadding> padding;

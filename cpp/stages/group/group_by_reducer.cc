@@ -1,4 +1,4 @@
-// group_by_reducer: one value for each key, made of all elements that have it.
+// group_by_reducer: folds all elements of each key into one value.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -11,12 +11,12 @@
 namespace penstock {
 namespace {
 
-template <typename Callee>  // PlannedFunction of a plan, FunctionPtr of a run
+template <typename Callee>  // PlannedFunction in a plan, FunctionPtr in a run
 struct Reducer {
   Callee key;
-  Callee init;      // of a key
-  Callee reduce;    // of (state, element)
-  Callee finalize;  // of a state
+  Callee init;      // (key)
+  Callee reduce;    // (state, element)
+  Callee finalize;  // (state)
 };
 
 class ReducerDataset final : public Dataset {
@@ -43,8 +43,8 @@ class ReducerIterator final : public Iterator {
         cancel_(std::move(cancel)) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // States of keys may be anything: they are made again from the first element on. What has
-    // failed before does not fail again.
+    // The states of keys may be any objects, so they are computed again from the first element.
+    // Errors reported before are not repeated.
     int64_t steps = std::max(steps_, told_);
     visitor.Count(steps, "elements reduced");
     visitor.IntIn(given_, -1, StateVisitor::kMostCount, "results given");
@@ -58,7 +58,7 @@ class ReducerIterator final : public Iterator {
   Step DoNext() override {
     StopCheck stop(&cancel_);
     while (!ended_) {
-      stop.Look();  // an endless input must still be closable, and Ctrl-C end it
+      stop.Look();  // an infinite input must be closable, and Ctrl-C must stop it
       if (auto error = Collect()) return *std::move(error);
     }
     if (given_ >= static_cast<int64_t>(states_.size())) return End{};
@@ -77,7 +77,7 @@ class ReducerIterator final : public Iterator {
   }
 
  private:
-  // Takes one more step of the input; returns its error if that has not been reported.
+  // Processes one more step of the input; returns its error unless it was already reported.
   std::optional<Error> Collect() {
     Step step = again_ ? *std::exchange(again_, std::nullopt) : input_.Next();
     ended_ = std::holds_alternative<End>(step);
@@ -131,11 +131,11 @@ class ReducerIterator final : public Iterator {
   const Reducer<FunctionPtr> reducer_;
   const StageRandom random_;
   const CancelToken cancel_;
-  std::map<int64_t, Element> states_;  // results come in the order of keys
-  std::optional<Step> again_;          // the last one pulled: a function was interrupted
-  int64_t steps_ = 0;                  // of the input
+  std::map<int64_t, Element> states_;  // results are ordered by key
+  std::optional<Step> again_;          // the step to repeat, because a function was interrupted
+  int64_t steps_ = 0;                  // input steps
   int64_t told_ = 0;                   // steps whose errors were reported before a restore
-  int64_t given_ = 0;                  // results
+  int64_t given_ = 0;                  // results delivered
   bool ended_ = false;
 };
 

@@ -1,5 +1,5 @@
-// group_by_window and bucket_by_sequence_length: elements of one key are gathered, and so many of
-// them become a dataset.
+// group_by_window and bucket_by_sequence_length: collect elements with the same key into windows;
+// each full window becomes a dataset.
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
@@ -20,17 +20,17 @@ namespace {
 struct Grouping {
   PlannedFunction key;
   const char* key_name = "key_func";
-  PlannedFunction reduce;  // (key, window) to a dataset
-  // Of the sizes of windows one of these: for every key, for a key, for each bucket. A bucket is
-  // the key then: the number of the interval, between boundaries, that the int is in.
+  PlannedFunction reduce;  // maps (key, window) to a dataset
+  // One of three ways to set window sizes: for all keys, per key, per bucket. With buckets, the key
+  // is the index of the interval between boundaries that contains the int.
   int64_t size = 0;
   PlannedFunction size_func;
   std::vector<int64_t> boundaries;
   std::vector<int64_t> sizes;
-  // Of buckets: the one batch that each window becomes. No rules: only `reduce` makes it.
+  // For buckets: how to batch each window. Without rules, only `reduce` can.
   BucketBatching batching;
   bool drop_remainder = false;
-  MaybeSpec spec;  // of the elements, when it is known beforehand
+  MaybeSpec spec;  // of the elements, if known in advance
 };
 
 class GroupDataset final : public Dataset {
@@ -49,10 +49,10 @@ class GroupDataset final : public Dataset {
   Grouping grouping_;
 };
 
-// The dataset of the window that is being delivered.
+// The dataset of the window being delivered.
 struct OpenedWindow {
-  StateBlob restored = nullptr;  // where it was, after a restore
-  int64_t given = 0;             // elements of it
+  StateBlob restored = nullptr;  // its state, after a restore
+  int64_t given = 0;             // elements delivered
   Origin origin = {};            // of the window
   DatasetPtr contents = nullptr;
   DatasetPtr reduced = nullptr;
@@ -78,7 +78,7 @@ class GroupIterator final : public BlockIterator {
   }
 
   void VisitState(StateVisitor& visitor) override {
-    // The rows that wait are pulled again; those between them are passed over.
+    // The waiting rows are pulled again; the steps between them are skipped.
     int64_t end = rows_.End(pulled_.position());
     int64_t low = rows_.Low(end);
     int64_t first = base_ + low;
@@ -135,13 +135,13 @@ class GroupIterator final : public BlockIterator {
     }
   }
 
-  // Brings the rows that were pulled into their windows, until one is full, and takes that; pulls
-  // more when there are none. Takes what is left, window by window, when the input has ended.
+  // Distributes pulled rows to their windows until one is full, and takes that window; pulls more
+  // if there are none. After the end of the input, takes the remaining windows one by one.
   void Collect() {
     if (ended_) return static_cast<void>(rows_.TakeLowest());
     if (pulled_.empty()) {
-      // So many rows that at most the last one makes a window full: it is not held back, and
-      // nothing is pulled that is not needed for it.
+      // Pull so many rows that at most the last one can fill a window: the window is then not
+      // delayed, and no row is pulled that it does not need.
       constexpr int64_t kPulledTogether = 128;
       if (auto excess = held_.Excess()) throw *std::move(excess);
       Mark();
@@ -160,8 +160,8 @@ class GroupIterator final : public BlockIterator {
     }
   }
 
-  // A key that is rare may hold a row from long ago: the states since then grow further apart the
-  // further away it is, so that they do not become ever more.
+  // A rare key may hold a very old row. The interval between states grows with its age, so that the
+  // number of states stays bounded.
   void Mark() {
     constexpr int64_t kMarks = 64;
     int64_t position = input_.position();
@@ -206,13 +206,13 @@ class GroupIterator final : public BlockIterator {
     throw error.In(FailedStepOf(info, 0, argument), origin);
   }
 
-  // Whether the window is to become one batch, and each of its rows can be in it.
+  // Whether the window becomes one batch, and all its rows fit into it.
   bool CanBatch(const GroupedRows::Window& window) {
     if (grouping_.batching.rules.empty() || opened_.restored || opened_.contents) return false;
     return batches_.Fits(window.key, window.rows);
   }
 
-  // The batch of the window; none when it is a remainder that shall be dropped.
+  // Returns the batch of the window; nullopt for a remainder that is dropped.
   std::optional<Element> TakeBatch(GroupedRows::Window& window) {
     std::optional<Element> batch;
     auto rows = static_cast<int64_t>(window.rows.size());
@@ -229,7 +229,7 @@ class GroupIterator final : public BlockIterator {
     return batch;
   }
 
-  // Has the dataset of the window made. What fails for good is the window's error, and its end.
+  // Opens the dataset of the window. A permanent failure is the window's error, and ends it.
   void Open(GroupedRows::Window& window) {
     try {
       if (!opened_.contents) HoldContents(window);
@@ -276,15 +276,15 @@ class GroupIterator final : public BlockIterator {
   const RunContext context_;
   const StageRandom random_;
   GroupedRows rows_;
-  HeldBytes held_;  // of these, the window that is taken included
+  HeldBytes held_;  // of rows_, including the taken window
   OpenedWindow opened_;
   std::unordered_map<int64_t, int64_t> sizes_;
   BucketBatches batches_;
-  int64_t least_size_ = 1;  // of a window that may be
-  KeyedRows pulled_;        // that are in no window yet
-  Input& input_;            // of these
+  int64_t least_size_ = 1;  // minimum window size
+  KeyedRows pulled_;        // not yet in a window
+  Input& input_;            // of pulled_
   int64_t marked_ = 0;
-  int64_t base_ = 0;  // steps of the input before its own count began
+  int64_t base_ = 0;  // steps before the input's own count started
   bool ended_ = false;
 };
 
@@ -309,7 +309,7 @@ const RegisterDataset group_by_window_stage(
       return std::make_shared<GroupDataset>(std::move(grouping));
     });
 
-// `reduce_func` makes one batch of each window, where that is not made without it.
+// `reduce_func` creates one batch from each window that is not batched directly.
 const RegisterDataset bucket_by_sequence_length_stage(
     "bucket_by_sequence_length",
     {.foreign = true,

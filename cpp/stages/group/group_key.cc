@@ -14,7 +14,7 @@ std::optional<int64_t> IntIn(const Tensor& value) {
   return one_bool ? std::optional<int64_t>(value.value<bool>()) : WholeNumber(value);
 }
 
-// Of row `row` of the call, which is `element`.
+// For row `row` of the call, which is `element`.
 Error NotOneInt(const char* what, const Element& result, const CallInfo& info, int64_t row,
                 const Element& element) {
   Error error(ErrorKind::kType, "{}: {} must return one int, got {}", info.stage->kind,
@@ -31,7 +31,7 @@ bool IsIntColumn(const Block& block) {
          block.columns[0].dtype().code == TypeCode::kInt64;
 }
 
-// Rows, without error and end, from number `first` on.
+// The rows from index `first` on, without error and end.
 Block RowsFrom(const Block& rows, int64_t first) { return rows.Slice(first, rows.rows - first); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Calling the functions of the stages that group: one result, or one whole number, for an element.
+// Calls the functions of grouping stages, which return one result or one integer per element.
 #pragma once
 
 #include <variant>
@@ -8,17 +8,17 @@
 
 namespace penstock {
 
-// What `function` returns for `element`. Throws what it raised.
+// Returns the result of `function` for `element`. Throws the error that it raised.
 Element CallForOne(Function& function, Element element, const CallInfo& info);
-// The int that a function returned for an element, or the error that it raised.
+// The int that a function returned, or the error that it raised.
 using IntOrError = std::variant<int64_t, Error>;
-// Appends what `function` returns for each of `rows` from number `done` on, many at a time if it
-// can. `info` is for row 0. Throws transient errors only; the results before one have been appended
-// by then.
+// Appends the results of `function` for each of `rows` starting at row `done`, calling it for many
+// rows together if it can. `info` is for row 0. Throws only transient errors; the results before
+// the failed call have then been appended.
 void CallForInts(Function& function, const char* what, const Block& rows, int64_t done,
                  const CallInfo& info, std::vector<IntOrError>& out);
-// The int that `function`, the argument `what` of the stage, returns for `element`. Throws what it
-// raised, and a TypeError for any other result.
+// Returns the int that `function`, the argument `what` of the stage, returns for `element`. Throws
+// the error it raised, or a TypeError if the result is not an integer.
 int64_t CallForInt(Function& function, const char* what, const Element& element,
                    const CallInfo& info);
 

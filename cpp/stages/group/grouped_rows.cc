@@ -1,4 +1,4 @@
-// Rows in and out of windows; their positions in and out of states.
+// Moving rows into and out of windows, and their positions into and out of states.
 #include "stages/group/grouped_rows.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool GroupedRows::Add(int64_t key, int64_t size, int64_t position, Element eleme
 
 int64_t GroupedRows::Room(int64_t least) {
   if (lacking_ <= 0) {
-    // To look through many keys takes longer than to pull rows one by one for a while.
+    // Iterating over many keys takes longer than pulling rows individually for a while.
     if (added_ < static_cast<int64_t>(groups_.size())) return 1;
     added_ = 0;
     lacking_ = std::numeric_limits<int64_t>::max();
@@ -112,7 +112,7 @@ void GroupedRows::VisitState(StateVisitor& visitor, int64_t low, int64_t back) {
     demand(groups_.try_emplace(keys[i], Group{sizes[i], std::move(rows)}).second);
   }
   demand(position == positions.end());
-  // Pointers into windows that do not change until all are refilled.
+  // Pointers into windows, which do not change until all are refilled.
   if (taken_)
     for (Row& row : taken_->rows) waiting_.push_back(&row);
   for (auto& [key, group] : groups_)

@@ -1,4 +1,4 @@
-// Pulling rows, asking for their keys, and handing them out one by one.
+// Pulling rows, computing their keys, and returning them individually.
 #include "stages/group/keyed_rows.h"
 
 #include <utility>

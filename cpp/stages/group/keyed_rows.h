@@ -1,5 +1,5 @@
-// Rows of an input with the key that a function gives for each: many are pulled at a time, and the
-// function is called for all of them.
+// Rows of an input with their keys: pulls many rows together and calls the key function for all of
+// them.
 #pragma once
 
 #include <limits>
@@ -12,19 +12,19 @@ namespace penstock {
 
 class KeyedRows {
  public:
-  // `what`: the argument of the stage that the function is.
+  // `what`: the name of the stage's argument that holds the function.
   KeyedRows(IteratorPtr input, FunctionPtr key, const char* what)
       : rows_(std::move(input), kAnySize), key_(std::move(key)), what_(what) {}
 
   Input& input() { return rows_.input(); }
   bool empty() const { return rows_.empty(); }
-  // Once it is empty: pulls at most `max_rows` rows. Throws the error that came after the last
-  // ones; false at the end of the input.
+  // Call when empty: pulls at most `max_rows` rows. Throws the error that followed the previous
+  // rows; returns false at the end of the input.
   bool Pull(int64_t max_rows);
 
-  // The position of the first row, as the input counts, and its key; there must be a row. `first`
-  // holds the number of the input's first step, from which calls count. Throws what the function
-  // raised; the row is then left out, unless the error is transient.
+  // The position of the first row, in the input's count, and its key; there must be a row. `first`
+  // holds the index of the input's first step, from which calls are counted. Throws the error
+  // raised by the function; the row is then dropped unless the error is transient.
   int64_t position() const { return rows_.position(); }
   Origin origin() const { return rows_.block().origin(rows_.next()); }
   int64_t Key(const CallInfo& first);
@@ -37,7 +37,7 @@ class KeyedRows {
   RowCursor rows_;
   const FunctionPtr key_;
   const char* const what_;
-  std::vector<IntOrError> keys_;  // of all rows of the block; of fewer after an interrupt
+  std::vector<IntOrError> keys_;  // for all rows of the block; fewer after an interrupt
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// interleave and flat_map: elements become datasets, which are drained in turn.
+// interleave and flat_map: map elements to datasets, and draw from these alternately.
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -13,18 +13,18 @@
 namespace penstock {
 namespace {
 
-// Limits for remote files whose beginning is requested before their turn.
+// Limits for remote files whose beginning is requested ahead of their turn.
 constexpr size_t kMaxFilesAhead = 64;
 constexpr int64_t kMaxBytesAhead = int64_t{32} << 20;
-constexpr int64_t kUnknownBytes = int64_t{4} << 20;  // assumed for a file while no size is known
+constexpr int64_t kUnknownBytes = int64_t{4} << 20;  // assumed while no file size is known
 
 struct InterleaveOptions {
   std::string stage;
   int64_t cycle = 1;
   int64_t block = 1;
   int64_t calls = 0;     // 0: sequential
-  int64_t buffered = 2;  // elements that each open dataset reads ahead, when parallel
-  int64_t ahead = 1;     // datasets that are opened ahead of their turn, when parallel
+  int64_t buffered = 2;  // elements that each open dataset reads ahead, if parallel
+  int64_t ahead = 1;     // datasets opened ahead of their turn, if parallel
   std::optional<bool> ordered;
   MaybeSpec declared;
 };
@@ -33,8 +33,8 @@ class InterleaveDataset final : public Dataset {
  public:
   InterleaveDataset(PlannedFunction function, InterleaveOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
-  // Of an infinite input, too, what the function opens may be empty; as in tf.data a parallel
-  // interleave counts as infinite nevertheless.
+  // Even for an infinite input, the opened datasets may all be empty; but a parallel interleave
+  // counts as infinite, as in tf.data.
   int64_t cardinality() const override {
     return options_.calls != 0 && input().cardinality() == kInfinite ? kInfinite : kUnknown;
   }
@@ -76,7 +76,7 @@ class InterleaveIterator final : public BlockIterator {
         ready_watch_(context_.cancel, *ready_) {
     context_.batch_rows = 0;
     context_.ragged = false;
-    context_.replayed = true;  // for what the function returns: its threads run ahead of their turn
+    context_.replayed = true;  // for the opened datasets: their threads run ahead of their turn
     left_ = options_.block;
     inner_stats_ = context.session->stats().Add(
         context.path + ".*", {label_->kind + " inputs", label_->name, label_->function});
@@ -101,7 +101,7 @@ class InterleaveIterator final : public BlockIterator {
     visitor.Count(turn_, "the turn", options_.cycle - 1);
     visitor.IntIn(left_, 1, options_.block, "what is left of the turn");
     visitor.Bool(input_ended_);
-    // The open datasets by the positions of their elements: they are opened again.
+    // Open datasets are identified by the positions of their elements, and are opened again.
     std::vector<int64_t> positions;
     for (auto& slot : slots_) positions.push_back(slot ? slot->position() : -1);
     for (auto& next : ahead_) positions.push_back(next.position);
@@ -113,8 +113,8 @@ class InterleaveIterator final : public BlockIterator {
     visitor.IntsIn(positions, -1, pulled - 1, "the position of an open dataset");
     input_.VisitState(visitor, back);
     if (visitor.saving()) {
-      // A dataset that was opened ahead has no state, because none of its elements was delivered.
-      // If its opening failed, a restored run tries it again.
+      // A dataset opened ahead has no state, because none of its elements was delivered. If opening
+      // it failed, a restored run tries again.
       for (auto& slot : slots_)
         if (slot) slot->VisitState(visitor);
       return;
@@ -123,7 +123,7 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   std::optional<Error> Pass(int64_t& steps) override {
-    // With several datasets in turn, the order depends on which steps are errors, because errors do
+    // With several open datasets, the order depends on which steps are errors, because errors do
     // not end a turn.
     if (parallel_ || options_.cycle > 1) return BlockIterator::Pass(steps);
     while (steps > 0) {
@@ -152,7 +152,7 @@ class InterleaveIterator final : public BlockIterator {
       left_ -= block.rows;
       bool end = std::exchange(block.end, false);
       if (left_ == 0) {
-        NextTurn();  // an end that came with the last row is met at the next visit, as any other
+        NextTurn();  // if the end came with the last row, the next visit handles it
       } else if (end) {
         slot.reset();
         NextTurn();
@@ -166,13 +166,13 @@ class InterleaveIterator final : public BlockIterator {
  private:
   struct Ahead {
     int64_t position;  // in the input
-    OpenedPtr opened;  // or
+    OpenedPtr opened;  // or `error`
     std::optional<Error> error;
   };
 
-  // Moves on to the dataset whose turn it is; an error or the end when there is none.
+  // Advances to the next dataset to draw from; returns an error or the end if there is none.
   std::optional<Block> FindTurn() {
-    int64_t closed = 0;  // slots in a row without anything left
+    int64_t closed = 0;  // consecutive empty slots
     int64_t unready = 0;
     for (;;) {
       if (context_.cancel.cancelled()) return Block::Of(Error(ErrorKind::kCancelled, ""));
@@ -215,21 +215,20 @@ class InterleaveIterator final : public BlockIterator {
                        [](OpenedPtr& slot) { return slot && slot->Ready(); });
   }
 
-  // Opens datasets ahead of their turn, some more than there are free slots, so that opening costs
-  // no time when one falls free. One that cannot be opened keeps its turn, and its error is
-  // delivered then.
+  // Opens datasets ahead of their turn, more than there are free slots, so that a freed slot is
+  // refilled without delay. If one cannot be opened, its error is delivered at its turn.
   std::optional<Error> OpenAhead() {
     auto free = std::count(slots_.begin(), slots_.end(), nullptr);
     while (!input_ended_ && static_cast<int64_t>(ahead_.size()) - free < options_.ahead) {
       if (auto error = OpenOneAhead()) return error;
-      // At once: an error in it ends the run before the other datasets are opened.
+      // Start it immediately: an error in it ends the run before the other datasets are opened.
       if (!ahead_.empty() && ahead_.back().opened) ahead_.back().opened->RunAhead();
     }
     RunAhead(free);
     return std::nullopt;
   }
 
-  // Starts the threads of the datasets whose turn is next.
+  // Starts the threads of the next datasets in turn.
   void RunAhead(int64_t free) {
     int64_t most = options_.ahead + free;
     for (auto& next : ahead_) {
@@ -239,7 +238,7 @@ class InterleaveIterator final : public BlockIterator {
   }
 
   std::optional<Error> OpenInto(OpenedPtr& slot) {
-    // Inline, datasets are ahead only when a parallel run saved the state.
+    // Inline, datasets are opened ahead only if a parallel run saved the state.
     if (!parallel_ && ahead_.empty()) return OpenNext(slot);
     if (ahead_.empty()) {
       if (auto error = OpenAhead()) return error;
@@ -252,8 +251,8 @@ class InterleaveIterator final : public BlockIterator {
     return std::move(next.error);
   }
 
-  // Requests the beginnings of the next remote files: otherwise many small files would be read with
-  // one request after another. Opens them ahead of their turn, as OpenAhead does.
+  // Requests the beginnings of the next remote files; otherwise many small files would be read with
+  // sequential requests. Opens them ahead of their turn, like OpenAhead.
   std::optional<Error> RequestAhead() {
     if (!remote_) return std::nullopt;
     int64_t bytes = 0, known = 0;
@@ -330,7 +329,7 @@ class InterleaveIterator final : public BlockIterator {
     return std::nullopt;
   }
 
-  // Checks an opened dataset against the spec that was declared before anything was opened.
+  // Checks an opened dataset against the declared spec.
   void Check(const ElementSpec& came) const {
     if (ElementSpec::Cover(*options_.declared, came) == options_.declared) return;
     throw Error(ErrorKind::kType,
@@ -353,15 +352,15 @@ class InterleaveIterator final : public BlockIterator {
     if (auto error = input_.Discard(others)) throw *std::move(error);
   }
 
-  // After a restore: the input stands at the lowest position; each open dataset is made again from
-  // its element and continues where it was.
+  // After a restore the input is at the lowest position. Opens each dataset again from its element,
+  // and restores its position.
   void Reopen(int64_t pulled, const std::vector<int64_t>& positions, StateVisitor& visitor) {
     auto cycle = static_cast<size_t>(options_.cycle);
     visitor.Demand(positions.size() >= cycle, "every turn must have a position");
     reopening_ = true;
     std::map<int64_t, size_t> needed;
     for (size_t i = 0; i < positions.size(); ++i) {
-      bool good = i < cycle && positions[i] < 0;  // a turn without a dataset
+      bool good = i < cycle && positions[i] < 0;  // a slot without a dataset
       visitor.Demand(good || (positions[i] >= 0 && needed.emplace(positions[i], i).second),
                      "every open dataset must be of another element");
     }
@@ -375,7 +374,7 @@ class InterleaveIterator final : public BlockIterator {
       again.position = at;
       auto* error = std::get_if<Error>(&step);
       again.error = error ? *error : Open(std::get<Element>(step), at, again.opened);
-      // A turn has a position only while its dataset is open.
+      // A slot has a position only while its dataset is open.
       if (again.error && (again.error->transient() || i < cycle)) throw *again.error;
     }
     PassTo(pulled);
@@ -404,16 +403,16 @@ class InterleaveIterator final : public BlockIterator {
   const bool parallel_;
   const bool ordered_;
   CallShare share_;
-  const bool requests_;  // files ahead of their turn
+  const bool requests_;  // requests files ahead of their turn
   Input input_;
-  std::optional<Step> unopened_;  // the last one pulled: its opening was interrupted
+  std::optional<Step> unopened_;  // the last step pulled, whose opening was interrupted
   int64_t turn_ = 0;
   int64_t left_ = 1;
   bool input_ended_ = false;
   bool reopening_ = false;
-  bool remote_ = false;                 // whether the file opened last is
-  int64_t file_bytes_ = kUnknownBytes;  // assumed for a file whose size is unknown
-  int64_t taken_ = 0;                   // of the calls that AUTOTUNE may have
+  bool remote_ = false;                 // whether the last opened file is remote
+  int64_t file_bytes_ = kUnknownBytes;  // assumed for files of unknown size
+  int64_t taken_ = 0;                   // calls taken from AUTOTUNE
   std::vector<OpenedPtr> slots_;
   std::deque<Ahead> ahead_;
   StageStats* inner_stats_;
@@ -444,7 +443,7 @@ std::shared_ptr<Dataset> MakeInterleave(const std::vector<DatasetPtr>&, const Ar
   options.buffered = args.IntAtLeast("buffer_output_elements", 1, two_blocks);
   options.ahead =
       args.IntAtLeast("prefetch_input_elements", 0, std::max<int64_t>(1, options.cycle / 2));
-  // A single input is never left for another, so its rows come in blocks.
+  // With a single slot, turns never change, so rows can be taken in blocks.
   if (options.cycle == 1) options.block = std::numeric_limits<int64_t>::max();
   if (args.Has("deterministic")) options.ordered = args.Bool("deterministic");
   if (args.Has("output_signature")) options.declared = args.Spec("output_signature");

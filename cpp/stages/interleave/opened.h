@@ -1,4 +1,4 @@
-// A dataset that interleave has opened for an element.
+// A dataset that interleave opened for one element.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace penstock {
 
-// One open dataset: pulled inline, or by a thread of its own.
+// One open dataset, pulled inline or by its own thread.
 class Opened {
  public:
   Opened(int64_t position, uint64_t parent, bool checked)
       : position_(position), parent_(parent), checked_(checked) {}
 
-  // The cancel token is this input's own, because its end must not end its neighbours.
+  // Each input has its own cancel token, because ending it must not end the others.
   void StartInline(DatasetPtr data, const RunContext& context) {
     data_ = std::move(data);
     input_.emplace(data_->Start(context));
@@ -28,11 +28,11 @@ class Opened {
     producer_.emplace(*context.session, *data_, data_->Start(context.OnThread(token)), token, stats,
                       std::move(options));
   }
-  // Starts the thread, once.
+  // Starts the thread if it is not running.
   void RunAhead() {
     if (producer_ && !std::exchange(running_, true)) producer_->Start();
   }
-  // As Iterator::RequestFirst; 0 once the thread has begun.
+  // See Iterator::RequestFirst; 0 once the thread has started.
   int64_t RequestFirst() {
     if (running_) return 0;
     return producer_ ? producer_->RequestFirst() : input_->iterator().RequestFirst();
@@ -41,10 +41,10 @@ class Opened {
   Block Take(int64_t max_rows) {
     Block block = producer_ ? producer_->Take(max_rows) : input_->NextBlock(max_rows);
     if (input_) input_->Keep(input_->position());
-    block.BecomeChildren(parent_, given_);  // identities of the outer dataset
+    block.BecomeChildren(parent_, given_);  // identities derive from the outer dataset's element
     return block;
   }
-  // As Iterator::Pass; inline only.
+  // See Iterator::Pass; inline only.
   std::optional<Error> Pass(int64_t& steps) {
     const int64_t before = steps;
     auto error = input_->Pass(steps);
@@ -60,7 +60,7 @@ class Opened {
       input_->VisitState(visitor);
   }
   int64_t position() const { return position_; }
-  // Whether its elements are known to be as declared; else each is checked.
+  // Whether its elements are known to match the declared spec; otherwise each is checked.
   bool checked() const { return checked_; }
 
  private:

@@ -1,4 +1,4 @@
-// Limits how many calls run at the same time; the limit may change meanwhile.
+// Limits how many calls run concurrently; the limit may change at run time.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ class CallTurns {
  public:
   explicit CallTurns(CancelToken cancel) : cancel_(std::move(cancel)), watch_(cancel_, ended_) {}
 
-  // Waits until fewer than `width()` calls run; the caller gives its turn back with Leave.
+  // Waits until fewer than `width()` calls run; the caller must call Leave afterwards.
   template <typename Width>
   WaitStatus Enter(Width width) {
     return WaitUntil(ended_, cancel_, [&] {
@@ -24,14 +24,14 @@ class CallTurns {
   }
 
   void Leave() {
-    calls_.fetch_sub(1, std::memory_order_relaxed);  // a count: it publishes nothing
+    calls_.fetch_sub(1, std::memory_order_relaxed);  // a counter; publishes nothing
     ended_.NotifyOne();
   }
 
   // The number of running calls; relaxed: an estimate for other threads.
   int running() const { return calls_.load(std::memory_order_relaxed); }
 
-  // Holds a turn for as long as it lives, unless the run ended before there was one.
+  // Holds a turn while alive, unless the run ended before one was free.
   class Turn {
    public:
     template <typename Width>
@@ -48,14 +48,14 @@ class CallTurns {
     const WaitStatus status_;
   };
 
-  // To be called when the width has changed.
+  // Call when the width has changed.
   void Changed() { ended_.NotifyAll(); }
 
  private:
   const CancelToken cancel_;
-  EventCount ended_;  // a call has
+  EventCount ended_;  // notified when a call has ended
   CancelToken::Watch watch_;
-  std::atomic<int> calls_{0};  // that run now; at most the width
+  std::atomic<int> calls_{0};  // currently running; at most the width
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Calls a map's function in the calling thread, and goes on where an interrupt has stopped it.
+// Calls a map's function in the calling thread, and resumes where an interrupt stopped it.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ namespace penstock {
 // Used by one thread at a time.
 class CallsInLine final {
  public:
-  // Steps that were pulled and not delivered.
+  // Steps pulled but not delivered.
   int64_t waiting() const {
     return results_.steps() + rows_.rows + (input_error_ && !input_error_->transient());
   }
   bool idle() const { return waiting() == 0 && !input_error_; }
 
-  // The next results, at most as many as are asked for. When no results wait, `pull()` gives a
-  // block of rows, and `info` is for the first row of it. Throws transient errors; finished results
-  // and remaining rows stay for the next call.
+  // Returns the next results, at most `max_rows`. If no results are waiting, `pull()` returns a
+  // block of rows, and `info` applies to its first row. Throws transient errors; finished results
+  // and remaining rows are kept for the next call.
   template <class Pull>
   Block Next(int64_t max_rows, Function& function, const CallInfo& info, Pull pull) {
     if (!results_.empty()) return results_.Take(max_rows);
@@ -33,7 +33,7 @@ class CallsInLine final {
     made_.clear();
     try {
       function.Map(std::move(rows), info, made_);
-    } catch (const Error&) {  // interrupted: the rest is made with the next call
+    } catch (const Error&) {  // interrupted: the next call produces the rest
       rows_ = std::move(rows);
       results_.Add(std::move(made_));
       throw;
@@ -44,7 +44,7 @@ class CallsInLine final {
  private:
   Block TakeError() { return Block::Of(*std::exchange(input_error_, std::nullopt)); }
 
-  // What made_ has. `end`: nothing comes after it.
+  // Returns the results in made_. `end`: nothing follows them.
   Block TakeMade(int64_t max_rows, bool end) {
     const bool whole = made_.size() == 1 && made_[0].rows <= max_rows;
     if (!whole) results_.Add(std::move(made_));
@@ -54,9 +54,9 @@ class CallsInLine final {
   }
 
   PendingBlocks results_;
-  std::vector<Block> made_;           // of a call; kept for its memory
-  Block rows_;                        // pulled, their results not made: a call was interrupted
-  std::optional<Error> input_error_;  // after them
+  std::vector<Block> made_;           // of the current call; reused for its memory
+  Block rows_;                        // pulled but not mapped, because a call was interrupted
+  std::optional<Error> input_error_;  // follows them
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// One element in is one element out: only what was delivered out of order has no position.
+// One input step is one output step; only steps delivered out of order have no elastic position.
 #include "stages/map/carried_map.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// The state of a map, for another number of shards before it.
+// Converts the state of a map to another number of shards.
 #pragma once
 
 #include "engine/elastic.h"
 
 namespace penstock {
 
-// As Elastic::CarryState, for the states that maps of all forms have.
+// See Elastic::CarryState; for the state format shared by all forms of map.
 void CarryMapState(const Dataset& stage, StateVisitor* saved, int64_t& steps, std::string& out,
                    Carrying& carrying);
 

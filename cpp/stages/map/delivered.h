@@ -1,4 +1,4 @@
-// Which steps a stage has delivered when they leave it out of order.
+// Records which steps a stage has delivered if they leave it out of order.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-// Positions as runs of consecutive ones: memory grows with the number of gaps, not of positions.
+// Positions as runs of consecutive values: memory grows with the number of gaps, not of positions.
 class StepRuns {
  public:
   bool empty() const { return runs_.empty(); }
-  // Those from `begin` up to `end`, none of which is among them yet.
+  // Adds the positions [begin, end), none of which may be present.
   void Add(int64_t begin, int64_t end) {
     if (begin == end) return;
     auto next = runs_.lower_bound(begin);
@@ -31,7 +31,7 @@ class StepRuns {
       runs_.emplace_hint(next, begin, end);
     }
   }
-  // Where the run ends that begins at `begin`, which is forgotten; `begin` if there is none.
+  // Removes the run that starts at `begin` and returns its end; returns `begin` if there is none.
   int64_t Absorb(int64_t begin) {
     auto first = runs_.begin();
     if (first == runs_.end() || first->first != begin) return begin;
@@ -39,16 +39,16 @@ class StepRuns {
     runs_.erase(first);
     return end;
   }
-  // Whether `position` is among them. Asked in ascending order: those below are forgotten.
+  // Whether `position` is present. Query in ascending order: lower positions are forgotten.
   bool Pass(int64_t position) {
     while (!runs_.empty() && runs_.begin()->second <= position) runs_.erase(runs_.begin());
     bool found = !runs_.empty() && runs_.begin()->first <= position;
     if (found && runs_.begin()->second == position + 1) runs_.erase(runs_.begin());
     return found;
   }
-  // Takes the steps that are among them out of `rows`, which has one row at most, and perhaps an
-  // error or the end after it. True: the row was taken out, and `position`, where `rows` begins, is
-  // now after it.
+  // Removes the recorded steps from `rows`, which has at most one row, perhaps followed by an error
+  // or the end. Returns whether the row was removed; `position`, the start of `rows`, then points
+  // after it.
   bool PassRow(int64_t& position, Block& rows) {
     bool drop = rows.rows > 0 && Pass(position);
     if (rows.error && Pass(position + rows.rows)) rows.error.reset();
@@ -61,8 +61,8 @@ class StepRuns {
     return true;
   }
 
-  // For states, counted from `low`: a position, followed by minus the length of its run if that is
-  // more than one. Older states have every position by itself.
+  // For states, relative to `low`: a position, followed by minus the length of its run if that is
+  // more than one. Older states list every position.
   std::vector<int64_t> Saved(int64_t low) const {
     std::vector<int64_t> saved;
     for (auto [begin, end] : runs_) {
@@ -73,7 +73,7 @@ class StepRuns {
   }
   static StepRuns Restored(const std::vector<int64_t>& saved) {
     StepRuns restored;
-    int64_t last = 0;  // after the last run
+    int64_t last = 0;  // end of the previous run
     for (size_t i = 0; i < saved.size(); ++i) {
       int64_t begin = saved[i];
       bool alone = i + 1 == saved.size() || saved[i + 1] >= 0;
@@ -88,17 +88,17 @@ class StepRuns {
   }
 
  private:
-  std::map<int64_t, int64_t> runs_;  // from begin to end; no run touches another
+  std::map<int64_t, int64_t> runs_;  // begin -> end; runs never touch
 };
 
-// All steps before `low`, and some beyond it.
+// All steps before `low`, and some after it.
 class Delivered {
  public:
   int64_t low() const { return low_; }
-  // The position of the step that is delivered next.
+  // The position of the next delivered step.
   int64_t position() const { return position_; }
 
-  // The next steps are delivered from here on.
+  // Later steps are delivered starting at `position`.
   void MoveTo(int64_t position) { position_ = position; }
 
   void Add(int64_t steps) {
@@ -111,7 +111,7 @@ class Delivered {
     }
   }
 
-  // Those beyond `low`, counted from it.
+  // The delivered positions after `low`, relative to it.
   std::vector<int64_t> ahead() const { return ahead_.Saved(low_); }
 
   void Reset(StepRuns ahead) {

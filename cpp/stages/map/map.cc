@@ -1,4 +1,4 @@
-// map without parallel calls: the function runs inline in whoever pulls.
+// map without parallel calls: the function runs in the pulling thread.
 #include "compute/retries.h"
 #include "engine/input.h"
 #include "engine/random_access.h"
@@ -51,9 +51,9 @@ class MapIterator final : public BlockIterator {
 
   void VisitState(StateVisitor& visitor) override {
     visitor.Count(index_, "elements given");
-    // Results that wait here are made again: the input goes back to their rows.
+    // Waiting results are computed again: the input goes back to their rows.
     input_.VisitState(visitor, calls_.waiting());
-    std::vector<int64_t> ahead;  // the layout of the parallel form
+    std::vector<int64_t> ahead;  // empty; for the same format as the parallel form
     visitor.Ints(ahead);
     if (!ahead.empty()) {
       throw Error(
@@ -65,7 +65,7 @@ class MapIterator final : public BlockIterator {
 
   std::optional<Error> Discard(int64_t& steps) override {
     int64_t before = steps;
-    auto error = input_.Discard(steps);  // one step in is one step out: the function is not called
+    auto error = input_.Discard(steps);  // without calls: one input step is one output step
     index_ = StepsMore(index_, before - steps);
     return error;
   }
@@ -77,7 +77,7 @@ class MapIterator final : public BlockIterator {
 
  protected:
   std::optional<Error> PassBy(int64_t& steps, std::optional<Error> (Input::*pass)(int64_t&)) {
-    // What waits here comes first.
+    // Waiting results come first.
     if (!calls_.idle()) {
       int64_t first = std::min(steps, calls_.waiting());
       steps -= first;
@@ -111,7 +111,7 @@ class MapIterator final : public BlockIterator {
   Input input_;
   FunctionPtr function_;
   StageRandom random_;
-  const bool ragged_;  // its consumer takes such blocks
+  const bool ragged_;  // its consumer accepts ragged blocks
   int64_t index_ = 0;
   CallsInLine calls_;
 };
@@ -133,7 +133,7 @@ const RegisterDataset map_stage("map",
                                 {.timing_arguments = {"max_retries"},
                                  .arguments = {{"output_signature", ArgumentForm::kSpec}}},
                                 MakeMap);
-// The input gives positions; the function has the rows.
+// The input yields positions; the function returns their rows.
 const RegisterDataset from_indexable_stage(
     "from_indexable", {.fetches = true, .arguments = {{"output_signature", ArgumentForm::kSpec}}},
     MakeMap);

@@ -1,4 +1,4 @@
-// What a parallel map does without threads: the consumer pulls and calls.
+// A parallel map without threads: the consumer pulls and calls.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 
 namespace penstock {
 
-// It begins where the threads have stopped, or at the beginning. Where the system has refused them
-// it goes on so to the end: it does not ask for a thread for each block; the next iterator does.
+// Starts where the threads have stopped, or at the beginning. If the system refused threads, it
+// continues to the end and does not request a thread again; the next iterator does.
 class MapInLine final {
  public:
-  // What the threads of the map would use.
+  // The objects that the map's threads would use.
   struct Shared {
     Session& session;
     const CancelToken& cancel;
@@ -28,24 +28,25 @@ class MapInLine final {
     SharedInput& input;
     MapProgress& progress;
   };
-  // `stages`: of the input, that run inside one another, for which the stack is looked at; 0: the
-  // caller does that.
+  // `stages`: depth of the input that the thread runs nested, to check the stack for; 0: the caller
+  // has checked it.
   MapInLine(const Shared& shared, Grain grain, int stages)
       : shared_(shared), stages_(stages), grain_(grain) {}
 
-  // Whether nothing waits that was pulled.
+  // Whether everything pulled has been delivered.
   bool idle() const { return calls_.idle(); }
-  // Rows that the last Next has pulled.
+  // Rows pulled by the last Next.
   int64_t pulled() const { return pulled_; }
-  MonoTime ended_at() const { return ended_at_; }  // the last Next that was timed
+  MonoTime ended_at() const { return ended_at_; }  // of the last timed Next
   int64_t grain() const { return grain_.rows(); }
 
-  // `info`: what is the same for all calls. `start`: now, or 0 if it is not timed.
+  // `info`: the part common to all calls. `start`: the current time, or 0 if this call is not
+  // timed.
   Block Next(int64_t max_rows, CallInfo info, MonoTime start) {
     if (ended_) return Block::AtEnd();
     try {
       if (stages_ > 0) shared_.session.RequireStackHere(stages_);
-    } catch (const Error&) {  // a caller that goes on asking after an error finds the end
+    } catch (const Error&) {  // a caller that continues after the error reaches the end
       ended_ = true;
       throw;
     }
@@ -57,8 +58,8 @@ class MapInLine final {
     info.index = shared_.progress.index();
     pulled_ = 0;
     Block block = calls_.Next(max_rows, shared_.function, info, [&] {
-      // A function of the user is called only for rows that were asked for: an error that waited
-      // here would hold references to the caller's frames.
+      // A user's function is called only for requested rows: an error waiting here would hold
+      // references to the caller's frames.
       const bool one = shared_.function.needs_lock();
       Block rows = Pull(one ? 1 : std::min(max_rows, grain_.rows()), start);
       info.index = shared_.progress.index();
@@ -74,7 +75,7 @@ class MapInLine final {
   }
 
   Block Pull(int64_t most, MonoTime now) {
-    const auto token = shared_.input.Hold();  // the last thread that leaves may drop it
+    const auto token = shared_.input.Hold();  // the last exiting thread may destroy the input
     if (shared_.cancel.cancelled())           // the input may be gone
       return Block::Of(Error(ErrorKind::kCancelled, ""));
     SharedInput::Rows rows;

@@ -1,5 +1,5 @@
-// map and filter with calls that wait without threads: one thread begins them, and their results
-// meet in a slot ring.
+// map and filter whose calls wait without threads: one thread starts them, and a slot ring collects
+// their results.
 #include "stages/map/ongoing_map.h"
 
 #include <algorithm>
@@ -25,16 +25,16 @@
 namespace penstock {
 namespace {
 
-// What AUTOTUNE stands for: as many connections as HTTP clients open unless asked for more.
+// The meaning of AUTOTUNE: the usual connection limit of HTTP clients.
 constexpr int64_t kUsualCalls = 100;
-// More than a process may have files open.
+// Above the usual limit on open files.
 constexpr int64_t kMostCalls = 1 << 16;
 
-// A pump waits until fewer calls than wanted are in progress, pulls as many rows as there is room
-// for, and begins their calls. Each row has a number of its own, under which its result is
-// published by the thread where the calls end; the consumer takes numbers in order, or any when
-// order does not matter. A number keeps its slot of the ring until it is taken, so results that
-// wait for an older call are at most as many as the calls once more.
+// A background thread waits until fewer calls than allowed are in progress, pulls as many rows as
+// there is room for, and starts their calls. Each row has a number, under which the thread where
+// its call ends publishes the result. The consumer takes numbers in order, or any number if order
+// does not matter. A number keeps its slot of the ring until it is taken, so at most as many
+// results as there are calls can wait for an older call.
 class OngoingMapIterator final : public BlockIterator {
  public:
   OngoingMapIterator(const Dataset& data, const RunContext& context, CancelToken cancel,
@@ -73,7 +73,7 @@ class OngoingMapIterator final : public BlockIterator {
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    // Which rows stay is not known before they were tested.
+    // We cannot tell which rows pass until the predicate has run.
     if (pump_ || in_line_ || flagged_) return Iterator::Discard(steps);
     progress_.Discard(steps);
     return std::nullopt;
@@ -100,7 +100,7 @@ class OngoingMapIterator final : public BlockIterator {
       room_.NotifyOne();
       if (packet.halted) {
         halted_ = true;
-        cancel_.Cancel();  // what the other calls make comes after it
+        cancel_.Cancel();  // results of the other calls would follow it
         continue;
       }
       if (packet.end) ended_at_ = packet.number;
@@ -127,7 +127,7 @@ class OngoingMapIterator final : public BlockIterator {
     progress_.Begin(input_);
     try {
       pump_.emplace(lane_, stage_.kind.c_str(), [this] { Run(); });
-    } catch (const std::system_error& refusal) {  // then one call after the other
+    } catch (const std::system_error& refusal) {  // then one call at a time
       stats_->parallelism.store(1, std::memory_order_relaxed);
       threads_add_busy_ = false;
       in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_},
@@ -136,7 +136,7 @@ class OngoingMapIterator final : public BlockIterator {
     }
   }
 
-  // --- on the pump ---
+  // --- on the background thread ---
 
   void Run() {
     Session::Serving serving(session_);
@@ -145,7 +145,7 @@ class OngoingMapIterator final : public BlockIterator {
       const std::unique_ptr<OngoingCalls> ongoing = function_->Ongoing(
           [this](std::vector<OngoingCalls::Ended> ended) { Take(std::move(ended)); }, 0);
       BeginAll(*ongoing);
-      // Those that are in progress end by themselves, or are cancelled with the stage.
+      // Calls in progress end on their own, or are cancelled with the stage.
       const WaitsFor reason(Doing::kOngoing);
       WaitUntil(room_, cancel_, [this] { return InProgress() == 0; });
     } catch (const Error& error) {
@@ -171,7 +171,7 @@ class OngoingMapIterator final : public BlockIterator {
     return next_number_ - ended_.load(std::memory_order_acquire);  // pairs with the release in Take
   }
 
-  // How many calls may begin. A number more is for what comes after the last row.
+  // How many calls may start. One number stays free for what follows the last row.
   int64_t Room() const {
     const auto next = static_cast<uint64_t>(next_number_);
     if (next != ring_.head() && session_.budget().over()) return 0;
@@ -179,14 +179,14 @@ class OngoingMapIterator final : public BlockIterator {
     return std::min(slots, calls_ - InProgress());
   }
 
-  // What the pump waits for while there is no room: the ring has slots for as many results as there
-  // are calls besides those that are in progress.
+  // What the background thread waits for if there is no room. The ring has a slot for each allowed
+  // call and as many for finished results.
   Doing Lacks() const {
     if (session_.budget().over()) return Doing::kMemory;
     return 2 * InProgress() > calls_ ? Doing::kOngoing : Doing::kRoom;
   }
 
-  // False when there is nothing more to begin.
+  // Returns false if there is nothing more to start.
   bool BeginMore(OngoingCalls& ongoing) {
     {
       const WaitsFor reason(Lacks());
@@ -213,7 +213,7 @@ class OngoingMapIterator final : public BlockIterator {
       begun.at = now;
     }
     if (count > 0) ongoing.Begin(std::move(rows.block), Info(rows.position), next_number_);
-    next_number_ += count;  // not before: a Begin that throws has begun none
+    next_number_ += count;  // afterwards, because a Begin that throws has started no calls
     if (last.error && last.error->transient()) return false;
     if (!last.last()) return true;
     const bool ended = last.end;
@@ -245,7 +245,7 @@ class OngoingMapIterator final : public BlockIterator {
     ended_.fetch_add(1, std::memory_order_release);  // this number has no call
   }
 
-  // --- on the pump, and where calls end ---
+  // --- on the background thread, and where calls end ---
 
   void Publish(MapPacket packet, int64_t number) {
     packet.number = number;
@@ -281,7 +281,8 @@ class OngoingMapIterator final : public BlockIterator {
       if (calls) calls->AddOngoing(took, static_cast<size_t>(packet.charge.bytes()));
       Publish(std::move(packet), call.number);
     }
-    // Pairs with the acquire in InProgress: the numbers' entries may be used again.
+    // release: pairs with the acquire in InProgress. From then on the numbers' entries may be
+    // reused.
     ended_.fetch_add(static_cast<int64_t>(ended.size()), std::memory_order_release);
     room_.NotifyOne();
   }
@@ -296,7 +297,7 @@ class OngoingMapIterator final : public BlockIterator {
   WaitStatus Pop(MapPacket& packet) {
     auto pop = [&] {
       if (ordered_ ? ring_.try_pop(packet) : ring_.try_pop_any(packet, nullptr)) return true;
-      // acquire: pairs with the release in Take. The consumer may be waiting for this call.
+      // acquire: pairs with the release in Take. The consumer may be waiting for this very call.
       return packet.halted = lost_.load(std::memory_order_acquire);
     };
     if (pop()) return WaitStatus::kReady;
@@ -306,20 +307,20 @@ class OngoingMapIterator final : public BlockIterator {
     return status;
   }
 
-  // A number's step of the input, from the begin of the call to its end.
+  // The input step of a number, kept until its call ends.
   struct Begun {
     int64_t position = 0;
     StateBlob state;
-    MonoTime at = 0;  // when it began
+    MonoTime at = 0;  // start of the call
   };
 
   Session& session_;
   const StageLabel& stage_;
   const FunctionPtr function_;
   const StageRandom random_;
-  const Dataset& source_;  // what the input runs
+  const Dataset& source_;  // the input's stage
   const Lane lane_;
-  const bool ragged_;  // the consumer takes such blocks
+  const bool ragged_;  // the consumer accepts ragged blocks
   const bool ordered_;
   const bool flagged_;
   const int64_t calls_;
@@ -328,15 +329,14 @@ class OngoingMapIterator final : public BlockIterator {
   SharedInput input_;
   Grain grain_ = Grain::Ahead(lane_);
   int64_t next_number_ = 0;
-  std::atomic<int64_t> ended_{0};  // of these numbers
-  std::atomic<bool> lost_{false};  // there was no memory for a result
+  std::atomic<int64_t> ended_{0};  // numbers whose calls have ended
+  std::atomic<bool> lost_{false};  // a result could not be stored: out of memory
 
   StageStats* stats_;
   SlotRing<MapPacket> ring_;
-  std::vector<Begun>
-      begun_;         // by number; an entry belongs to its call as its slot of the ring does
-  EventCount room_;   // the pump waits for room, or for the end of the last calls
-  EventCount ready_;  // the consumer waits
+  std::vector<Begun> begun_;  // indexed by number; an entry is in use as long as its ring slot
+  EventCount room_;           // the background thread waits for room, or for the last calls to end
+  EventCount ready_;          // the consumer waits
   CancelToken::Watch room_watch_;
   Budget::Watch budget_watch_;
   CancelToken::Watch ready_watch_;
@@ -348,7 +348,7 @@ class OngoingMapIterator final : public BlockIterator {
   int64_t ended_at_ = -1;
   bool halted_ = false;
   std::optional<MapInLine> in_line_;
-  std::optional<Pump> pump_;  // last: joined before anything it uses is gone
+  std::optional<Pump> pump_;  // last: joined before its dependencies are destroyed
 };
 
 }  // namespace

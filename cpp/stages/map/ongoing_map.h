@@ -1,11 +1,11 @@
-// map and filter with calls that wait without threads (coroutines).
+// map and filter whose calls wait without threads (coroutines).
 #pragma once
 
 #include "stages/map/parallel_map.h"
 
 namespace penstock {
 
-// As MakeParallelCalls, of a function that suspends; kAutotune: as many as kUsualCalls.
+// Like MakeParallelCalls, for a function that suspends; kAutotune means kUsualCalls.
 IteratorPtr MakeOngoingMap(const Dataset& data, const RunContext& context, ParallelCalls calls);
 
 }  // namespace penstock

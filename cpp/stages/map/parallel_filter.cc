@@ -1,5 +1,5 @@
-// filter with parallel calls: a parallel map finds out which rows stay, and the others are dropped
-// where they are delivered.
+// filter with parallel calls: a parallel map computes which rows pass, and the consumer drops the
+// others.
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -30,7 +30,7 @@ Block Flagged(Block rows, const Tensor& flags) {
   return rows;
 }
 
-// Tests in progress, whose results are the rows with their flags.
+// Tests in progress; their results are the rows with flags.
 class OngoingTests final : public OngoingCalls {
  public:
   OngoingTests(Function& predicate, Take take, int64_t retries)
@@ -64,7 +64,7 @@ class FlaggingFunction final : public Function {
     if (!predicate_->needs_lock()) {
       Block tested = rows;
       CallInfo tried = info;
-      tried.retries = nullptr;  // what fails is tested again below
+      tried.retries = nullptr;  // failed rows are tested again below
       predicate_->Map(std::move(tested), tried, held);
       if (auto passing = PassingRows(held)) {
         Tensor flags = Tensor::Make(DTypeOf<bool>(), {rows.rows});
@@ -95,7 +95,7 @@ class FlaggingFunction final : public Function {
   }
 
  private:
-  // Returns for how many rows there are answers.
+  // Returns the number of rows with an answer.
   static int64_t AddFlagged(const Block& rows, const std::vector<bool>& own,
                             const std::vector<Block>& held, std::vector<Block>& out) {
     int64_t done = 0;
@@ -131,7 +131,7 @@ class ParallelFilterDataset final : public Dataset {
   IteratorPtr MakeIterator(const RunContext& context) const override {
     if (!context.threads) return in_line_->Start(context);
     RunContext rows = context;
-    rows.batch_rows = 0;  // which rows a batch will have is not known when they are tested
+    rows.batch_rows = 0;  // the rows of a batch are unknown until they have been tested
     rows.ragged = false;
     FunctionPtr predicate = context.Executed(predicate_, *this, calls_);
     const bool ordered = context.replayed || ordered_;
@@ -142,7 +142,7 @@ class ParallelFilterDataset final : public Dataset {
   PlannedFunction predicate_;
   int64_t calls_;
   bool ordered_;
-  DatasetPtr in_line_;  // the same filter, for whoever debugs
+  DatasetPtr in_line_;  // sequential fallback used in debug mode
 };
 
 const RegisterDataset parallel_filter_stage(
@@ -197,7 +197,7 @@ Block ThoseThatStay(Block flagged) {
 Block RowsThatStay(const std::function<Block()>& next) {
   Block block = ThoseThatStay(next());
   if (block.rows > 0 || block.last()) return block;
-  StopCheck stop(nullptr);  // many may be dropped, and none of the waits for them last
+  StopCheck stop(nullptr);  // many rows may be dropped without ever waiting
   for (;;) {
     stop.Look();
     block = ThoseThatStay(next());

@@ -1,4 +1,4 @@
-// map with parallel calls: workers share the input, and their results meet in a slot ring.
+// map with parallel calls: workers share the input, and a slot ring collects their results.
 #include "stages/map/parallel_map.h"
 
 #include <algorithm>
@@ -66,30 +66,31 @@ class ParallelMapDataset final : public Dataset, public RandomAccess, public Ela
  private:
   PlannedFunction function_;
   MaybeSpec declared_;
-  int64_t calls_;  // kAutotune: moved while it runs
+  int64_t calls_;  // kAutotune: adjusted at run time
   std::optional<bool> ordered_;
-  DatasetPtr in_line_;  // the same map, for whoever debugs
+  DatasetPtr in_line_;  // sequential fallback used in debug mode
 };
 
-// Each worker in turn holds the input, pulls a block, numbers it, and lets go of the input; then it
-// calls the function and publishes the result under that number. The workers are threads of their
-// own, so a worker that waits for the input (or for room) keeps no other thread from running. After
-// a slow input there is one worker more than calls, so that the input is read while all calls run.
-// Where the system refuses threads, the existing workers do the work, and without any the consumer
-// does.
+// Each worker takes a turn with the input: it acquires the input, pulls a block, numbers it, and
+// releases the input. Then it calls the function and publishes the result under that number.
+// Workers are separate threads, so a worker that waits for the input (or for room) blocks no other
+// thread. If the input is slow, there is one worker more than calls, so that the input is read
+// while all calls run. If the system refuses threads, the existing workers do the work; without
+// any, the consumer does.
 //
-// A fixed number of calls is a maximum. The map begins with one worker. It doubles the number each
-// time that the consumer has waited for kStarvedNs in total while all workers were inside calls. So
+// A fixed number of calls is a maximum. The map starts with one worker, and doubles the number each
+// time the consumer has waited for kStarvedNs in total while all workers were inside calls. So
 // functions that wait soon run at the full number, and iterators whose functions are faster than
-// their consumers keep one thread each. AUTOTUNE relies on its number, and warm_start starts all
+// their consumers keep one thread each. AUTOTUNE needs its exact number, and warm_start starts all
 // workers.
 //
-// Where no Python runs, the consumer also does the work while HandOver says that threads do not
-// pay. The input goes over to it in three steps: it sets `leave_`, and goes on taking what is in
-// the ring; each worker publishes what it has pulled, sees `leave_` before its next pull, and
-// returns; the consumer, which finds the crew idle and then the ring empty, joins it and pulls from
-// then on. Back: between two pulls, with nothing waiting, it clears `leave_` and starts a new crew.
-// So joins and starts order all that the two sides do with the input.
+// If no Python runs, the consumer also does the work while HandOver finds that threads do not pay.
+// To transfer the input to the consumer, the consumer sets `leave_` and keeps taking from the ring;
+// each worker publishes what it has pulled, sees `leave_` before its next pull, and returns; once
+// the consumer finds the crew idle and then the ring empty, it joins the crew and pulls from then
+// on. To transfer it back, between two pulls and with no results waiting, the consumer clears
+// `leave_` and starts a new crew. So joins and thread starts order all accesses of the two sides to
+// the input.
 class ParallelMapIterator final : public BlockIterator {
  public:
   ParallelMapIterator(const Dataset& data, const RunContext& context, CancelToken cancel,
@@ -139,7 +140,7 @@ class ParallelMapIterator final : public BlockIterator {
   }
 
   std::optional<Error> Discard(int64_t& steps) override {
-    // Which rows stay is not known before they were tested.
+    // We cannot tell which rows pass until the predicate has run.
     if (begun_ || flagged_) return Iterator::Discard(steps);
     progress_.Discard(steps);
     return std::nullopt;
@@ -153,8 +154,7 @@ class ParallelMapIterator final : public BlockIterator {
 
  private:
   using Packet = MapPacket;
-  // To ask for the processor time of a thread is a system call, which is not made for each quick
-  // call of the function.
+  // Reading a thread's CPU time is a system call, so it is sampled for fast functions.
   using CpuTiming = TimedSteps<2'000'000, 8>;
   static constexpr int64_t kStarvedNs = 1'000'000;
   static constexpr int64_t kLongestLookNs = 64'000'000;
@@ -175,7 +175,7 @@ class ParallelMapIterator final : public BlockIterator {
       room_.NotifyOne();
       if (packet.halted) {
         halted_ = true;
-        cancel_.Cancel();  // what the other workers make comes after it
+        cancel_.Cancel();  // results of the other workers would follow it
         continue;
       }
       if (!Leaves()) Recall(false);
@@ -210,16 +210,16 @@ class ParallelMapIterator final : public BlockIterator {
     return block;
   }
 
-  // What making has taken, for HandOver.
+  // Measures the cost of production, for HandOver.
   void Count(int64_t rows, int64_t ns) {
     if (!in_turns_) return;
     made_ns_.fetch_add(ns, std::memory_order_relaxed);
     made_rows_.fetch_add(rows, std::memory_order_relaxed);
   }
 
-  // After `rows` rows were taken: changes the side that works where that pays.
+  // Called after `rows` rows were taken: changes the side that works if that pays.
   void Weigh(int64_t rows, MonoTime now) {
-    // Between the two there is nothing to be compared.
+    // While the transfer is under way there is nothing to compare.
     if (!in_turns_ || rows == 0 || in_line_.has_value() != borrowed_ ||
         borrowed_ == hand_over_.pays() || workers_.refused()) {
       return;
@@ -235,16 +235,16 @@ class ParallelMapIterator final : public BlockIterator {
     room_.NotifyAll();
   }
 
-  // Of the thread that asks: another one may be next time.
+  // For the current thread; the next call may come from another one.
   bool StackCarriesInput() const { return StackCarries(StackUse::kRun, source_.depth_in_line()); }
 
   bool Leaves() const {
     return leave_.load(std::memory_order_acquire);  // pairs with the release in Weigh
   }
 
-  // From the workers, which have all returned and whose results were all taken.
+  // Call after all workers have returned and all their results were taken.
   void BorrowInput() {
-    // Rows that were not asked for would keep theirs open.
+    // Unrequested rows would pin their slabs.
     MakeSlabs();
     borrowed_ = true;
     RunInLine(0);
@@ -258,7 +258,8 @@ class ParallelMapIterator final : public BlockIterator {
     threads_add_busy_ = true;
   }
 
-  // Batches are made of consecutive rows, so rows can fill slabs only when they come in order.
+  // Batches consist of consecutive rows, so rows can be written into slabs only if they are
+  // delivered in order.
   void MakeSlabs() {
     if (batch_rows_ > 1) slabs_.emplace(batch_rows_, function_->slab_memory());
   }
@@ -290,14 +291,14 @@ class ParallelMapIterator final : public BlockIterator {
       } catch (const std::system_error& refusal) {
         if (workers_.empty()) GoInLine();
         return session_.NoteRefusal(stage_, refusal);
-      } catch (...) {  // interrupted, or no memory
+      } catch (...) {  // interrupted, or out of memory
         if (workers_.empty()) throw;
         return;
       }
     }
   }
 
-  // When no worker is left and no thread can be had, the consumer does the work from then on.
+  // If no worker is left and the system refuses threads, the consumer does the work from then on.
   void Recall(bool needed) {
     try {
       if (!in_line_) workers_.Recall(wanted_, needed);
@@ -312,7 +313,7 @@ class ParallelMapIterator final : public BlockIterator {
     RunInLine(source_.depth_in_line());
   }
 
-  // `stages`: for which the stack is looked at each time; 0: it is known to suffice.
+  // `stages`: the depth to check the stack for at each call; 0: it is known to suffice.
   void RunInLine(int stages) {
     threads_add_busy_ = false;
     in_line_.emplace(MapInLine::Shared{session_, cancel_, *function_, input_, progress_},
@@ -321,11 +322,11 @@ class ParallelMapIterator final : public BlockIterator {
 
   // --- on the workers ---
 
-  // The last worker that ends destroys the input on a thread that used it (generators are closed
-  // there), unless all have only left for a while. It must not wait: a worker that was recalled may
-  // hold the input already, and is the last one later.
+  // The last worker to exit destroys the input on a thread that used it (generators are closed
+  // there), unless all workers exited only temporarily. It must not wait: a recalled worker may
+  // already hold the input, and will be the last one later.
   void DropInput() {
-    ready_.NotifyOne();  // the consumer may wait for them to leave
+    ready_.NotifyOne();  // the consumer may wait for the workers to leave
     if (!input_ended_.load(std::memory_order_acquire) && !cancel_.cancelled()) return;
     input_.TryReset();
   }
@@ -349,7 +350,7 @@ class ParallelMapIterator final : public BlockIterator {
     CpuTiming cpu_timing;
     for (;;) {
       const InStage here(stats_);
-      // A worker beyond the present width sleeps until it is wanted again.
+      // A worker beyond the current width sleeps until it is needed again.
       WaitStatus wanted;
       {
         const WaitsFor room(Doing::kRoom);
@@ -369,14 +370,14 @@ class ParallelMapIterator final : public BlockIterator {
         if (turn.status() != WaitStatus::kReady) return;
         try {
           Call(grain, cpu_timing, packet, rows.block);
-        } catch (const std::bad_alloc&) {  // for how many rows there are results is unknown
+        } catch (const std::bad_alloc&) {  // the number of rows with results is unknown
           packet = Packet();
           packet.halted = true;
         }
       }
       if (ordered_) {
         ring_.publish(slot, std::move(packet));
-      } else {  // what is finished goes on, however long an older call takes
+      } else {  // finished results are published regardless of older calls
         ring_.publish_next(std::move(packet));
       }
       ready_.NotifyOne();
@@ -421,13 +422,13 @@ class ParallelMapIterator final : public BlockIterator {
     }
   }
 
-  // Under the input's lock: waits for room, pulls a block and numbers it. False when there is
-  // nothing more to do.
+  // Called under the input's lock: waits for room, pulls a block and numbers it. Returns false if
+  // there is nothing more to do.
   bool Pull(const Grain& grain, Parking& parking, Packet& packet, SharedInput::Rows& rows) {
     const auto token = input_.Hold();
     if (input_ended_.load(std::memory_order_relaxed) || cancel_.cancelled() || Leaves())
       return false;
-    // One worker has waited on behalf of all that come after it.
+    // One worker has already waited on behalf of all that follow it.
     MonoTime patience = full_ ? 0 : Patience();
     {
       const WaitsFor room(session_.budget().over() ? Doing::kMemory : Doing::kRoom);
@@ -463,8 +464,8 @@ class ParallelMapIterator final : public BlockIterator {
     };
     if (pop()) return WaitStatus::kReady;
     if (!Leaves()) Recall(true);
-    // The last worker may have published something before it left; else the caller makes what is
-    // next.
+    // The last worker may have published something before it exited; otherwise the caller produces
+    // the next rows.
     if (in_line_) return pop() ? WaitStatus::kReady : WaitStatus::kTimeout;
     int64_t start = NowNs();
     bool popped = false;
@@ -521,7 +522,7 @@ class ParallelMapIterator final : public BlockIterator {
     turns_.Changed();
   }
 
-  // What is ahead is twice as much as can be made at a time.
+  // The ring holds twice as many results as can be produced concurrently.
   void ShowWidth() {
     const int width = tuned_.width();
     ring_.set_limit(static_cast<size_t>(std::max(2 * width, 4)));
@@ -533,14 +534,14 @@ class ParallelMapIterator final : public BlockIterator {
   const StageLabel& stage_;
   const FunctionPtr function_;
   const StageRandom random_;
-  const Dataset& source_;  // what the input runs
+  const Dataset& source_;  // the input's stage
   const Lane lane_;
-  const bool ragged_;  // the consumer takes such blocks
+  const bool ragged_;  // the consumer accepts ragged blocks
   const bool ordered_;
   const bool flagged_;
   const int most_;
-  const bool in_turns_;       // the consumer may do the work, where that is faster
-  const int64_t batch_rows_;  // of the batches that it makes of these rows; 0: none
+  const bool in_turns_;       // the consumer may do the work if that is faster
+  const int64_t batch_rows_;  // rows per batch of the consumer; 0: no batches
   CancelToken cancel_;
   CallShare share_;
 
@@ -550,8 +551,8 @@ class ParallelMapIterator final : public BlockIterator {
 
   StageStats* stats_;
   SlotRing<Packet> ring_;
-  EventCount room_;   // the worker that is to pull waits for room
-  EventCount width_;  // the workers beyond the width wait to be wanted
+  EventCount room_;   // the worker that pulls next waits for room
+  EventCount width_;  // workers beyond the width wait until they are needed
   EventCount ready_;  // the consumer waits
   CancelToken::Watch room_watch_;
   CancelToken::Watch width_watch_;
@@ -572,17 +573,17 @@ class ParallelMapIterator final : public BlockIterator {
   int64_t taken_ = 0;
   int64_t ended_at_ = -1;
   bool halted_ = false;
-  bool begun_ = false;     // the input
-  bool borrowed_ = false;  // the consumer does the work for as long as that pays
+  bool begun_ = false;     // the input has started
+  bool borrowed_ = false;  // the consumer does the work as long as that pays
   HandOver hand_over_;
-  TimedSteps<10'000, 8> timing_;  // of what the consumer makes
+  TimedSteps<10'000, 8> timing_;  // of work done by the consumer
   TunedStage tuned_;
   std::optional<MapInLine> in_line_;
   // At most most_; see the comment on the class.
   int begun_workers_;
   int64_t starved_ns_ = 0;  // the consumer's wait since the last doubling
   const std::function<bool(int)> wanted_ = [this](int number) { return Wanted(number); };
-  Crew workers_;  // last: joined before anything they use is gone
+  Crew workers_;  // last: joined before its dependencies are destroyed
 };
 
 IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
@@ -593,7 +594,7 @@ IteratorPtr ParallelMapDataset::MakeIterator(const RunContext& context) const {
                            {context.Executed(function_, *this, calls_), calls_, ordered});
 }
 
-// `kind`: the form without parallel calls.
+// `kind`: the sequential form.
 std::shared_ptr<Dataset> MakeParallelMap(const char* kind, const std::vector<DatasetPtr>& inputs,
                                          const Args& args) {
   MaybeSpec declared;

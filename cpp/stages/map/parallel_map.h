@@ -1,5 +1,5 @@
-// Calls of a function ahead of the consumer, some at a time: what map and filter with parallel
-// calls are made of.
+// Calls a function ahead of the consumer, several calls concurrently; used by map and filter with
+// parallel calls.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@ namespace penstock {
 
 struct ParallelCalls {
   FunctionPtr function;
-  int64_t calls;  // at a time; kAutotune: moved while it runs
+  int64_t calls;  // concurrent calls; kAutotune: adjusted at run time
   bool ordered;
-  bool flagged = false;  // the function is one of Flagging, and only the rows that stay come out
+  bool flagged = false;  // created by Flagging; only rows that pass are delivered
 };
 
-// The iterator of `data`, whose only input the function is called for.
+// Returns the iterator of `data`, which calls the function for the elements of its only input.
 IteratorPtr MakeParallelCalls(const Dataset& data, const RunContext& context, ParallelCalls calls);
 
-// A function that gives its rows with one more leaf: whether they stay, as the predicate says.
+// Returns a function that appends to each row the predicate's result as an additional leaf.
 FunctionPtr Flagging(FunctionPtr predicate);
-// The first of its results, which `next` gives, that stay, as they were; or what ends them.
+// Returns the first rows from `next` that pass, without the flag, or the error or end.
 Block RowsThatStay(const std::function<Block()>& next);
 
 }  // namespace penstock

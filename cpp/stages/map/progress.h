@@ -1,4 +1,4 @@
-// How far a map has delivered that makes several calls at a time, for its states.
+// The delivered position of a map with several concurrent calls, for its states.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@
 
 namespace penstock {
 
-// What a map has made of some consecutive steps of its input.
+// The results for some consecutive steps of the input.
 struct MapPacket {
   std::vector<Block> results;
   int64_t rows = 0;  // of the input
   int64_t number = 0;
-  int64_t position = 0;  // of the input's step that it begins with
-  StateBlob state;       // of the input at `position`, when one was taken
+  int64_t position = 0;  // of the first input step
+  StateBlob state;       // of the input at `position`, if one was taken
   BudgetCharge charge;
   bool end = false;
-  bool halted = false;  // memory ran out: neither results nor anything after them
+  bool halted = false;  // memory ran out: no results, and nothing after them
 
-  // Counts what the results hold.
+  // Charges the budget for the results.
   void Charge(Budget& budget) {
     size_t bytes = 0;
     for (const Block& block : results) bytes += block.footprint();
@@ -34,11 +34,11 @@ struct MapPacket {
   }
 };
 
-// For the consumer's thread.
+// Used on the consumer's thread.
 class MapProgress final {
  public:
-  // `filters`: the layout is that of filter, whose states end before what was delivered out of
-  // order, unless something was.
+  // `filters`: uses the format of filter, which omits the list of steps delivered out of order if
+  // it is empty.
   void VisitState(StateVisitor& visitor, SharedInput& input, bool filters) {
     int64_t index = base_index_ + delivered_.low();
     visitor.Count(index, "elements given");
@@ -53,15 +53,16 @@ class MapProgress final {
     delivered_.Reset(delivered);
     input.Drop(std::move(delivered));
   }
-  // Before the input begins: one step in is one step out, so the function is not called for them.
+  // Before the input starts: one input step is one output step, so the function is not called for
+  // them.
   void Discard(int64_t& steps) {
     trail_.Reset(-StepsMore(-trail_.front_position(), steps), trail_.front_blob());
     base_index_ = StepsMore(base_index_, steps);
     steps = 0;
   }
   void Begin(SharedInput& input) { input.StartAt(-trail_.front_position(), trail_.front_blob()); }
-  // The input's steps from `position` on are delivered next. `state`: of the input there, if there
-  // is one.
+  // The next delivered steps are those of the input from `position` on. `state`: that of the input
+  // there, if available.
   void Take(int64_t position, StateBlob state) {
     if (state) trail_.Add(position, std::move(state));
     trail_.Thin();
@@ -71,15 +72,15 @@ class MapProgress final {
     delivered_.Add(steps);
     trail_.Prune(delivered_.low());
   }
-  // The position of the step that is delivered next, and its number at the stage.
+  // The input position of the next delivered step, and its index at the stage.
   int64_t position() const { return delivered_.position(); }
   int64_t index() const { return base_index_ + delivered_.position(); }
-  // Of the input's step 0. It does not change once the input has begun.
+  // The index of the input's step 0. Constant once the input has started.
   int64_t base_index() const { return base_index_; }
 
  private:
   StateTrail trail_;
-  int64_t base_index_ = 0;  // elements before the first one of this run of the iterator
+  int64_t base_index_ = 0;  // elements before this iterator's first one
   Delivered delivered_;
 };
 

@@ -1,4 +1,4 @@
-// The input that the workers of a parallel map pull from in turn.
+// The input that the workers of a parallel map share; they pull it alternately.
 #pragma once
 
 #include <exception>
@@ -22,22 +22,23 @@ namespace penstock {
 class SharedInput final {
  public:
   struct Rows {
-    Block block;           // perhaps with a transient error: the rest comes with the next pull
-    int64_t position = 0;  // of the input's step that it begins with
-    StateBlob state;       // of the input at `position`, when one was taken
-    int64_t pull_ns = 0;   // how long the input took
-    bool halted = false;   // memory ran out: there are no rows, and none will come
+    Block block;           // perhaps with a transient error: the next pull returns the rest
+    int64_t position = 0;  // of the first input step
+    StateBlob state;       // of the input at `position`, if one was taken
+    int64_t pull_ns = 0;   // time spent in the input
+    bool halted = false;   // memory ran out: there are no more rows
   };
 
-  // `joins`: small rows that come one by one may be pulled together, further ahead than one by one:
-  // where no Python runs for them.
+  // `joins`: small rows that arrive individually may be pulled together, and thereby further ahead.
+  // Set it only if no Python runs for them.
   SharedInput(IteratorPtr input, bool joins) : input_(std::move(input)), joins_(joins) {}
 
-  // Before the first pull: begins `steps` steps after a state of the input.
+  // Before the first pull: starts `steps` steps after a state of the input.
   void StartAt(int64_t steps, StateBlob blob) { restore_.Set(steps, std::move(blob)); }
-  // Steps that were delivered before the state was saved, ahead of others.
+  // Skips steps that were delivered out of order before the state was saved.
   void Drop(StepRuns delivered) { to_drop_ = std::move(delivered); }
-  // Waits, without the foreign lock, for the thread that holds the input, which may wait upstream.
+  // Waits, without the foreign lock, for the thread that holds the input, which may be waiting
+  // upstream.
   std::unique_lock<std::mutex> Hold() {
     std::unique_lock token(mutex_, std::try_to_lock);
     if (!token) {
@@ -53,7 +54,7 @@ class SharedInput final {
     if (token) input_.reset();
   }
 
-  // `now`: the time, or 0 if the pull is not timed.
+  // `now`: the current time, or 0 if the pull is not timed.
   void Pull(int64_t most, MonoTime now, Rows& pulled) {
     try {
       DoPull(most, now, pulled);
@@ -62,7 +63,8 @@ class SharedInput final {
     }
   }
 
-  // Whether two pulls in a row took long: a single one may only because its thread was interrupted.
+  // Whether two consecutive pulls were slow. A single one may be slow only because its thread was
+  // interrupted.
   bool slow() const { return slow_pulls_ >= 2; }
 
  private:
@@ -92,14 +94,14 @@ class SharedInput final {
       now = PullBlock(to_drop_.empty() ? most : 1, now, pulled);
       if (joins_ && to_drop_.empty()) now = Join(most, now, pulled);
       if (block.error && EndsRun(*block.error)) {
-        // What came before it is still delivered; the input reports it again to whoever pulls next.
+        // Rows before it are still delivered; the input reports the error again at the next pull.
         if (block.rows == 0) {
           pulled.halted = true;
           return;
         }
         block.error.reset();
       }
-      // A transient error is no step: it comes again to whoever pulls next, or is over.
+      // A transient error is not a step: it is repeated at the next pull, or has passed.
       std::optional<Error> transient;
       if (block.error && block.error->transient()) transient.swap(block.error);
       position_ += block.rows + block.error.has_value();
@@ -109,7 +111,8 @@ class SharedInput final {
     }
   }
 
-  // What came last time and was left, or what comes next. Gives the time after it, or 0 as it was.
+  // Pulls the block left from last time, or the next one. Returns the time after it, or 0 if
+  // `start` is 0.
   MonoTime PullBlock(int64_t most, MonoTime start, Rows& pulled) {
     if (next_) {
       pulled.block = *std::exchange(next_, std::nullopt);
@@ -124,8 +127,8 @@ class SharedInput final {
     return end;
   }
 
-  // Adds small rows that come one by one, as long as they come quickly: the cost of handing them on
-  // is then paid once for all of them.
+  // Appends small rows that arrive individually, as long as they arrive quickly, to amortize the
+  // cost of passing them on.
   MonoTime Join(int64_t most, MonoTime now, Rows& pulled) {
     Block& block = pulled.block;
     if (block.stacked() || block.rows >= most) return now;
@@ -151,10 +154,10 @@ class SharedInput final {
   DelayedRestore restore_;
   bool ended_ = false;      // it could not be restored
   int64_t position_ = 0;    // steps
-  int64_t slow_pulls_ = 0;  // in a row
+  int64_t slow_pulls_ = 0;  // consecutive
   StepRuns to_drop_;
   MarkClock clock_;
-  std::optional<Block> next_;  // of the input, which is ahead of position_ by it
+  std::optional<Block> next_;  // already pulled, but not counted in position_
 };
 
 }  // namespace penstock

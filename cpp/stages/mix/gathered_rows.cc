@@ -1,4 +1,4 @@
-// Copying small rows into columns, one after the other.
+// Copies small rows individually into columns.
 #include "stages/mix/gathered_rows.h"
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kSmallRow = 1 << 10;  // bytes of all leaves; a larger one is better not copied
+constexpr size_t kSmallRow = 1 << 10;  // bytes of all leaves; larger rows are not copied
 
-// The bytes of a row in each column; none when such rows are not to be stacked.
+// The bytes of a row in each column; empty if such rows should not be stacked.
 std::vector<size_t> RowBytes(const Block& block) {
   std::vector<size_t> bytes;
-  // Rows of different files could not say where they are from.
+  // A stacked block cannot record a different file for each row.
   if (!block.stacked() || block.from_files()) return bytes;
   size_t all = 0;
   for (const Tensor& column : block.columns) {
@@ -62,7 +62,7 @@ void GatheredRows::Add(RowCursor& from) {
   if (block_.rows++ == 0) {
     block_.structure = from.block().structure;
     block_.origins.first = from.block().origin(from.next());
-    if (stacks_) block_.origins.first.index = -1;  // rows after it are of other inputs
+    if (stacks_) block_.origins.first.index = -1;  // following rows are of other inputs
   }
   if (!stacks_) {
     block_.elements.push_back(from.Take());

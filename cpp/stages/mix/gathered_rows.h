@@ -1,4 +1,4 @@
-// Rows of several inputs side by side in one block.
+// Collects rows of several inputs into one block.
 #pragma once
 
 #include <vector>
@@ -7,22 +7,22 @@
 
 namespace penstock {
 
-// Stacks the rows if all are small numbers of one shape and from no file; otherwise they stay one
-// by one.
+// Stacks the rows if all are small numbers of one shape without a file; otherwise keeps them
+// separate.
 class GatheredRows {
  public:
-  // Whether the next row of `from` can join the block, which will have `most` rows at most.
+  // Whether the next row of `from` can join the block, which will have at most `most` rows.
   bool Fits(const RowCursor& from, int64_t most);
   void Add(RowCursor& from);
   int64_t rows() const { return block_.rows; }
-  // The block so far; empty again afterwards.
+  // Returns the block and clears it.
   Block Take();
 
  private:
   Block block_;
   std::vector<size_t> row_bytes_;  // of each column
   bool stacks_ = false;            // this block
-  bool joins_ = true;              // all that came could stand in one block
+  bool joins_ = true;              // so far, all rows fit into one block
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// sample_from_datasets and choose_from_datasets: several inputs, and what says whose turn it is.
+// sample_from_datasets and choose_from_datasets: draw elements from several inputs.
 #include <algorithm>
 #include <vector>
 
@@ -15,9 +15,9 @@ namespace penstock {
 namespace {
 
 enum class Turns {
-  kWeights,       // drawn by weights that stay the same
-  kGivenWeights,  // drawn by weights that the last input gives for each
-  kGivenChoices,  // numbers that the last input gives
+  kWeights,       // drawn with constant weights
+  kGivenWeights,  // drawn with weights that the last input yields for each draw
+  kGivenChoices,  // indices that the last input yields
 };
 
 struct MixOptions {
@@ -40,7 +40,7 @@ class MixDataset final : public Dataset {
       any = any || endless;
       all = all && endless;
     }
-    // As many as there are turns, when each of them finds an element.
+    // If all inputs are infinite, every turn finds an element.
     if (all) return turns;
     bool goes_on = any && !options_.stop_on_empty && options_.turns == Turns::kWeights;
     return goes_on ? kInfinite : kUnknown;
@@ -56,10 +56,10 @@ class MixDataset final : public Dataset {
   }
   bool counts_runs() const override { return true; }
   const MixOptions& options() const { return options_; }
-  // The number of inputs that give elements; the last input may be the one that says whose turn it
-  // is.
+  // The number of inputs that provide elements; the last input may provide weights or indices
+  // instead.
   size_t sources() const { return inputs().size() - (options_.turns != Turns::kWeights); }
-  // Whether rows of all of them can stand in one block.
+  // Whether rows of all inputs can be in one block.
   bool uniform() const {
     for (size_t i = 0; i < sources(); ++i) {
       MaybeSpec one = input_spec(i);
@@ -129,12 +129,12 @@ class MixIterator final : public BlockIterator {
     while (!none && gathered_.rows() < most) {
       try {
         none = Turn(most - gathered_.rows());
-      } catch (const Error& error) {  // not thrown on: there may be rows before it
+      } catch (const Error& error) {  // not rethrown: there may be rows before it
         none = error;
       }
       if (none) break;
       const auto at = static_cast<size_t>(chosen_);
-      if (!gathered_.Fits(inputs_[at], ahead_ ? most : 1)) break;  // the next block has it
+      if (!gathered_.Fits(inputs_[at], ahead_ ? most : 1)) break;  // the next block starts with it
       gathered_.Add(inputs_[at]);
       wanted_[at] = std::max<int64_t>(wanted_[at] - 1, 0);
       chosen_ = -1;
@@ -147,8 +147,8 @@ class MixIterator final : public BlockIterator {
   }
 
  private:
-  // Finds out whose turn it is, until the one chosen has a row; else answers why none has. There
-  // may be `most` turns from here on.
+  // Chooses inputs until the chosen one has a row; otherwise returns the reason. Up to `most` turns
+  // may follow.
   std::optional<Step> Turn(int64_t most) {
     while (!over_) {
       if (chosen_ < 0) {
@@ -169,12 +169,12 @@ class MixIterator final : public BlockIterator {
       }
       chosen_ = -1;
       over_ = over_ || options_.stop_on_empty || left_ == 0;
-      LookForStop();  // turns may go to ended datasets for ever
+      LookForStop();  // ended datasets may be chosen forever
     }
     return End{};
   }
 
-  // Until there is a row, or why there is none.
+  // Pulls until there is a row, an error or the end.
   static void Pull(RowCursor& rows, int64_t most) {
     while (rows.empty() && !rows.failed() && !rows.ended()) {
       rows.input().Keep(rows.position());
@@ -187,7 +187,7 @@ class MixIterator final : public BlockIterator {
     if (++looks_ % 64 == 0) stop_.Look();
   }
 
-  // Sets chosen_, or answers why not.
+  // Sets chosen_, or returns the reason why not.
   std::optional<Step> Choose(int64_t most) {
     if (options_.turns == Turns::kWeights) {
       if (plan_.empty()) Plan(most);
@@ -210,7 +210,7 @@ class MixIterator final : public BlockIterator {
     return std::nullopt;
   }
 
-  // Draws the next turns, of which the last comes first.
+  // Draws the next turns; the next one is stored last.
   void Plan(int64_t turns) {
     ForgetPlan();
     if (!ahead_) turns = 1;
@@ -227,7 +227,7 @@ class MixIterator final : public BlockIterator {
     std::fill(wanted_.begin(), wanted_.end(), 0);
   }
 
-  // Of a row of the numbers; nullopt when it is none, or of no input.
+  // The number in this row; nullopt if it is not an integer.
   std::optional<int64_t> Number(int64_t row) const {
     const Block& block = turns_->block();
     if (!block.stacked()) return WholeNumber(block.elements[static_cast<size_t>(row)]);
@@ -274,7 +274,7 @@ class MixIterator final : public BlockIterator {
     return static_cast<int64_t>(lottery_.Draw(unit));
   }
 
-  // Only inputs that have not ended are drawn. It is over when none of them can be drawn.
+  // Draw only inputs that have not ended. If none can be drawn, the stage is over.
   void SetLottery() {
     if (options_.turns != Turns::kWeights) return;
     ForgetPlan();
@@ -288,7 +288,7 @@ class MixIterator final : public BlockIterator {
   const std::string name_;
   RandomKey key_;
   const bool uniform_;
-  const bool ahead_;  // whether what later turns take may be pulled with what the next one takes
+  const bool ahead_;  // whether rows for later turns may be pulled early
   const CancelToken cancel_;
   StopCheck stop_{nullptr};
   int64_t looks_ = 0;
@@ -296,13 +296,13 @@ class MixIterator final : public BlockIterator {
   std::optional<RowCursor> turns_;
   GatheredRows gathered_;
   Lottery lottery_;
-  std::vector<int64_t> plan_;    // whose turns come, the next one last
+  std::vector<int64_t> plan_;    // inputs of the planned turns, the next one last
   int64_t counted_ = 0;          // given choices that are counted in wanted_
-  std::vector<int64_t> wanted_;  // rows of each input that planned turns take
-  std::vector<int64_t> ended_;   // 1 for those that have
-  size_t left_ = 0;              // that have not
+  std::vector<int64_t> wanted_;  // rows of each input needed by planned turns
+  std::vector<int64_t> ended_;   // 1 for inputs that have ended
+  size_t left_ = 0;              // inputs that have not ended
   int64_t drawn_ = 0;
-  int64_t chosen_ = -1;  // whose turn it is, when it has not been asked yet
+  int64_t chosen_ = -1;  // chosen input that has not been pulled yet
   bool over_ = false;
 };
 

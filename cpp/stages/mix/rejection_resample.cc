@@ -1,4 +1,4 @@
-// rejection_resample: elements left out at random, so that classes come as often as asked for.
+// rejection_resample: drops elements at random so that classes have the requested distribution.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -13,10 +13,10 @@
 namespace penstock {
 namespace {
 
-// With t the wanted share of a class and p its share in the input, r = t / p says how much more
-// often it should come. As many results as the least r are elements as they come; the others are
-// elements of another pass over the input that pass a filter, which keeps a class with probability
-// (r - least r) / (most r - least r). Together the classes have the shares t.
+// Let t be the target share of a class and p its share in the input. The ratio r = t / p says how
+// much more often the class should appear. A fraction min(r) of the results are unfiltered
+// elements. The others come from a second pass over the input with a filter, which keeps a class
+// with probability (r - min(r)) / (max(r) - min(r)). Together the classes have the shares t.
 class Acceptance {
  public:
   Acceptance(const std::vector<double>& target, const std::vector<double>& initial) {
@@ -41,7 +41,7 @@ void Normalize(std::vector<double>& shares) {
   for (double& share : shares) share /= sum;
 }
 
-// Its input is there twice: as it is, and to be filtered.
+// It has the same input twice: unfiltered, and to be filtered.
 class RejectionResampleDataset final : public Dataset {
  public:
   RejectionResampleDataset(PlannedFunction function, std::vector<double> target,
@@ -71,7 +71,7 @@ class RejectionResampleDataset final : public Dataset {
  private:
   PlannedFunction function_;
   std::vector<double> target_;
-  std::vector<double> initial_;  // empty: to be estimated
+  std::vector<double> initial_;  // empty: estimated
   SequenceKey key_;
 };
 
@@ -111,7 +111,7 @@ class RejectionResampleIterator final : public Iterator {
   Step DoNext() override {
     StopCheck stop(&cancel_);
     while (!over_) {
-      stop.Look();  // an endless input of which nothing is kept must still be closable
+      stop.Look();  // an infinite input that yields nothing must still be closable
       if (chosen_ < 0) chosen_ = Unit() < Shares().unfiltered() ? kUnfiltered : kFiltered;
       Pass& pass = passes_[static_cast<size_t>(chosen_)];
       Step step = Take(pass);
@@ -139,14 +139,14 @@ class RejectionResampleIterator final : public Iterator {
  private:
   static constexpr int64_t kUnfiltered = 0;
   static constexpr int64_t kFiltered = 1;
-  // Of each class, so that the first elements do not make a share of 0 or 1.
+  // Initial count of each class, so that the first elements do not produce a share of 0 or 1.
   static constexpr int64_t kSeenBefore = 10;
 
   struct Pass {
     explicit Pass(IteratorPtr iterator) : input(std::move(iterator)) {}
     Input input;
-    std::optional<Element> interrupted;  // pulled; its class is to be asked for again
-    int64_t index = 0;                   // of the next one
+    std::optional<Element> interrupted;  // pulled; its class must be computed again
+    int64_t index = 0;                   // of the next element
   };
   struct Result {
     int64_t number = 0;
@@ -219,10 +219,10 @@ class RejectionResampleIterator final : public Iterator {
   const StageRandom random_;
   const CancelToken cancel_;
   std::vector<Pass> passes_;
-  std::vector<int64_t> seen_;  // elements of each class so far, when shares are estimated
+  std::vector<int64_t> seen_;  // elements seen per class, if shares are estimated
   std::optional<Acceptance> shares_;
   int64_t drawn_ = 0;
-  int64_t chosen_ = -1;  // the pass that the next result comes from; -1: not drawn yet
+  int64_t chosen_ = -1;  // the pass that provides the next result; -1: not drawn yet
   bool over_ = false;
 };
 

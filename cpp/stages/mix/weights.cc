@@ -1,4 +1,4 @@
-// Checked weights and draws by their running sums.
+// Checks weights, and draws by their cumulative sums.
 #include "stages/mix/weights.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ bool Lottery::SetWeights(const std::vector<double>& weights) {
 
 size_t Lottery::Draw(double unit) const {
   auto found = std::upper_bound(sums_.begin(), sums_.end(), unit * sums_.back());
-  // Rounding may reach the very end: then the last one that has a weight.
+  // Rounding may reach the very end: then choose the last index with a positive weight.
   if (found == sums_.end()) found = std::lower_bound(sums_.begin(), sums_.end(), sums_.back());
   return static_cast<size_t>(found - sums_.begin());
 }

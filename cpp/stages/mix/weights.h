@@ -1,4 +1,4 @@
-// Weights: reading them, and drawing numbers by them.
+// Parsing weights, and drawing numbers by them.
 #pragma once
 
 #include <string_view>
@@ -8,20 +8,21 @@
 
 namespace penstock {
 
-// The numbers in `leaf`: float32 or float64, `count` of them (any number: -1), finite and >= 0.
-// Else throws an Error that begins with `argument`: "stage: weights".
+// Returns the numbers in `leaf`, which must be float32 or float64, finite and >= 0, and `count` of
+// them (-1: any number). Otherwise throws an Error that begins with `argument`, such as "stage:
+// weights".
 std::vector<double> WeightsOf(std::string_view argument, const Tensor& leaf, int64_t count);
 
-// Draws numbers below the count of the weights, each as often as its weight says.
+// Draws indices of the weights, each with a frequency proportional to its weight.
 class Lottery {
  public:
-  // False when none is above zero.
+  // Returns false if no weight is above zero.
   bool SetWeights(const std::vector<double>& weights);
   // `unit` is uniform in [0, 1).
   size_t Draw(double unit) const;
 
  private:
-  std::vector<double> sums_;  // of the weights up to each
+  std::vector<double> sums_;  // cumulative
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Numbers in equal steps, written as any numeric type.
+// Arithmetic sequences in any numeric type.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Writes start + (first + i) * step for `rows` values of i. Whole numbers wrap around.
+// Writes start + (first + i) * step for i in [0, rows). Integers wrap around.
 template <typename Number>
 using FillFunction = void (*)(void* out, Number start, Number step, int64_t first, int64_t rows);
 
@@ -26,7 +26,7 @@ void FillSteps(void* out, Number start, Number step, int64_t first, int64_t rows
   }
 }
 
-// `argument` is for the error: "range: output_type".
+// `argument`: for the error, such as "range: output_type".
 template <typename Number>
 FillFunction<Number> FillOf(const LeafSpec& leaf, const char* argument) {
   switch (leaf.dtype.code) {

@@ -1,4 +1,4 @@
-// counter: numbers in equal steps, without end.
+// counter: an infinite arithmetic sequence.
 #include "engine/registry.h"
 #include "stages/numbers/arithmetic.h"
 

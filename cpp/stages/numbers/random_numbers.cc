@@ -1,4 +1,4 @@
-// random: whole numbers in [0, 2^32), each a function of the seed and its position.
+// random: integers in [0, 2^32), each a function of the seed and its position.
 #include "engine/registry.h"
 #include "engine/sequence_key.h"
 

@@ -1,4 +1,4 @@
-// range: integers in steps, of any numeric type.
+// range: an arithmetic sequence of integers, as any numeric type.
 #include <limits>
 
 #include "engine/registry.h"
@@ -15,7 +15,7 @@ class RangeDataset final : public Dataset, public Indexed {
         spec_(std::move(spec)),
         fill_(FillOf<int64_t>(spec_.leaves[0], "range: output_type")) {
     if (step == 0) throw Error(ErrorKind::kInvalidArgument, "range: step must not be 0");
-    // Unsigned: the distance between two int64 may not fit one.
+    // Unsigned, because the distance between two int64 values may not fit int64.
     uint64_t distance = step > 0 ? static_cast<uint64_t>(stop) - static_cast<uint64_t>(start)
                                  : static_cast<uint64_t>(start) - static_cast<uint64_t>(stop);
     uint64_t stride =
@@ -37,7 +37,7 @@ class RangeDataset final : public Dataset, public Indexed {
   Block Rows(int64_t first, int64_t rows) const override {
     Block block;
     block.rows = rows;
-    if (rows == 1) {  // inside the tensor: no memory to be had
+    if (rows == 1) {  // stored inside the tensor, without an allocation
       uint8_t item[16];
       fill_(item, start_, step_, first, 1);
       block.columns.push_back(Tensor::ScalarBytes(spec_.leaves[0].dtype, item).Reshaped({1}));

@@ -41,19 +41,19 @@ class PackDataset final : public Dataset {
   PackOptions options_;
 };
 
-constexpr int64_t kMostItems = int64_t{1} << 40;  // of one sequence
+constexpr int64_t kMostItems = int64_t{1} << 40;  // per sequence
 
 class PackIterator final : public Iterator {
  public:
   PackIterator(IteratorPtr input, PackOptions options, CancelToken cancel)
       : input_(std::move(input)), options_(std::move(options)), cancel_(std::move(cancel)) {}
 
-  // The elements that are held are pulled again, from the oldest on. Which of their segments stand
-  // in which pack is saved, because it depends on what came before.
+  // Held elements are pulled again, starting with the oldest. The assignment of their segments to
+  // packs is saved, because it depends on earlier elements.
   void VisitState(StateVisitor& visitor) override {
     if (!visitor.saving()) return Restore(visitor);
     int64_t low = Low();
-    // Restored and not asked yet: the input is not where it will be.
+    // After a restore, the input has not caught up until the first call.
     int64_t again = position() + replay_ - low;
     visitor.Int(again);
     int64_t index = low;
@@ -114,7 +114,7 @@ class PackIterator final : public Iterator {
 
   int64_t position() const { return base_ + input_.position(); }
 
-  // The position of the oldest element that is needed.
+  // The position of the oldest element still needed.
   int64_t Low() const {
     int64_t low = position();
     if (current_) low = std::min(low, current_->position);
@@ -124,7 +124,7 @@ class PackIterator final : public Iterator {
     return low;
   }
 
-  // Takes up a new element, or refuses it.
+  // Accepts a new element, or throws.
   void Begin(int64_t at, const Element& element) {
     std::vector<Tensor> leaves = Ordered(element, at);
     Element ordered{leaves, layout_->structure(), element.origin};
@@ -150,7 +150,7 @@ class PackIterator final : public Iterator {
     part_ = 0;
   }
 
-  // The leaves in the order of the packs, of their dtypes.
+  // Returns the leaves in the order and dtypes of the packs.
   std::vector<Tensor> Ordered(const Element& element, int64_t at) {
     options_.CheckElement(at, element);
     std::vector<DType> dtypes;
@@ -173,14 +173,14 @@ class PackIterator final : public Iterator {
                 at, ElementSpec::Of(element).ToString(), layout_->structure()->ToString());
   }
 
-  // A segment of an element, as it stands in a pack.
+  // Returns a segment of an element, as it appears in a pack.
   Segment Cut(const std::vector<Tensor>& leaves, int64_t at, int64_t part, int64_t items) const {
     Segment segment{at, part, items, {}};
     bool empty = true;
     for (size_t i = 0; i < leaves.size(); ++i) {
       int64_t length = layout_->length(i);
       int64_t all = leaves[i].elements();
-      // Of a state: the product could overflow.
+      // Values from a state may be anything: avoid overflow of the product.
       int64_t begin = options_.concat ? part : part > all / length ? all : part * length;
       int64_t count = options_.concat ? items : std::min(length, all - begin);
       if (begin < 0 || count < 0 || count > all - begin) throw NotAsItWas();
@@ -191,8 +191,8 @@ class PackIterator final : public Iterator {
     return segment;
   }
 
-  // Puts the next segment of the current element into a pack. Returns a pack that is thereby
-  // complete, or that must go to make room.
+  // Puts the next segment of the current element into a pack. Returns a pack that is now complete,
+  // or that must be closed to make room.
   std::optional<Element> Place() {
     size_t chosen = 0;
     Segment segment;
@@ -204,7 +204,7 @@ class PackIterator final : public Iterator {
       segment = Cut(current_->leaves, current_->position, part_, 0);
       while (chosen < packs_.size() && !layout_->Fits(packs_[chosen], segment)) ++chosen;
       bool crowded = static_cast<int64_t>(packs_.size()) >= options_.open_packs;
-      // So that nothing is held, and pulled again after a restore, for ever.
+      // Close old packs, so that no element is held, and pulled again after a restore, forever.
       bool stale = !packs_.empty() && (begun_ - packs_.front().number) / 4 >= options_.open_packs;
       if (chosen == packs_.size() && (crowded || stale)) return Close(0);
     }
@@ -243,12 +243,12 @@ class PackIterator final : public Iterator {
                  "pack: the input has other elements than when the state was saved");
   }
 
-  // All that was held has come again.
+  // Checks that everything that was held has been pulled again.
   void CheckRefilled() {
     bool whole = !current_ || !current_->leaves.empty();
     for (const OpenPack& pack : packs_) {
       for (const Segment& segment : pack.segments) whole = whole && !segment.leaves.empty();
-      whole = whole && !layout_->Full(pack);  // or it would have been given
+      whole = whole && !layout_->Full(pack);  // otherwise it would have been delivered
     }
     if (whole) return;
     packs_.clear();
@@ -288,8 +288,8 @@ class PackIterator final : public Iterator {
     }
   }
 
-  // An element that was seen before the state was saved: its segments go where they were. What does
-  // not fit any more is noticed by CheckRefilled.
+  // Restores the segments of an element that was pulled before the state was saved. CheckRefilled
+  // detects segments that no longer fit.
   void Refill(int64_t at, Element element) {
     try {
       PutBack(at, std::move(element));
@@ -327,7 +327,7 @@ class PackIterator final : public Iterator {
       }
     }
     if (!current_ || current_->position != at) return;
-    Cut(leaves, at, part_, 1);  // something is left of it
+    Cut(leaves, at, part_, 1);  // checks that some of it is left
     current_ = Current{at, origin, std::move(leaves)};
   }
 
@@ -335,12 +335,12 @@ class PackIterator final : public Iterator {
   const PackOptions options_;
   CancelToken cancel_;
   std::deque<OpenPack> packs_;
-  std::optional<PackLayout> layout_;  // of packs_, or of the last one
-  std::optional<Current> current_;    // the element whose segments go into packs
-  int64_t part_ = 0;                  // the next one
-  int64_t begun_ = 0;                 // packs
-  int64_t base_ = 0;                  // steps before the input's own count began
-  int64_t replay_ = 0;                // steps that were seen before the state was saved
+  std::optional<PackLayout> layout_;  // of packs_, or of the last pack
+  std::optional<Current> current_;    // the element being split into segments
+  int64_t part_ = 0;                  // the next segment of current_
+  int64_t begun_ = 0;                 // packs started
+  int64_t base_ = 0;                  // steps before the input's own count started
+  int64_t replay_ = 0;                // steps pulled before the state was saved
 };
 
 IteratorPtr PackDataset::MakeIterator(const RunContext& context) const {

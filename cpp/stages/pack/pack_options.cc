@@ -1,4 +1,4 @@
-// Arguments of pack, and the checks of its elements.
+// Arguments of pack, and checks of its elements.
 #include "stages/pack/pack_options.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// Making the arrays of a pack.
+// Builds the arrays of a pack.
 #include "stages/pack/packing.h"
 
 #include <cstring>
@@ -68,7 +68,7 @@ Element PackLayout::Make(const OpenPack& pack) const {
     for (Tensor& leaf : *part) element.leaves.push_back(std::move(leaf));
   }
   element.origin = pack.origin;
-  // One element may begin several packs.
+  // One element may start several packs.
   uint64_t child = ~static_cast<uint64_t>(pack.segments.front().part);
   element.origin.key = ChildKey(pack.origin.key, child);
   return element;

@@ -1,5 +1,4 @@
-// Packs that are being filled: rows of fixed length that sequences are put into, one after the
-// other.
+// Packs being filled: rows of fixed length that hold concatenated sequences.
 #pragma once
 
 #include <memory>
@@ -9,24 +8,24 @@
 
 namespace penstock {
 
-// A segment of an element, identified by the element's position in the input and a number.
+// A segment of an element, identified by the element's position in the input and the part.
 struct Segment {
   int64_t position = 0;
-  int64_t part = 0;            // where it begins, or its number
-  int64_t items = 0;           // 0: all of a numbered one
-  std::vector<Tensor> leaves;  // 1-D views; none while it waits to be pulled again
+  int64_t part = 0;            // start offset, or part number
+  int64_t items = 0;           // 0: all items of a numbered part
+  std::vector<Tensor> leaves;  // 1-D views; empty while it waits to be pulled again
 };
 
 struct OpenPack {
-  int64_t number = 0;  // of all packs begun
+  int64_t number = 0;  // among all packs started
   Origin origin;       // of the first segment
   std::vector<Segment> segments;
-  std::vector<int64_t> used;  // items of each leaf
+  std::vector<int64_t> used;  // items used per leaf
 
   void Add(Segment segment);
 };
 
-// What all packs of a run have in common.
+// The properties shared by all packs of a run.
 class PackLayout {
  public:
   PackLayout(const Structure* structure, std::vector<DType> dtypes, std::vector<LeafPadding> leaves)
@@ -37,9 +36,9 @@ class PackLayout {
   int64_t length(size_t leaf) const { return leaves_[leaf].shape[0]; }
   const std::vector<DType>& dtypes() const { return dtypes_; }
   bool Fits(const OpenPack& pack, const Segment& segment) const;
-  // No leaf has room for another item.
+  // Whether no leaf has room for another item.
   bool Full(const OpenPack& pack) const;
-  // (values, segment ids, positions), each nested as elements are.
+  // Returns (values, segment ids, positions), each nested like the elements.
   Element Make(const OpenPack& pack) const;
 
  private:

@@ -1,4 +1,4 @@
-// Calling a function with the value so far; checking, saving and restoring the value.
+// Calls a function with the current value, and checks, saves and restores the value.
 #include "stages/scan/folded.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 Shape ShapeOf(const std::vector<int64_t>& dims, size_t most) {
   if (dims.size() > static_cast<size_t>(kMaxRank)) ThrowDamaged();
-  // As many items as fit the bytes. Their product must not overflow, nor the same without a size of
-  // 0, which may stand anywhere.
+  // At most as many items as there are bytes. Neither their product may overflow, nor the product
+  // of the non-zero sizes: a size of 0 may occur at any axis.
   size_t items = 1;
   const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   if (empty) most = size_t{1} << 56;
@@ -111,7 +111,7 @@ Element Folded::Call(Function& function, const CallInfo& info, Element element) 
   std::vector<Block> made;
   try {
     function.Map(std::move(pending_), info, made);
-  } catch (const Error&) {  // interrupted: the arguments are in pending_ for the next call
+  } catch (const Error&) {  // interrupted: pending_ holds the arguments for the next call
     throw;
   } catch (...) {
     pending_ = Block();

@@ -1,4 +1,4 @@
-// Folded: the value that a function carries from element to element (scan, reduce).
+// Folded: the value that scan and reduce carry from element to element.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,21 @@
 
 namespace penstock {
 
-// Structure and dtypes of the value stay as they were in the beginning; shapes may change.
+// The structure and dtypes of the value never change; shapes may.
 class Folded {
  public:
   // `stage` is for errors and outlives this.
   Folded(const char* stage, Element initial);
 
-  // Calls function(value, element) and returns its result as it is. Throws what the function
-  // raised. When the call was interrupted, the next one does it again, whatever element it is
-  // given.
+  // Calls function(value, element) and returns its result. Throws the error it raised. If the call
+  // was interrupted, the next call repeats it and ignores its own element.
   Element Call(Function& function, const CallInfo& info, Element element);
   bool interrupted() const { return pending_.rows > 0; }
-  // Takes a new value: the first leaves of `result`. Throws when it is of another kind.
+  // Replaces the value by the first leaves of `result`. Throws if their kind differs.
   void Set(const Structure* structure, const Element& result);
   const Element& value() const { return value_; }
 
-  // A value with opaque objects cannot be written down.
+  // A value with opaque objects cannot be saved.
   bool opaque() const { return opaque_; }
   void VisitState(StateVisitor& visitor);
 
@@ -32,7 +31,7 @@ class Folded {
   const char* stage_;
   const ElementSpec initial_;
   Element value_;
-  Block pending_;  // the arguments of a call that was interrupted
+  Block pending_;  // the arguments of an interrupted call
   bool opaque_ = false;
 };
 

@@ -15,8 +15,8 @@ struct Fold {
 
 class ScanDataset final : public Dataset, public Elastic {
  public:
-  // `carried`: the value with which another number of processes continues; none if it depends on
-  // which elements the process had.
+  // `carried`: the value with which another number of processes continues; nullopt if it depends on
+  // the elements of one process.
   ScanDataset(Fold fold, std::optional<Element> carried)
       : fold_(std::move(fold)), carried_(std::move(carried)) {}
   int64_t cardinality() const override { return input().cardinality(); }
@@ -48,7 +48,7 @@ class ReduceDataset final : public Dataset {
   Fold fold_;
 };
 
-// What both do with an element, and their state.
+// The common base: processing of one element, and the state.
 class FoldIterator : public Iterator {
  public:
   FoldIterator(const StageLabel& stage, IteratorPtr input, const Fold& fold, StageRandom random,
@@ -61,7 +61,7 @@ class FoldIterator : public Iterator {
         cancel_(context.cancel) {}
 
   void VisitState(StateVisitor& visitor) override {
-    // A value that cannot be written down is made again from the first element on.
+    // A value that cannot be saved is computed again from the first element on.
     int64_t again = folded_.opaque() ? index_ + again_ : 0;
     visitor.Count(again, "elements to be gone through again");
     if (!folded_.opaque()) {
@@ -74,7 +74,7 @@ class FoldIterator : public Iterator {
   }
 
  protected:
-  // Pulls one step; an element is replaced by the result of the function.
+  // Pulls one step; an element is replaced by the function's result.
   Step Pull() {
     while (again_ > 0) {
       Step step = PullOnce();
@@ -84,7 +84,8 @@ class FoldIterator : public Iterator {
     }
     return PullOnce();
   }
-  // Takes a result of the function; gives what is delivered for it. Throws when it is wrong.
+  // Accepts a result of the function, and returns the step to deliver for it. Throws if it is
+  // invalid.
   virtual Step Take(Element result) = 0;
 
   const StageLabel& stage_;
@@ -93,11 +94,11 @@ class FoldIterator : public Iterator {
   Folded folded_;
   const StageRandom random_;
   const CancelToken cancel_;
-  int64_t index_ = 0;  // steps of the input so far, since again_ was counted
-  int64_t again_ = 0;  // of these, delivered before the state was saved: to be gone through again
+  int64_t index_ = 0;  // input steps since again_ was counted
+  int64_t again_ = 0;  // of these, delivered before the state was saved: to be computed again
 
  private:
-  Origin origin_;  // of the element that was pulled last
+  Origin origin_;  // of the last pulled element
 
   Step PullOnce() {
     if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
@@ -138,7 +139,7 @@ class ScanIterator final : public FoldIterator {
  protected:
   Step DoNext() override { return Pull(); }
 
-  // (new state, element)
+  // `result` is (new state, element).
   Step Take(Element result) override {
     const StructureRef pair = result.structure;
     bool tuple =
@@ -172,7 +173,7 @@ class ReduceIterator final : public FoldIterator {
     if (over_) return End{};
     StopCheck stop(&cancel_);
     for (;;) {
-      stop.Look();  // an endless input must still be closable, and Ctrl-C end it
+      stop.Look();  // an infinite input must be closable, and Ctrl-C must stop it
       Step step = Pull();
       if (std::holds_alternative<Error>(step)) return step;
       if (std::holds_alternative<End>(step)) break;

@@ -1,4 +1,4 @@
-// Rounds of elements, masks, and zeros in the shape of others.
+// Rounds of elements, masks, and zero-filled padding.
 #include "stages/shard/even_sharding.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ int64_t EvenSharding::Rounds(int64_t n) const {
   return n / shards + (remainder != Remainder::kDrop && n % shards > 0);
 }
 
-// n may be the largest number there is: nothing is added to it, or to what is nearly as large.
+// n may be the maximum int64: add nothing to it or to values close to it.
 int64_t EvenSharding::Taken(int64_t rounds, int64_t left) const {
   return rounds <= left / shards ? rounds * shards : left;
 }

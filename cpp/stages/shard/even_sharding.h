@@ -1,4 +1,4 @@
-// Which elements every shard gets, and what stands for one that is missing.
+// Which elements each shard gets, and how missing ones are replaced.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-// What becomes of the last round, in which there is no element for every shard.
+// How to handle the last round if it has fewer elements than shards.
 enum class Remainder { kDrop, kPad, kRepeat };
 
-// Elements are distributed in rounds of one for each shard.
+// Elements are distributed in rounds of one per shard.
 struct EvenSharding {
   int64_t shards;
   int64_t index;
@@ -21,30 +21,29 @@ struct EvenSharding {
 
   // From the arguments num_shards, index, remainder and seed of shard_evenly.
   explicit EvenSharding(const Args& args);
-  // Rounds of n elements, kInfinite or kUnknown.
+  // The number of rounds for n elements; kInfinite or kUnknown.
   int64_t Rounds(int64_t n) const;
-  // The elements that `rounds` rounds take of the `left` ones, at most all of them.
+  // The number of elements that `rounds` rounds take of the `left` remaining ones.
   int64_t Taken(int64_t rounds, int64_t left) const;
-  // The number, among n elements, of this shard's in the round that begins with number `round` < n;
-  // after the last element comes the first.
+  // The index, among n elements, of this shard's element in the round that starts at index `round`
+  // < n; wraps around after the last element.
   int64_t Repeated(int64_t round, int64_t n) const;
-  // Every shard must see the same elements in the same order, whatever process it is in: all that
-  // is random before it depends on a seed of this stage and the number of its run, and nothing
-  // overtakes. `stage` counts its runs.
+  // All shards must see the same elements in the same order, in any process. So all randomness
+  // upstream depends on a seed of this stage and the number of its run, and nothing is delivered
+  // out of order. `stage` counts its runs.
   RunContext Common(const RunContext& context, const Dataset& stage) const;
-  // One state serves all shards of the same number, because what is pulled again is counted in
-  // rounds.
+  // One state serves all shards of the same number, because replay is counted in rounds.
   void VisitState(StateVisitor& visitor) const;
-  // The sharding that a state was saved in.
+  // The sharding in which a state was saved.
   EvenSharding Former(const Carrying& carrying, const Dataset& stage) const;
-  // Passes over rounds of `n` elements (kInfinite or kUnknown), the next of which begins with
-  // number `round`, as far as there are any: counts `rounds` down, and returns where they end.
+  // Skips rounds of `n` elements (kInfinite or kUnknown), starting with the one at index `round`.
+  // Decrements `rounds`, and returns the index where they end.
   int64_t PassRounds(int64_t round, int64_t n, int64_t& rounds) const;
-  // The padding for a missing element, in the shape of an existing one.
+  // Padding for a missing element, with the shape of an existing one.
   Element PaddingLike(const Element& element) const;
 };
 
-// A stage that knows how elements are distributed: the plan's text says it.
+// A stage that distributes elements; the plan's text contains the details.
 class EvenShardingStage : public PlanDetail, public Elastic {
  public:
   explicit EvenShardingStage(const EvenSharding& sharding) : sharding_(sharding) {}
@@ -57,15 +56,15 @@ class EvenShardingStage : public PlanDetail, public Elastic {
   const EvenSharding sharding_;
 };
 
-// The element, with whether it is a real one.
+// Pairs the element with a flag: whether it is real.
 Element Masked(Element element, bool real);
-// An element as a real one, anything else as it is.
+// Marks an element as real; returns other steps unchanged.
 Step Real(Step step);
-// The error for padding that has no shape because all `elements` elements that it could follow have
-// failed.
+// The error for padding without a known shape, because all `elements` elements that could provide
+// one failed.
 Error AllFailed(int64_t elements);
 ElementSpec MaskedSpec(ElementSpec spec);
-// Throws when one of its leaves cannot be zero.
+// Throws if a leaf cannot be zero.
 void CheckPadding(const ElementSpec& spec);
 
 }  // namespace penstock

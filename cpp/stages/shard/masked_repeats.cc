@@ -1,4 +1,4 @@
-// Real elements as they are, and zeros instead of those that were repeated after them.
+// Marks real elements, and replaces repeated ones by zeros.
 #include "stages/shard/masked_repeats.h"
 
 #include <algorithm>
@@ -46,16 +46,16 @@ class MaskedRepeatsDataset final : public Dataset, public EvenShardingStage, pub
     out += *shard.state;
   }
 
-  // Whether the round that begins with element number `round` has none for this shard; for any.
+  // Whether this shard has no element in the round that starts at index `round`.
   bool Pads(int64_t round) const { return round >= length_ - sharding_.index; }
   int64_t length() const { return length_; }
   bool Ends(int64_t round) const { return round >= length_; }
-  // Where the next one begins.
+  // The index at which the next round starts.
   int64_t After(int64_t round) const { return round + sharding_.Taken(1, length_ - round); }
 
-  // In the shape of this shard's last element; where there is none, or it failed, of the element
-  // that was repeated for it. That one belongs to another shard, so it is not asked first: what it
-  // costs and how it fails is that shard's own.
+  // Padding has the shape of this shard's last element; if there is none, or it failed, of the
+  // element that was repeated for it. That element belongs to another shard, so it is only the
+  // fallback: its cost and its errors belong to that shard.
   Step Padding(int64_t index, const RunContext& context) const {
     const int64_t first = std::max<int64_t>(index - 1, 0);
     for (int64_t at = first; at <= index; ++at) {
@@ -101,7 +101,7 @@ class MaskedRepeatsIterator final : public Iterator {
     if (data_->Ends(round_)) return End{};
     Step padding = data_->Padding(round_ / data_->sharding().shards, context_);
     if (auto* error = std::get_if<Error>(&padding); error && error->transient()) return padding;
-    int64_t one = 1;  // so that the input stands where it does in all shards
+    int64_t one = 1;  // so that the input has the same position in all shards
     if (auto error = input_->Discard(one)) return *std::move(error);
     return padding;
   }
@@ -112,7 +112,7 @@ class MaskedRepeatsIterator final : public Iterator {
   int64_t round_ = 0;
 };
 
-// In order: which elements are padding is known by their number.
+// Sequential: the index of an element determines whether it is padding.
 IteratorPtr MaskedRepeatsDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<MaskedRepeatsIterator>(
       std::static_pointer_cast<const MaskedRepeatsDataset>(shared_from_this()), context.Replayed());

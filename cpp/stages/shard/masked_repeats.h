@@ -1,4 +1,4 @@
-// Shards that were filled up by "repeat" already, with padding instead of what was repeated.
+// Replaces the repeated elements of shards filled with "repeat" by padding.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,7 @@
 
 namespace penstock {
 
-// Over a shard of `length` elements: for inputs in which shard_evenly chooses rows before they are
-// fetched.
+// For a shard of `length` elements, if shard_evenly chooses rows before they are fetched.
 std::shared_ptr<Dataset> MakeMaskedRepeats(const EvenSharding& sharding, int64_t length);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// shard: every num_shards-th element, from `index` on.
+// shard: every num_shards-th element, starting at `index`.
 #include "engine/random_access.h"
 #include "engine/registry.h"
 
@@ -50,14 +50,14 @@ class ShardIterator final : public Iterator {
  protected:
   Step DoNext() override {
     for (;;) {
-      // Among many shards the next element may be far away.
+      // With many shards, the next element may be far away.
       if (cancel_.cancelled()) return Error(ErrorKind::kCancelled, "");
       Step step = input_->Next();
       auto* error = std::get_if<Error>(&step);
       if (std::holds_alternative<End>(step) || (error && error->transient())) return step;
       bool mine = position_ % shards_ == index_;
       ++position_;
-      if (mine) return step;  // another shard's failures are another shard's
+      if (mine) return step;  // errors of other shards' elements are not reported here
     }
   }
 

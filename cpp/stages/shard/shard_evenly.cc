@@ -1,4 +1,5 @@
-// shard_evenly: every num_shards-th element from `index` on, and as many for every index.
+// shard_evenly: every num_shards-th element starting at `index`, with the same number of elements
+// for every index.
 #include <algorithm>
 #include <limits>
 
@@ -59,14 +60,14 @@ class ShardEvenlyDataset final : public Dataset,
   IteratorPtr MakeIterator(const RunContext& context) const override;
 
  private:
-  bool fused_;  // whether rows may be gathered by their positions
+  bool fused_;  // whether rows may be gathered by position
 };
 
 Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
   RunContext common = sharding_.Common(context, *this);
   const int64_t n = input().cardinality() == kInfinite ? kUnbounded : input().cardinality();
   const int64_t round = sharding_.Taken(index, n);
-  if (round == n) {  // endless, but numbers are not
+  if (round == n) {  // infinite, but positions are limited
     throw Error(ErrorKind::kInvalidArgument, "at: element {} of shard_evenly has no number < 2^63",
                 index);
   }
@@ -80,7 +81,7 @@ Step ShardEvenlyDataset::At(int64_t index, const RunContext& context) const {
   return AllFailed(n - round);
 }
 
-// What comes before does not depend on the number of shards: only where the next round begins does.
+// Stages upstream do not depend on the number of shards; only the start of the next round does.
 void ShardEvenlyDataset::CarryState(StateVisitor* saved, int64_t& steps, std::string& out,
                                     Carrying& carrying) const {
   const EvenSharding former = sharding_.Former(carrying, *this);
@@ -107,13 +108,13 @@ void ShardEvenlyDataset::CarryState(StateVisitor* saved, int64_t& steps, std::st
   to.Blob(before.state);
 }
 
-// The rows of a shard, where all rows have random access.
+// The rows of a shard, if all rows have random access.
 class ShardRowsIterator final : public BlockIterator {
  public:
   explicit ShardRowsIterator(std::shared_ptr<const ShardEvenlyDataset> data)
       : data_(std::move(data)) {}
 
-  // What all shards have got together, so that each of them may take up the state.
+  // The state counts the elements of all shards together, so that each shard can restore it.
   void VisitState(StateVisitor& visitor) override {
     data_->sharding().VisitState(visitor);
     visitor.Count(distributed_, "elements distributed", data_->input().cardinality());
@@ -140,7 +141,7 @@ class ShardRowsIterator final : public BlockIterator {
   }
 
  private:
-  // Rounds.
+  // In rounds.
   int64_t left() const {
     return data_->sharding().Rounds(
         std::max<int64_t>(data_->input().cardinality() - distributed_, 0));
@@ -162,8 +163,8 @@ class ShardEvenlyIterator final : public Iterator {
         known_(data_->input().cardinality()),
         input_(data_->StartInput(context_)) {}
 
-  // Where the next round begins, and the input there or before: nothing in it is of this shard
-  // alone, so that each of them may take it up.
+  // The state contains the start of the next round, and the state of the input at or before it.
+  // Nothing in it is specific to this shard, so that each shard can restore it.
   void VisitState(StateVisitor& visitor) override {
     int64_t back = std::max<int64_t>(position() - round_, 0);  // interrupted within a round
     int64_t at = position() - back;
@@ -197,23 +198,23 @@ class ShardEvenlyIterator final : public Iterator {
  private:
   int64_t position() const { return base_ + input_.position(); }
 
-  // Rounds from here on in which there is an element for every shard, as far as that is known.
+  // The number of following rounds known to have an element for every shard.
   int64_t WholeRounds() const {
     const int64_t end = known_ == kInfinite ? kUnbounded : known_;
     return std::max<int64_t>(end - round_, 0) / sharding_.shards;
   }
 
-  // Only where it is known that there are `end` elements.
+  // Skips to `end`; requires that the input is known to have that many elements.
   std::optional<Error> PassTo(int64_t end) {
     int64_t others = end - position();
     return others > 0 ? input_.Discard(others) : std::nullopt;
   }
 
-  // There is one for every shard: the others' need not be looked at.
+  // The round is known to be complete, so the other shards' elements can be skipped.
   Step FromKnownRound() {
     if (auto error = PassTo(round_ + sharding_.index)) return *std::move(error);
     Step step = input_.Next();
-    // What is repeated without end may be empty.
+    // An infinite repeat may be empty.
     if (!std::holds_alternative<End>(step) || known_ == kInfinite) return step;
     ended_ = true;
     return Error(ErrorKind::kRuntime,
@@ -221,8 +222,8 @@ class ShardEvenlyIterator final : public Iterator {
                  known_, round_ + sharding_.index);
   }
 
-  // There may not be one for every shard. To drop a round it must be gone through to its end; of
-  // the others' elements no more is computed than it takes to know that they are there.
+  // The round may be incomplete. To know whether to drop it, it must be iterated to its end; for
+  // other shards' elements, only their existence is computed.
   Step FromRound() {
     const bool drops = sharding_.remainder == Remainder::kDrop;
     if (known_ < 0) {
@@ -232,9 +233,9 @@ class ShardEvenlyIterator final : public Iterator {
     }
     for (;;) {
       if (context_.cancel.cancelled()) return Error(ErrorKind::kCancelled, "");
-      // Of the next one, in the round; negative in what is left of the round before.
+      // Index of the next element in the round; negative before the round starts.
       const int64_t number = position() - round_;
-      int64_t others = 0;  // that only need to be there
+      int64_t others = 0;  // elements that only need to exist
       if (mine_)
         others = drops ? sharding_.shards - number : 0;
       else if (number < 0)
@@ -272,7 +273,7 @@ class ShardEvenlyIterator final : public Iterator {
 
   Step FromTheBeginning() {
     if (!again_) {
-      input_.Retire();  // first: its generators and threads are not to overlap with the new ones
+      input_.Retire();  // first: its generators and threads must not overlap with the new
       again_ = data_->StartInput(context_);
     }
     if (auto error = again_->Discard(before_it_)) return *std::move(error);
@@ -293,12 +294,12 @@ class ShardEvenlyIterator final : public Iterator {
   RunContext context_;
   const int64_t known_;  // the number of elements, kInfinite or kUnknown
   Input input_;
-  int64_t base_ = 0;               // steps before the input's own count began
-  int64_t round_ = 0;              // where in the input the next round begins
-  std::optional<Step> mine_;       // this shard's, of a round that is being gone through
-  std::optional<Element> beside_;  // the first one of that round
-  IteratorPtr again_;              // the input again, for an element to repeat
-  int64_t before_it_ = 0;          // elements there before the wanted one
+  int64_t base_ = 0;               // steps before the input's own count started
+  int64_t round_ = 0;              // input index at which the next round starts
+  std::optional<Step> mine_;       // this shard's step of the current round
+  std::optional<Element> beside_;  // the first element of that round
+  IteratorPtr again_;              // the input started again, for a repeated element
+  int64_t before_it_ = 0;          // elements to skip there
   bool ended_ = false;
 };
 
@@ -308,7 +309,7 @@ IteratorPtr ShardEvenlyDataset::MakeIterator(const RunContext& context) const {
   return std::make_unique<ShardEvenlyIterator>(std::move(self), sharding_.Common(context, *this));
 }
 
-// fused=False goes through the input where rows could be gathered, for comparison; `dealt` is the
+// fused=False iterates over the input even if rows could be gathered, for comparison. `dealt`: the
 // number of elements from which the input took its shard.
 const RegisterDataset shard_evenly_stage(
     "shard_evenly", {.of_positions = true, .share_states = {"index", "fused"}},

@@ -1,4 +1,4 @@
-// permutation: the numbers below a size, each once, in a random order that takes no memory.
+// permutation: the integers below a size, each once, in a random order that needs no memory.
 #include "data/permutation.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class PermutationDataset final : public Dataset, public RandomAccess {
     return Numbers(Permutation(Key(context), size_), static_cast<int64_t>(positions.size()),
                    [&](int64_t i) { return positions[static_cast<size_t>(i)]; });
   }
-  // The identity of each is the number itself.
+  // The identity of each element is the number itself.
   template <typename PositionOf>
   static Block Numbers(const Permutation& order, int64_t count, PositionOf position_of) {
     Block block;

@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// Slots that are filled up before each draw; a draw moves the last slot into the chosen one. The
-// draws are a pure function of key, size and number of items, so that a state needs only counters.
+// Slots that are filled before each draw; a draw moves the last slot into the chosen one. The draws
+// are a pure function of key, size and number of items, so a state needs only counters.
 template <typename Item>
 class Reservoir {
  public:
@@ -22,14 +22,14 @@ class Reservoir {
   bool full() const { return room() == 0; }
   bool empty() const { return slots_.empty(); }
   int64_t room() const { return size_ - static_cast<int64_t>(slots_.size()); }
-  // Takes memory for one more: the next Add cannot fail.
+  // Reserves memory for one more item: the next Add cannot fail.
   void MakeRoom() {
     if (slots_.size() == slots_.capacity()) slots_.reserve(std::max<size_t>(2 * slots_.size(), 16));
   }
   void Add(Item item) { slots_.push_back(std::move(item)); }
-  // The slot that Draw takes.
+  // The slot that the next Draw takes.
   uint64_t Choice() const { return key_.DrawBelow(static_cast<uint64_t>(drawn_), slots_.size()); }
-  // The slot that will be drawn `draws` draws from now, if the slots stay full until then.
+  // The slot that will be drawn in `draws` draws, if the slots stay full until then.
   const Item& Ahead(int64_t draws) const {
     return slots_[key_.DrawBelow(static_cast<uint64_t>(drawn_ + draws), slots_.size())];
   }
@@ -52,18 +52,18 @@ class Reservoir {
   std::vector<Item> slots_;
 };
 
-// The slots after `drawn` draws, when items were numbered as they came, up to `items`, and the
-// slots were filled up before each draw and after the last one. The work grows with the number of
-// slots, not of draws: while the slots are full, a draw puts the item that came last into the slot
-// that it takes, so the last draws of each slot say what is in it. `look` is called now and then,
-// to end it.
+// Returns the slots after `drawn` draws, for items numbered in order of arrival, up to `items`,
+// with slots filled before each draw and after the last one. The cost is proportional to the number
+// of slots, not of draws. While the slots are full, a draw moves the newest item into the chosen
+// slot, so the last draw of each slot determines its content. `look` is called now and then and may
+// throw to stop.
 template <typename Look>
 std::vector<int64_t> SlotsAfter(RandomKey key, int64_t size, int64_t items, int64_t drawn,
                                 Look look) {
   constexpr int64_t kNothing = -1;
   const int64_t count = std::min(size, items);
   const int64_t last = size - 1;
-  // The draws from full slots; there are fewer slots for the draws after them.
+  // Draws from full slots; later draws have fewer slots.
   const int64_t full = items < size ? 0 : std::min(drawn, items - size + 1);
   std::vector<int64_t> slots(static_cast<size_t>(count), kNothing);
   int64_t unknown = full > 0 ? last : 0;
@@ -90,7 +90,7 @@ std::vector<int64_t> SlotsAfter(RandomKey key, int64_t size, int64_t items, int6
   return slots;
 }
 
-// Which row comes next: the reservoir over the numbers of rows.
+// The order of rows: a reservoir of row numbers.
 class ShuffledRows {
  public:
   ShuffledRows(RandomKey key, int64_t size, int64_t rows)
@@ -99,8 +99,8 @@ class ShuffledRows {
   }
   // Draws up to `count` rows and appends them to `drawn`.
   void Draw(int64_t count, std::vector<int64_t>& drawn) {
-    // In a buffer larger than the CPU's caches each draw would wait for memory. How many slots
-    // there will be is known, so the choices are made some draws ahead and their slots fetched
+    // In a buffer larger than the CPU's caches, each draw would wait for memory. The number of
+    // slots at each draw is known, so several choices are made ahead and their slots are prefetched
     // together.
     std::array<uint64_t, 32> choices;
     for (count = std::min(count, rows_ - slots_.drawn()); count > 0;) {
@@ -118,7 +118,7 @@ class ShuffledRows {
       count -= static_cast<int64_t>(some);
     }
   }
-  // Passes over `count` draws; `look` as above.
+  // Skips `count` draws; `look` as above.
   template <typename Look>
   void Pass(int64_t count, Look look) {
     constexpr int64_t kSome = 4096;

@@ -1,4 +1,4 @@
-// Copying rows into cells and out of them.
+// Copying rows into and out of cells.
 #include "stages/shuffle/row_store.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kMostBytes = 16 << 10;  // of a row that is packed
+constexpr size_t kMostBytes = 16 << 10;  // per packed row
 
 struct SizeClass {
   size_t number;
-  size_t bytes;  // of its cells
+  size_t bytes;  // per cell
 };
 
 // Steps of 16 bytes up to 512, then 32 classes per power of two.
@@ -25,13 +25,13 @@ constexpr SizeClass ClassOf(size_t bytes) {
     size_t steps = (bytes + 15) / 16;
     return {steps - 1, 16 * steps};
   }
-  const int log2 = std::bit_width(bytes - 1) - 1;  // from 9 on
+  const int log2 = std::bit_width(bytes - 1) - 1;  // at least 9
   const size_t power = size_t{1} << log2;
   const size_t steps = (32 * (bytes - power) + power - 1) / power;
   return {32 * static_cast<size_t>(log2 - 8) + steps - 1, power + steps * power / 32};
 }
 
-// The CPU fetches the rest of a long row by itself once it has seen some lines in order.
+// The hardware prefetcher fetches the rest of a long row after a few consecutive lines.
 void PrefetchRow(const void* cell, size_t bytes) {
   constexpr size_t kLine = 64, kMost = 8 * kLine;
   const auto* first = static_cast<const uint8_t*>(cell);
@@ -39,14 +39,14 @@ void PrefetchRow(const void* cell, size_t bytes) {
 }
 
 size_t Footprint(const std::vector<Tensor>& leaves) {
-  constexpr size_t kAround = sizeof(Tensor) + 256;  // the objects around the bytes of a leaf
+  constexpr size_t kAround = sizeof(Tensor) + 256;  // overhead of the objects around a leaf
   size_t bytes = 0;
   for (const Tensor& leaf : leaves) bytes += kAround + leaf.footprint();
   return bytes;
 }
 
-// Memory of others that need not be copied. Strings are: one of them would hold all around it. And
-// small leaves are, for the objects around them would take more memory than a copy.
+// Foreign memory that need not be copied. Strings are always copied, because one string would pin
+// its whole buffer. So are small leaves, because their objects would need more memory than a copy.
 bool IsForeign(const Tensor& leaf) {
   constexpr size_t kWorthKeeping = 4 << 10;  // bytes
   return leaf.buffer() && leaf.buffer()->foreign() && !leaf.dtype().is_reference() &&
@@ -161,8 +161,8 @@ void RowStore::Take(std::span<const Cell> cells, Block& out) {
 void RowStore::TakePacked(std::span<const Cell> cells, Block& out) {
   constexpr size_t kAhead = 4;  // rows
   const auto rows = static_cast<int64_t>(cells.size());
-  std::vector<uint8_t*> to;     // where the next row of each leaf goes
-  std::vector<int64_t*> spans;  // and where it says so, of strings
+  std::vector<uint8_t*> to;     // destination of the next row of each leaf
+  std::vector<int64_t*> spans;  // destination of its span; null unless strings
   std::vector<int64_t> ends(form_.size());
   out.origins.keys.reserve(cells.size());
   out.origins.each.reserve(cells.size());
@@ -233,7 +233,7 @@ void RowStore::Move(std::span<Cell* const> all) {
       Cell from = *cell;
       const size_t bytes = from->structure ? sizeof(Leaves) : BytesOf(from);
       Cell to = new (Allocate(sizeof(Row) + bytes)) Row(std::move(*from));
-      used_bytes_ -= ClassOf(sizeof(Row) + bytes).bytes;  // of the cell before
+      used_bytes_ -= ClassOf(sizeof(Row) + bytes).bytes;  // the old cell
       if (to->structure) {
         new (BytesIn(to)) Leaves(std::move(LeavesIn(from)));
         LeavesIn(from).~Leaves();
@@ -243,7 +243,7 @@ void RowStore::Move(std::span<Cell* const> all) {
       from->~Row();
       *cell = to;
     }
-  } catch (const std::bad_alloc&) {  // those that are left stay where they are
+  } catch (const std::bad_alloc&) {  // the remaining rows stay in the old memory
     slab_bytes_ += old_bytes;
     return;
   }

@@ -1,4 +1,4 @@
-// shuffle: over the numbers of rows where the input has random access, else with a buffer of rows.
+// shuffle: over row indices if the input has random access, otherwise with a buffer of rows.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -17,9 +17,9 @@
 namespace penstock {
 namespace {
 
-// The order of `rows` rows. It holds a number in memory for each slot before the first draw.
+// The order of `rows` rows. It stores an index per slot before the first draw.
 ShuffledRows OrderOf(RandomKey key, int64_t size, int64_t rows) {
-  constexpr int64_t kFew = 1 << 20;  // few enough to need no look at the memory
+  constexpr int64_t kFew = 1 << 20;  // few enough to skip the check of available memory
   constexpr int64_t kMost = int64_t{1} << 40;
   constexpr int64_t kEach = sizeof(int64_t);
   const int64_t slots = std::min(size, rows);
@@ -65,7 +65,7 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
         static_cast<uint64_t>(context.identity->RunNumber(*this)));
   }
 
-  // The position in the input of the element that comes at position `index`.
+  // The input position of the element at position `index`.
   int64_t PositionOf(int64_t index, RandomKey key) const {
     std::lock_guard lock(order_mutex_);
     if (!order_ || order_key_ != key.value) {
@@ -81,15 +81,15 @@ class ShuffleDataset final : public Dataset, public RandomAccess {
   int64_t size_;
   std::optional<uint64_t> seed_;
   bool reshuffle_;
-  bool fused_;                              // whether rows may be gathered by their indices
+  bool fused_;                              // whether rows may be gathered by index
   mutable std::atomic<uint64_t> own_seed_;  // from a restored state, or from construction
-  mutable std::mutex order_mutex_;  // a leaf lock; guards the following, which the plan determines
+  mutable std::mutex order_mutex_;  // a leaf lock; protects the following, derived from the plan
   mutable uint64_t order_key_ = 0;
   mutable std::optional<ShuffledRows> order_;
   mutable std::vector<int64_t> positions_;  // of the elements so far, in the order of order_key_
 };
 
-// Over data with random access only indices are buffered, and rows are gathered.
+// With random access only indices are buffered, and rows are gathered.
 class IndexShuffleIterator final : public BlockIterator {
  public:
   IndexShuffleIterator(DatasetPtr input, RandomKey key, int64_t size)
@@ -148,7 +148,7 @@ class IndexShuffleIterator final : public BlockIterator {
   RandomKey key_;
   int64_t size_;
   ShuffledRows order_;
-  std::vector<int64_t> indices_;  // drawn, and waiting: rows that are read may come one by one
+  std::vector<int64_t> indices_;  // drawn but not delivered; a source may return fewer rows
 };
 
 IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
@@ -159,7 +159,7 @@ IteratorPtr ShuffleDataset::MakeIterator(const RunContext& context) const {
                                          input().cardinality(), context, label());
 }
 
-// kUnknown: as many as there are.
+// kUnknown: as many as there are elements.
 int64_t BufferSize(const Args& args, const Dataset& input) {
   if (args.Int("buffer_size") != kUnknown) return args.IntAtLeast("buffer_size", 1);
   if (input.cardinality() == kInfinite) {
@@ -176,7 +176,7 @@ const RegisterDataset shuffle_stage("shuffle", {.of_positions = true, .share_sta
                                       std::optional<uint64_t> seed;
                                       if (args.Has("seed"))
                                         seed = static_cast<uint64_t>(args.Int("seed"));
-                                      // fused=False buffers elements even where indices would do,
+                                      // fused=False buffers elements even if indices would suffice,
                                       // for comparison.
                                       return std::make_shared<ShuffleDataset>(
                                           BufferSize(args, *inputs[0]), seed,

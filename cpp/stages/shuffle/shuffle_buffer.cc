@@ -1,4 +1,4 @@
-// Filling the reservoir, drawing from it, and finding it again after a restore.
+// Filling the reservoir, drawing from it, and rebuilding it after a restore.
 #include "stages/shuffle/shuffle_buffer.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void ShuffleBuffer::VisitState(StateVisitor& visitor) {
   if (!visitor.saving()) return Restore(visitor);
   int64_t low = Low();
   ForgetFailures(base_ + low);
-  // Restored and not asked yet: the input is not where it will be.
+  // After a restore, the input has not caught up until the first call.
   int64_t pulled = std::max(base_ + position(), refill_until_);
   ShuffleState state{key_.value, slots_.drawn(), items_, ended_,
                      forgotten_, failed_,        pulled, pulled - base_ - low};
@@ -59,8 +59,8 @@ Block ShuffleBuffer::DoNextBlock(int64_t max_rows) {
   return Draw(std::min(max_rows, kMostBlockRows));
 }
 
-// A block ends where a row is kept in another way than those before it. Rows that were drawn when
-// memory ran out come first.
+// A block ends before a row that is stored in a different form than the previous ones. Rows drawn
+// when memory ran out are delivered first.
 Block ShuffleBuffer::Draw(int64_t max_rows) {
   const auto most = static_cast<size_t>(max_rows);
   Block out;
@@ -80,7 +80,7 @@ Block ShuffleBuffer::Draw(int64_t max_rows) {
     if (!drawn_.empty() && cell->structure != drawn_[0]->structure) break;
     drawn_.push_back(cell);
     slots_.Draw(choice);
-    // Going through the slots is as much work as refilling them all: once in `size_` draws.
+    // Iterating over the slots costs as much as refilling them all, so do it once in `size_` draws.
     if (slots_.drawn() % size_ == 0) {
       int64_t low = Low();
       ahead_.input().Keep(low);
@@ -101,23 +101,23 @@ void ShuffleBuffer::MoveRows() {
   try {
     all.reserve(slots_.slots().size());
   } catch (const std::bad_alloc&) {
-    return;  // it can be done later
+    return;  // try again later
   }
   for (Held& held : slots_.slots()) all.push_back(&held.cell);
   cells_.Move(all);
 }
 
-// In a buffer larger than the CPU's caches each draw would wait for memory twice, for the slot and
-// for the row. While the slots are full it is known which will be drawn.
+// In a buffer larger than the CPU's caches, each draw would wait for memory twice: for the slot and
+// for the row. While the slots are full, the next choices are known.
 void ShuffleBuffer::PrefetchNext() const {
   if (!slots_.full()) return;
   Prefetch(&slots_.Ahead(16));
   Prefetch(slots_.Ahead(8).cell);
 }
 
-// Takes up to `steps` steps of the input, until the buffer is full, the input has ended, or an
-// error is next. Beyond the room that there is now, `more` will be taken before this returns to
-// the consumer, so they may be pulled at once.
+// Processes up to `steps` input steps, until the buffer is full, the input has ended, or an error
+// is next. Beyond the current room, `more` rows will be needed before this returns to the consumer,
+// so they may be pulled together.
 void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
   while (!slots_.full() && !ended_) {
     if (!ahead_.empty()) {
@@ -140,8 +140,8 @@ void ShuffleBuffer::Fill(int64_t steps, int64_t more) {
   }
 }
 
-// Rows that are pulled together are copied out of the memory they share, so it is done where they
-// are small.
+// Rows pulled together share memory and must be copied out of it, so this is only done if they are
+// small.
 void ShuffleBuffer::Pull(int64_t rows) {
   held_.Set(cells_.bytes());
   if (auto excess = held_.Excess()) throw *std::move(excess);
@@ -151,7 +151,7 @@ void ShuffleBuffer::Pull(int64_t rows) {
   ahead_packs_ = block.rows > 0 && block.stacked() && cells_.Packs(block.structure, block.columns);
 }
 
-// The next one of the rows ahead.
+// Stores the next pulled row.
 RowStore::Cell ShuffleBuffer::KeepNext() {
   if (ahead_packs_) {
     const Block& block = ahead_.block();
@@ -186,22 +186,22 @@ Error ShuffleBuffer::TakeError() {
   return error;
 }
 
-// The input's position, in its own count, of the oldest element held.
+// The position, in the input's own count, of the oldest element held.
 int64_t ShuffleBuffer::Low() const {
   int64_t low = position();
   for (auto& held : slots_.slots()) low = std::min(low, held.position - base_);
   return low;
 }
 
-// Before the oldest element held it does not matter which positions failed, only how many.
+// For errors before the oldest element held, only their number matters, not their positions.
 void ShuffleBuffer::ForgetFailures(int64_t low) {
   auto end = std::lower_bound(failed_.begin(), failed_.end(), low);
   forgotten_ += end - failed_.begin();
   failed_.erase(failed_.begin(), end);
 }
 
-// The choices are made again over the numbers of the elements alone; then the input, which stands
-// at the oldest element held, is read again up to where it was.
+// Repeats the choices over element indices only. Then the input, which starts at the oldest element
+// held, is read again up to its saved position.
 void ShuffleBuffer::Restore(StateVisitor& visitor) {
   ShuffleState state;
   state.Visit(visitor);
@@ -211,8 +211,8 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
   forgotten_ = state.forgotten;
   failed_ = std::move(state.failed);
   ahead_.input().VisitState(visitor, 0);
-  // Memory for many slots is taken before there are elements for them. Some more may have come than
-  // were announced.
+  // Memory for many slots is allocated before their elements arrive. The input may have yielded a
+  // few more elements than declared.
   visitor.Demand(known_ < 0 || std::min(size_, items_) / 2 <= std::max(known_, int64_t{1} << 20),
                  "no more elements can be held than there are");
   slots_ = Reservoir<Held>(key_, size_, state.drawn);
@@ -222,7 +222,7 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
   }
   base_ = state.pulled - state.back;
   refill_until_ = state.pulled;
-  // From numbers to positions: those that failed have no number.
+  // Convert indices to positions: failed steps have no index.
   std::vector<Held*> held;
   for (Held& one : slots_.slots()) held.push_back(&one);
   std::sort(held.begin(), held.end(), [](Held* a, Held* b) { return a->position < b->position; });
@@ -231,7 +231,7 @@ void ShuffleBuffer::Restore(StateVisitor& visitor) {
   for (Held* one : held) {
     while (failure != failed_.end() && *failure <= one->position + failures) ++failure, ++failures;
     one->position += failures;
-    // Those that are held are all pulled again.
+    // All held elements must be pulled again.
     visitor.Demand(one->position >= base_ && one->position < refill_until_,
                    "elements that are held must be pulled again");
   }
@@ -258,7 +258,7 @@ std::optional<Error> ShuffleBuffer::Refill() {
     return Error(ErrorKind::kRuntime,
                  "shuffle: the input has fewer elements than when the state was saved");
   }
-  // What was pulled after the last element held had failed, and the error was reported.
+  // Steps after the last held element had failed, and their errors were reported.
   int64_t rest = refill_until_ - base_ - ahead_.input().position();
   if (rest > 0) return ahead_.input().Discard(rest);
   return std::nullopt;

@@ -1,4 +1,4 @@
-// The buffer of shuffle: a reservoir of rows, from which each output is a uniform choice.
+// The buffer of shuffle: a reservoir of rows, from which each output is chosen uniformly.
 #pragma once
 
 #include <unordered_map>
@@ -14,15 +14,15 @@
 
 namespace penstock {
 
-// What a state of a shuffle holds, whether it buffers rows or only their numbers.
+// The contents of a shuffle's state, whether it buffers rows or only their indices.
 struct ShuffleState {
   uint64_t key = 0;
   int64_t drawn = 0;
   int64_t items = 0;            // elements pulled
-  bool ended = false;           // the input has
-  int64_t forgotten = 0;        // how many of its steps had failed before
-  std::vector<int64_t> failed;  // these
-  int64_t pulled = 0;           // its steps, and
+  bool ended = false;           // whether the input has ended
+  int64_t forgotten = 0;        // number of input steps that failed earlier
+  std::vector<int64_t> failed;  // positions of later failed steps
+  int64_t pulled = 0;           // input steps
   int64_t back = 0;             // how many of them are pulled again
 
   void Visit(StateVisitor& visitor);
@@ -52,10 +52,10 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
  private:
   struct Held {
     int64_t position = 0;           // of its step in the input
-    RowStore::Cell cell = nullptr;  // null: still to be read again, after a restore
+    RowStore::Cell cell = nullptr;  // null: must be read again after a restore
   };
 
-  // The steps of the input that have been looked at.
+  // The number of input steps processed.
   int64_t position() const { return ahead_.position(); }
   void Fill(int64_t steps, int64_t more);
   void Pull(int64_t rows);
@@ -71,25 +71,25 @@ class ShuffleBuffer final : public BlockIterator, public FillsAhead {
   bool Refilling() const { return base_ + position() < refill_until_; }
   std::optional<Error> Refill();
 
-  static constexpr int64_t kTogether = 64 << 10;  // bytes of the rows that are pulled together
+  static constexpr int64_t kTogether = 64 << 10;  // bytes of rows that are pulled together
 
-  RowCursor ahead_;  // pulled, and not looked at
+  RowCursor ahead_;  // pulled but not processed
   RandomKey key_;
   int64_t size_;
   const int64_t known_;
   Reservoir<Held> slots_;
   RowStore cells_;
   HeldBytes held_;                     // of cells_
-  std::vector<RowStore::Cell> drawn_;  // for the block that is being made
+  std::vector<RowStore::Cell> drawn_;  // for the block being built
   CancelToken cancel_;
-  bool ahead_packs_ = false;  // its rows become bytes
-  int64_t items_ = 0;         // elements looked at
-  int64_t base_ = 0;          // steps before the input's own count began
+  bool ahead_packs_ = false;  // its rows are stored as bytes
+  int64_t items_ = 0;         // elements processed
+  int64_t base_ = 0;          // steps before the input's own count started
   bool ended_ = false;
-  std::vector<int64_t> failed_;  // positions of the input's errors, and
-  int64_t forgotten_ = 0;        // how many there were before them
+  std::vector<int64_t> failed_;  // positions of the input's errors,
+  int64_t forgotten_ = 0;        // and the number of errors before them
   int64_t refill_until_ = 0;
-  std::unordered_map<int64_t, size_t> waiting_;  // after a restore: position to slot
+  std::unordered_map<int64_t, size_t> waiting_;  // after a restore: position -> slot
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Rows of one element after the other, and the position among them.
+// Emits the rows of each element, and saves the position among them.
 #include "stages/unbatch/split_rows.h"
 
 #include <utility>
@@ -6,8 +6,7 @@
 namespace penstock {
 
 void SplitIterator::VisitState(StateVisitor& visitor) {
-  // An element of which only some rows were emitted is pulled again, and those rows are passed
-  // over.
+  // A partly emitted element is pulled again, and its emitted rows are skipped.
   bool pulled = !rows_.empty();
   bool open = pulled || to_skip_ > 0;
   visitor.Bool(open);

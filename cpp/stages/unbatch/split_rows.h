@@ -1,4 +1,4 @@
-// The frame of stages that make many rows of each element.
+// Base class of stages that split each element into rows.
 #pragma once
 
 #include <vector>
@@ -15,16 +15,16 @@ class SplitIterator : public BlockIterator {
   void VisitState(StateVisitor& visitor) override;
 
  protected:
-  // The rows of element number `index`. What it throws comes instead of them.
+  // Returns the rows of element number `index`. If it throws, the error replaces them.
   virtual std::vector<Block> Split(Element element, int64_t index) = 0;
   Block DoNextBlock(int64_t max_rows) override;
 
  private:
   Input input_;
   PendingBlocks rows_;
-  int64_t index_ = 0;    // elements of the input so far
-  int64_t given_ = 0;    // rows of the open one
-  int64_t to_skip_ = 0;  // rows given before the state was saved
+  int64_t index_ = 0;    // input elements so far
+  int64_t given_ = 0;    // rows of the current one
+  int64_t to_skip_ = 0;  // rows delivered before the state was saved
 };
 
 }  // namespace penstock

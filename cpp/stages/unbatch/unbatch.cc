@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// The rows of an element that fits.
+// The rows of a valid element.
 Block RowsOf(Element element) {
   Block block;
   block.structure = element.structure;
@@ -23,7 +23,7 @@ Block RowsOf(Element element) {
   return block;
 }
 
-// The error of element number `index` when it has no rows; `stage` is what the user called.
+// The error if element number `index` has no rows. `stage`: the name of the method the user called.
 std::optional<Error> Misfit(const Element& element, int64_t index, const std::string& stage) {
   for (size_t i = 0; i < element.leaves.size(); ++i) {
     const Shape& shape = element.leaves[i].shape();
@@ -56,7 +56,7 @@ class UnbatchDataset final : public Dataset, public RandomAccess {
     if (in) in = in->Unstacked();
     return in;
   }
-  // All elements of the input have the same number of rows.
+  // Requires that all input elements have the same number of rows.
   bool has_random_access() const override { return Size() > 0; }
   Step At(int64_t index, const RunContext& context) const override {
     const int64_t size = Size();
@@ -77,7 +77,7 @@ class UnbatchDataset final : public Dataset, public RandomAccess {
     const int64_t size = Size();
     return n < 0 || size < 0 ? kUnknown : n * size;
   }
-  // The number of rows of each element of the input, or kUnknown.
+  // The number of rows of each input element, or kUnknown.
   int64_t Size() const {
     MaybeSpec in = input_spec();
     if (!in || in->leaves.empty()) return kUnknown;
@@ -86,8 +86,8 @@ class UnbatchDataset final : public Dataset, public RandomAccess {
     return known ? first.shape[0] : kUnknown;
   }
 
-  std::string stage_;  // what the user called, for errors
-  // A cache: asking a chain of batches and unbatches every time takes exponential time.
+  std::string stage_;  // the name of the method the user called, for errors
+  // A cache: recomputing this in a chain of batches and unbatches would take exponential time.
   mutable std::atomic<int64_t> known_{kUnknown};
 };
 

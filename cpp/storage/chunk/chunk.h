@@ -1,4 +1,4 @@
-// Rows of elements as consecutive bytes, column by column, as files of rows hold them.
+// Rows of elements as consecutive bytes, column by column, as stored in files of rows.
 #pragma once
 
 #include <deque>
@@ -10,18 +10,18 @@
 
 namespace penstock {
 
-// How the bytes of a chunk are to be read. All rows have the layout's structure, dtypes and ranks;
-// a size of -1 in a leaf's shape is one that differs from row to row.
+// How to read the bytes of a chunk. All rows have the layout's structure, dtypes and ranks; a size
+// of -1 in a leaf's shape varies from row to row.
 struct ChunkForm {
   ElementSpec layout;
   int64_t rows = 0;
-  bool keyed = false;      // identities and indices of the rows come first; else they count up from
-  uint64_t first_key = 0;  // these
+  bool keyed = false;      // rows' keys and indices are stored; otherwise
+  uint64_t first_key = 0;  // they count up from these
   int64_t first_index = 0;
 };
 
-// The size and offset of each leaf's column when nothing in the chunk varies (numbers of equal
-// shape); nullopt otherwise. The columns begin at multiples of 64, with zeros between them.
+// The offset and row size of each leaf's column if nothing in the chunk varies (numbers of equal
+// shape); nullopt otherwise. Columns begin at multiples of 64, with zeros between them.
 struct FixedColumns {
   std::vector<size_t> offsets;
   std::vector<size_t> row_bytes;
@@ -32,17 +32,17 @@ std::optional<FixedColumns> FixedColumnsOf(const ChunkForm& form);
 
 constexpr int64_t kMostChunkRows = 1 << 16;
 
-// Gathers rows until they are worth a chunk.
+// Collects rows until there are enough for a chunk.
 class ChunkBuilder {
  public:
-  // `origins`: keep the identities of elements; else they are their numbers.
+  // `origins`: store the elements' keys; otherwise the keys are row numbers.
   explicit ChunkBuilder(bool origins) : origins_(origins) {}
   int64_t rows() const { return form_.rows; }
   // Adds as many of the rows from `first` on as fit, and returns how many; 0: take the chunk first.
-  // Throws an Error that names the leaf for an opaque object.
+  // Throws an Error that names the leaf if it is an opaque object.
   int64_t Add(const Block& block, int64_t first, const char* stage);
   bool full() const;
-  // The bytes, with how to read them in `form`. The builder is empty again afterwards.
+  // Returns the bytes, and sets `form` to read them. The builder is empty afterwards.
   BufferRef Take(ChunkForm* form);
 
  private:
@@ -57,11 +57,11 @@ class ChunkBuilder {
   std::vector<int64_t> indices_;
 };
 
-// The rows of a chunk, views of its bytes.
+// The rows of a chunk, as views of its bytes.
 class ChunkRows {
  public:
   ChunkRows() = default;
-  // Throws a DataError when the bytes cannot be of this form.
+  // Throws a DataError if the bytes cannot have this form.
   ChunkRows(ChunkForm form, BufferRef bytes);
   int64_t rows() const { return form_.rows; }
   const ChunkForm& form() const { return form_; }
@@ -70,9 +70,9 @@ class ChunkRows {
 
  private:
   struct Column {
-    Tensor stacked;               // of all rows; unless shapes vary: then
-    std::vector<Shape> shapes;    // of each row,
-    std::vector<size_t> offsets;  // and where it begins (its first item, of strings)
+    Tensor stacked;               // all rows; unused if shapes vary: then
+    std::vector<Shape> shapes;    // the shape of each row,
+    std::vector<size_t> offsets;  // and where it begins (for strings, its first item)
   };
   Column ReadColumn(const LeafSpec& leaf, size_t& at) const;
   Tensor Leaf(size_t column, int64_t row) const;
@@ -83,11 +83,11 @@ class ChunkRows {
   std::vector<Column> columns_;
 };
 
-// Whether `size` bytes from `data` on are values of the dtype: a bool is 0 or 1, others are
-// anything.
+// Whether `size` bytes from `data` on are valid values of the dtype: a bool must be 0 or 1, other
+// types accept anything.
 bool AreItems(const DType& dtype, const uint8_t* data, size_t size);
 
-// The origin of a row, and that of all rows of a block.
+// Sets the origins of the rows of a block.
 void ReadKeys(const ChunkForm& form, const uint8_t* keys, int64_t first, Block& block);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Elements to the bytes of a chunk.
+// Converts elements to the bytes of a chunk.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
-// Large enough that a read is worth its call, small enough for a processor's cache.
+// Large enough to be worth a read, small enough for the CPU cache.
 constexpr size_t kEnough = size_t{1} << 20;
 
-// Bytes of a leaf with its table of spans; of strings that another runtime holds, too.
+// The size of a leaf including its table of spans; also for strings that a foreign runtime holds.
 size_t BytesOf(const Tensor& leaf) {
   if (!leaf.dtype().is_reference()) return leaf.nbytes();
   size_t bytes = 0;
@@ -22,8 +22,8 @@ size_t BytesOf(const Tensor& leaf) {
   return bytes;
 }
 
-// Fills a chunk's memory in order, or only counts; what is passed over is zero, so that equal rows
-// give equal bytes.
+// Fills a chunk's memory in order, or only counts. Skipped bytes are set to zero, so that equal
+// rows produce equal bytes.
 class Filler {
  public:
   explicit Filler(uint8_t* to) : to_(to) {}
@@ -72,7 +72,7 @@ void FillNumbers(const Pieces& pieces, size_t leaf, bool varies, Filler& to) {
   }
 }
 
-// Where each begins and ends, counted from the chunk's beginning, and then they themselves.
+// Writes the begin and end of each string, relative to the chunk's beginning, then the strings.
 void FillStrings(const Pieces& pieces, size_t leaf, Filler& to) {
   int64_t items = 0;
   for (auto& piece : pieces) items += piece[leaf].elements();
@@ -131,8 +131,8 @@ bool ChunkBuilder::Joins(const Structure* structure, const std::vector<Tensor>& 
   return true;
 }
 
-// Rows of this size until the chunk is full: their number will be a power of two, so that batches,
-// whose sizes often are, begin where chunks do.
+// How many more rows of this size fit. The number of rows in a full chunk is a power of two, like
+// many batch sizes, so that batches tend to begin where chunks do.
 int64_t ChunkBuilder::Room(size_t row_bytes) const {
   auto most = static_cast<uint64_t>(kMostChunkRows);
   if (row_bytes > 0) most = std::min<uint64_t>(most, std::bit_ceil(1 + (kEnough - 1) / row_bytes));
@@ -163,7 +163,7 @@ int64_t ChunkBuilder::Add(const Block& block, int64_t first, const char* stage) 
       strings = strings || column.dtype().is_reference();
       if (!strings) row_bytes += column.nbytes() / static_cast<size_t>(block.rows);
     }
-    // The sizes of strings are not known without looking at each.
+    // The sizes of strings are unknown until each one is read.
     if (!strings) count = std::min(block.rows - first, Room(row_bytes));
     if (count == 0) return 0;
     for (const Tensor& column : block.columns) columns.push_back(column.Rows(first, count));

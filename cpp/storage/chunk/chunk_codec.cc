@@ -101,7 +101,8 @@ BufferRef Decompress(Codec codec, const BufferRef& bytes, size_t size) {
   if (codec == Codec::kNone) return bytes->size() == size ? bytes : BufferRef();
   if (codec == Codec::kZlib && !kHasZlib) ThrowMissing(codec);
   if (codec == Codec::kZstd && !kHasZstd) ThrowMissing(codec);
-  // Neither method makes more of a byte: a size beyond is damage, not a reason to allocate.
+  // Neither method expands a byte to more than this: a larger size is damage, and must not be
+  // allocated.
   constexpr size_t kMostExpansion = size_t{1} << 16;
   if (size / kMostExpansion > bytes->size()) return {};
   BufferRef out = Buffer::Allocate(size);

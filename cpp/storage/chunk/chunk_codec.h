@@ -1,4 +1,4 @@
-// Compression of byte strings that are in memory as a whole.
+// Compression of byte strings that are completely in memory.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace penstock {
 
-// "1.5.4"; "" when the build lacks it.
+// "1.5.4"; "" if the build lacks zstd.
 std::string ZstdVersion();
 
 enum class Codec : uint8_t { kNone, kZlib, kZstd };
 
-// By the names that users write: "", "NONE", "ZLIB", "GZIP" (zlib's method, either way), "ZSTD"
-// and, for the best that this build has, "AUTO"; in any case. Throws a ValueError for others.
+// Parses the names that users write, in any case: "", "NONE", "ZLIB", "GZIP" (both mean zlib),
+// "ZSTD", and "AUTO" for the best codec of this build. Throws a ValueError for others.
 Codec CodecOfName(const char* stage, const std::string& name);
 
 BufferRef Compress(Codec codec, const BufferRef& bytes);
-// Null when they are not `size` bytes compressed by this codec. Throws when the build lacks it.
+// Null if they are not `size` bytes compressed by this codec. Throws if the build lacks it.
 BufferRef Decompress(Codec codec, const BufferRef& bytes, size_t size);
 
 }  // namespace penstock

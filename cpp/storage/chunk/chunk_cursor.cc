@@ -1,4 +1,4 @@
-// Reading chunks as a whole, or straight into the batches that their rows will be.
+// Reads whole chunks, or reads rows directly into their batches.
 #include "storage/chunk/chunk_cursor.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kMostSlab = size_t{64} << 20;  // bytes: "everything in one batch" is no batch
+constexpr size_t kMostSlab = size_t{64} << 20;  // bytes; larger means "everything in one batch"
 
 uint32_t CrcOfZeros(size_t size, uint32_t crc) {
   const uint8_t zeros[kColumnAlign] = {};
@@ -57,7 +57,7 @@ void ChunkCursor::Load(int64_t max_rows) {
   try {
     if (fixed && begin && fixed->bytes == entry.stored && FillsSlabs(*fixed)) {
       ReadIntoSlabs(number, *fixed, max_rows);
-      // The last batch may stay short; it is to be the only holder of its memory.
+      // The last batch may remain incomplete, and should then be the only owner of its memory.
       if (number + 1 == index_->entries().size()) left_ = {};
     } else {
       left_ = {};
@@ -70,8 +70,8 @@ void ChunkCursor::Load(int64_t max_rows) {
   }
 }
 
-// The rows of a chunk by the slabs that they go into: what is left of the batch that is being
-// filled, then whole ones. Their memory is still to be written.
+// Divides the rows of a chunk among slabs: the rest of the batch that is being filled, then whole
+// batches. Their memory is not written yet.
 std::vector<Block> ChunkCursor::Divide(const ChunkForm& form, int64_t max_rows) {
   std::vector<Block> blocks;
   bool goes_on = left_ && left_.slab->rows() - left_.first == max_rows && layout_ == form.layout;
@@ -103,7 +103,7 @@ void ChunkCursor::ReadIntoSlabs(size_t chunk, const FixedColumns& fixed, int64_t
   ChunkForm form = index_->form(entry);
   std::vector<Block> blocks = Divide(form, max_rows);
   uint32_t crc = 0;
-  uint64_t at = 0;  // in the chunk
+  uint64_t at = 0;  // within the chunk
   auto read = [&](void* to, size_t size) {
     if (!index_->ReadAt(entry.offset + at, to, size)) {
       index_->ThrowDamaged(chunk, "the file has become shorter");

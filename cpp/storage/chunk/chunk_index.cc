@@ -1,4 +1,4 @@
-// The visits of header and index, and of structures and types within them.
+// Serialises the header, the index, and their structures and types.
 #include "storage/chunk/chunk_index.h"
 
 #include <algorithm>
@@ -57,11 +57,11 @@ void VisitStructure(StateVisitor& visitor, StructureRef& structure, int depth = 
   structure = Structure::Make(as_kind, std::move(children), std::move(names), std::move(foreign));
 }
 
-// A number and a unit of NumPy, or nothing.
+// A number and a NumPy unit, or an empty text.
 bool IsTimeUnit(std::string_view unit) {
   constexpr std::string_view kUnits[] = {"Y",  "M",  "W",  "D",  "h",  "m", "s",
                                          "ms", "us", "ns", "ps", "fs", "as"};
-  constexpr size_t kMostDigits = 9;  // NumPy counts them in an int
+  constexpr size_t kMostDigits = 9;  // NumPy stores them in an int
   if (unit.empty()) return true;
   size_t digits = 0;
   while (digits < unit.size() && unit[digits] >= '0' && unit[digits] <= '9') ++digits;
@@ -70,7 +70,7 @@ bool IsTimeUnit(std::string_view unit) {
   return std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits);
 }
 
-constexpr uint64_t kMostAddedBytes = 64;  // of an item of a type that a package has added
+constexpr uint64_t kMostAddedBytes = 64;  // size of an item of a type added by a package
 
 bool IsTypeName(std::string_view name) {
   constexpr size_t kLongest = 64;

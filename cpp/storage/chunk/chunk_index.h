@@ -1,4 +1,4 @@
-// How the index of a chunk file is written down, in both directions.
+// Serialisation of a chunk file's index, in both directions.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ struct ChunkTrailer {
   uint32_t version;
 };
 static_assert(sizeof(ChunkTrailer) == 24);
-constexpr size_t kTrailerSize = sizeof(ChunkTrailer) + 8;  // and the end magic
+constexpr size_t kTrailerSize = sizeof(ChunkTrailer) + 8;  // including the end magic
 
 // After the magic.
 struct ChunkPreamble {

@@ -1,4 +1,4 @@
-// Where things lie in a chunk: what the builder and the reader of chunks share.
+// The layout of a chunk, shared by the builder and the reader of chunks.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace penstock {
 
 constexpr size_t kColumnAlign = 64;  // of columns and tables
 constexpr size_t kSpanSize = 16;     // begin and end of a string
-constexpr size_t kRowAlign = 16;     // of rows whose shapes vary: the largest item
+constexpr size_t kRowAlign = 16;     // of rows with varying shapes: the size of the largest item
 
 constexpr size_t AlignUp(size_t at, size_t alignment) {
   return (at + alignment - 1) / alignment * alignment;

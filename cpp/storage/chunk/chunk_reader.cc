@@ -1,4 +1,4 @@
-// Opening a file of rows by its index, and reading chunks.
+// Opens a file of rows through its index, and reads chunks.
 #include <algorithm>
 #include <cstring>
 
@@ -17,19 +17,20 @@ void ChunkIndex::Throw(int64_t offset, std::string_view what) const {
 }
 
 bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
-  // Short reads of a regular file, perhaps by several threads: none of them ends for a signal.
+  // Short reads of a regular file, perhaps by several threads: none of them is interrupted by a
+  // signal.
   LeaveForeignLock();
   ScopedBlockingHook none(nullptr);
   return ReadFully(*file_, static_cast<int64_t>(offset), data, size);
 }
 
-// Up to the header.
+// Reads only the header.
 ChunkIndex::ChunkIndex(std::string stage, const std::string& path, std::unique_ptr<InputFile> file)
     : stage_(std::move(stage)),
       path_(std::make_shared<const std::string>(path)),
       file_(std::move(file)) {
   LeaveForeignLock();
-  // Where a pipe or a device ends cannot be known.
+  // The end of a pipe or a device cannot be known.
   if (file_->size() < 0) Throw(-1, "a file of rows was expected, got no regular file");
   ReadHeader();
 }
@@ -46,7 +47,7 @@ ChunkIndex::ChunkIndex(std::string stage, const std::string& path, std::unique_p
   try {
     ReadFooter();
   } catch (const Error& error) {
-    // From the visits: true, but without the file.
+    // Thrown while visiting: add the name of the file.
     if (error.origin().file) throw;
     if (error.kind() == ErrorKind::kType) {
       throw Error(ErrorKind::kType, "{}: {}: {}", stage_, path, error.message());

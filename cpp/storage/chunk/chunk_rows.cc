@@ -1,4 +1,4 @@
-// The bytes of a chunk to elements.
+// Converts the bytes of a chunk to elements.
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -19,7 +19,7 @@ constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(int64_t);
   throw Error(ErrorKind::kData, "the rows do not fill their chunk as they should");
 }
 
-// a * b + c, or an error instead of a wrapped number.
+// a * b + c; throws on overflow.
 size_t CheckedMulAdd(size_t a, size_t b, size_t c) {
   const std::optional<uint64_t> product = CheckedMultiply(a, b);
   const std::optional<uint64_t> sum = product ? CheckedAdd(*product, c) : std::nullopt;
@@ -127,7 +127,7 @@ ChunkRows::Column ChunkRows::ReadColumn(const LeafSpec& leaf, size_t& at) const 
   } else {
     items = CheckedMulAdd(rows, RowItems(leaf.shape), 0);
   }
-  // Of opaque objects only empty arrays can be written.
+  // Opaque objects can only be written as empty arrays.
   if (leaf.dtype.code == TypeCode::kObject && items > 0) ThrowDamaged();
   Shape all = varies ? Shape{static_cast<int64_t>(items)} : leaf.shape.Prepend(form_.rows);
   if (leaf.dtype.is_reference()) {

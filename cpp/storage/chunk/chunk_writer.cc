@@ -1,4 +1,4 @@
-// Writing a file of rows, front to back.
+// Writes a file of rows, front to back.
 #include "data/element_text.h"
 #include "data/foreign_names.h"
 #include "storage/chunk/chunk_index.h"
@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// A structure that no file can name is refused with the first row that has it.
+// Refuses a structure that cannot be named in a file, with the first row that has it.
 void CheckNamed(const char* stage, const Structure* structure) {
   bool named = structure->kind() == Structure::Kind::kDict ||
                structure->kind() == Structure::Kind::kNamedTuple ||

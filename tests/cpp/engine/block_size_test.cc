@@ -1,4 +1,4 @@
-// How many rows are asked for, by what they cost.
+// How many rows are requested, depending on their cost.
 #include "data/block_size.h"
 
 #include "check.h"
@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// The rows asked for after `blocks` blocks that took `fixed` and `each` for each row.
+// The rows requested after `blocks` blocks that took `fixed` ns and another `each` ns per row.
 int64_t RowsAfter(int blocks, Grain grain, int64_t fixed, int64_t each, int* together = nullptr) {
   for (int i = 0; i < blocks; ++i) {
     if (together) *together += grain.rows() > 1;
@@ -39,7 +39,7 @@ TEST(rows_that_wait_long_are_never_tried_together) {
   CHECK(together == 0);
 }
 
-// As a native function of hundreds of operations does.
+// Like a native function of hundreds of operations.
 TEST(what_costs_the_same_for_one_row_and_for_many_gets_many) {
   for (int64_t fixed : {150'000, 500'000, 5'000'000}) {
     CHECK(RowsAfter(100, Grain::Ahead(Lane::kNative), fixed, fixed / 100) >= 32);
@@ -68,7 +68,7 @@ TEST(cheap_rows_that_become_slow_travel_alone_at_once) {
   CHECK(grain.rows() == 1);
 }
 
-// A source whose blocks have one row shows nothing.
+// A source whose blocks have one row says nothing about larger blocks.
 TEST(a_trial_that_gets_fewer_rows_ends) {
   Grain grain = Grain::Ahead(Lane::kNative);
   for (int i = 0; i < 1000; ++i) grain.Learn(1, 300'000);

@@ -1,4 +1,4 @@
-// Stages with threads: what they give, in which order, and how they end in the middle.
+// Stages with threads: their elements, the order of the elements, and a close in the middle.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -23,8 +23,8 @@ std::vector<int64_t> Sorted(std::vector<int64_t> numbers) {
 DatasetPtr Slow(int64_t x) { return Map(Range(x % 9), That(Does::kTriple)); }
 DatasetPtr SlowInParallel(int64_t x) { return ParallelMap(Range(x % 9), That(Does::kTriple), 2); }
 
-// Every stage that has threads, alone and inside others, with the plan of the same elements without
-// any.
+// Every stage that has threads, alone and inside others, next to a plan without threads that gives
+// the same elements.
 struct Pipeline {
   const char* name;
   DatasetPtr parallel;
@@ -73,8 +73,8 @@ std::vector<Pipeline> Pipelines() {
   };
 }
 
-// Also with the input of a prefetch or parallel map that goes from side to side after every other
-// take.
+// Runs `test` on each pipeline, also with the input of a prefetch or parallel map moved between the
+// consumer and its thread after every second take.
 void ForEach(const std::function<void(const Pipeline&)>& test) {
   for (const int64_t takes : {0, 2}) {
     HandOver::ChangeEvery(takes);
@@ -124,7 +124,7 @@ TEST(Engine_closes_in_the_middle) {
       Session session(pipeline.parallel, {}, {});
       if (steps == 0) session.Warm();
       Pull(session, steps, 4);
-      if (steps % 2) session.Close();  // else its destructor does
+      if (steps % 2) session.Close();  // otherwise the destructor closes it
     }
   });
 }

@@ -1,4 +1,4 @@
-// Plans made by name, as Python makes them, and functions that take their time.
+// Plans made from stage names, as Python makes them, and functions that take some time.
 #include "plans.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ DatasetPtr Make(const char* kind, std::vector<DatasetPtr> inputs, const Named& n
   return MakeDataset(kind, std::move(inputs), args);
 }
 
-// Up to some microseconds, now and then in another thread.
+// Takes up to a few microseconds, and sometimes yields to another thread.
 void TakeTime(int64_t x) {
   const uint64_t some = static_cast<uint64_t>(x) * 0x9E3779B97F4A7C15u >> 56;
   if (some % 16 == 0) std::this_thread::yield();
@@ -100,7 +100,7 @@ class Opener final : public Function {
   DatasetPtr (*const make_)(int64_t);
 };
 
-// A file with lines of all sizes, as long as the program runs.
+// A file with lines of all sizes, removed when the program ends.
 class TextFile final {
  public:
   TextFile() : path_(TemporaryPath()) {

@@ -1,4 +1,4 @@
-// Files of rows in chunks: there and back, and damaged ones whose checksums are right.
+// Files of rows in chunks: written and read back, and damaged files with correct checksums.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -70,8 +70,8 @@ DatasetPtr Load(const std::string& shard) {
   return MakeDataset("load", {}, args);
 }
 
-// Of any size that the file claims: errors are at their positions, and rows have what their form
-// says.
+// Reads about kMostRows rows at most, however many the file claims to have. `error` becomes the
+// message of the last error.
 std::vector<Element> ReadAll(const DatasetPtr& dataset, int64_t most, std::string* error) {
   Session session(dataset, {}, {});
   std::vector<Element> rows;
@@ -123,7 +123,7 @@ void PutAt(std::string& bytes, size_t at, const Value& value) {
   std::memcpy(bytes.data() + at, &value, sizeof(value));
 }
 
-// Header and index; then each chunk in the index.
+// Corrects the checksums of the header and the index, then of each chunk that the index names.
 void Repair(std::string& input) {
   constexpr size_t kHeaderAt = kChunkMagic.size() + sizeof(ChunkPreamble);
   if (input.size() < kHeaderAt + kTrailerSize) return;
@@ -166,7 +166,7 @@ void Repair(std::string& input) {
     input += footer;
     input.append(reinterpret_cast<const char*>(&trailer), sizeof(trailer));
     input += kChunkEndMagic;
-  } catch (const Error&) {  // the index is what is damaged
+  } catch (const Error&) {  // the index itself is damaged
   }
 }
 
@@ -174,7 +174,7 @@ std::vector<std::string> Texts(const std::string&) {
   return {"", "some text that becomes rows", std::string(3000, '\1')};
 }
 
-// Rows made of stretches of the input come back as they were, in blocks of any size.
+// Rows made of pieces of the input come back unchanged, in blocks of any size.
 void RunRoundTrip(const std::string& input, Random& random) {
   std::vector<Element> rows;
   const bool varied = random.OneIn(2);
@@ -200,7 +200,7 @@ void RunRoundTrip(const std::string& input, Random& random) {
   }
 }
 
-// The list of a folder; the file that it names first is there.
+// The list of a folder; the first file that it names exists.
 std::vector<std::string> Lists(const std::string&) {
   Manifest two{
       "0123abc", "7 1", {{"shard-00000.rows", 5, 0x123456789}, {"shard-00001.rows", 0, 1}}};

@@ -1,4 +1,4 @@
-// Messages of examples: tf.train.Example and tf.train.SequenceExample.
+// Example messages: tf.train.Example and tf.train.SequenceExample.
 #include <array>
 #include <cstring>
 #include <initializer_list>
@@ -9,7 +9,7 @@
 namespace penstock::fuzz {
 namespace {
 
-// The numbers of ops/features.py.
+// The numbers used by ops/features.py.
 enum Form : int64_t { kFixed, kRagged, kPadded };
 enum Kind : int64_t { kBytes = 1, kFloat, kInt64 };
 
@@ -19,7 +19,7 @@ struct Feature {
   Kind kind;
   bool text;
   bool may_miss;
-  int64_t items;  // of a row; 0: a scalar
+  int64_t items;  // per row; 0: a scalar
 };
 
 const std::vector<Feature> kFeatures = {
@@ -117,7 +117,7 @@ Args ParseArgs(bool single) {
   return args;
 }
 
-// Whether `count` items of one array are those of another, from these on.
+// Whether the `count` items of one array from `at` equal those of the other from `other_at`.
 bool SameItems(const Tensor& one, int64_t at, const Tensor& other, int64_t other_at,
                int64_t count) {
   if (!one.dtype().is_reference()) {
@@ -139,10 +139,10 @@ int64_t Split(const Tensor& splits, int64_t i) {
   return reinterpret_cast<const int32_t*>(splits.data())[i];
 }
 
-// What one example alone has become is what it has become as number `row` of a batch of `rows`.
+// Whether an example parsed alone gives the same as row `row` of a batch of `rows`.
 bool IsRow(const std::vector<Tensor>& alone, const std::vector<Tensor>& batch, int64_t row,
            int64_t rows) {
-  size_t at = 0;  // among the outputs of the batch
+  size_t at = 0;  // index of the batch's outputs
   for (size_t i = 0; i < kFeatures.size(); ++i, ++at) {
     const Tensor &one = alone[i], &all = batch[at];
     const int64_t items = one.elements();
@@ -165,9 +165,10 @@ bool IsRow(const std::vector<Tensor>& alone, const std::vector<Tensor>& batch, i
   return true;
 }
 
-// One by one and as a batch: the same is refused, and the same comes out. One alone is read by
-// looking up each of its keys; in a batch keys are looked for where they were in the one before,
-// which is another example here, and the same one.
+// Parsed one by one and as a batch: both must refuse the same inputs and give the same result. A
+// single example is read by looking up each of its keys. In a batch, keys are first looked for at
+// their place in the example before, which is sometimes the same example here and sometimes another
+// one.
 void RunExample(const std::string& input, Random&) {
   static const auto single = MakeOp("io.parse_example", ParseArgs(true));
   static const auto batch = MakeOp("io.parse_example", ParseArgs(false));

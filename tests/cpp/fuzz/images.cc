@@ -1,4 +1,4 @@
-// Decoders of images, whole and by regions.
+// Image decoders, for whole images and for regions.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -36,7 +36,7 @@ Region RegionWithin(const Region& whole, Random& random) {
   return region;
 }
 
-// A decoder's whole output, and a region of it, strip by strip.
+// Compares a decoder's whole output with a region of it, decoded strip by strip.
 void Decode(const Op& op, const std::string& input, Random& random) {
   std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
   std::vector<Tensor> whole = op.Call(inputs, {});
@@ -65,7 +65,7 @@ void Decode(const Op& op, const std::string& input, Random& random) {
 }
 
 Args Jpeg(Random& random) {
-  constexpr int64_t kChannels[] = {0, 3};  // what CMYK has, too
+  constexpr int64_t kChannels[] = {0, 3};  // those that CMYK supports too
   Args args("image.decode_jpeg");
   args.Set("channels", kChannels[random.Below(2)]);
   args.Set("ratio", int64_t{1} << random.Below(4));
@@ -77,8 +77,8 @@ Args Jpeg(Random& random) {
   return args;
 }
 
-// A region at a lower resolution, as the resize after it gets it: pixels of the image that has that
-// resolution.
+// A region at a lower resolution, as the resize after it requests it, must have the pixels of the
+// whole image at that resolution.
 void DecodeReduced(Args args, const std::string& input, Random& random) {
   const std::vector<Tensor> inputs{Tensor::String(TypeCode::kBytes, input)};
   args.Set("ratio", std::string("auto"));
@@ -164,7 +164,7 @@ JpegRun RunOf(const JpegHeader& header, Random& random) {
   return run;
 }
 
-// The pixels of a region, or what is said of the damage, as one string.
+// The pixels of a region, or the message about the damage, as one string.
 std::string Outcome(const std::string& input, const JpegRun& run) {
   Tensor image = Tensor::Make(DType::Of(TypeCode::kUInt8),
                               {run.region.height, run.region.width, run.options.channels});
@@ -199,7 +199,6 @@ void RunJpegPixels(const std::string& input, Random& random) {
   run.options.ours = JpegOurs::kAlways;
   Require(Outcome(input, run) == theirs, "pixels and errors of libjpeg");
 }
-
 #endif
 
 void RunPng(const std::string& input, Random& random) {
@@ -225,7 +224,8 @@ uint32_t Crc32(const char* data, size_t size) {
   return ~crc;
 }
 
-// https://www.w3.org/TR/png-3/#5Chunk-layout: length, type, data, CRC-32 of type and data.
+// Corrects the checksums. https://www.w3.org/TR/png-3/#5Chunk-layout: length, type, data, CRC-32 of
+// type and data.
 void RepairPng(std::string& input) {
   auto* bytes = reinterpret_cast<unsigned char*>(input.data());
   for (size_t at = 8; at + 12 <= input.size();) {

@@ -1,12 +1,13 @@
-// Runs fuzz targets for a fixed time or number of inputs, on good inputs first and on changed ones
-// then. TESTS is the folder of the tests.
+// Runs fuzz targets for a fixed time or number of inputs, first on valid inputs, then on mutated
+// ones. TESTS is the folder of the tests.
 //
 //   penstock_fuzz [--seconds S | --executions N] [--seed N] [--only NAME] TESTS
-//   penstock_fuzz --only NAME --file INPUT TESTS     one input, of a crash for example
-//   penstock_fuzz --seeds FOLDER [--only NAME] TESTS     writes the good inputs to FOLDER/NAME
+//   penstock_fuzz --only NAME --file INPUT TESTS     one input, for example of a crash
+//   penstock_fuzz --seeds FOLDER [--only NAME] TESTS     writes the valid inputs to FOLDER/NAME
 //
-// A crash, a leak, a broken promise or an input that takes too long ends it with the input in
-// fuzz-NAME.bin; what is kept in TESTS/cpp/fuzz/corpus/NAME is tried in every run, and changed.
+// A crash, a leak, a failed check or an input that takes too long ends the program and leaves the
+// input in fuzz-NAME.bin. The inputs in TESTS/cpp/fuzz/corpus/NAME are tried and mutated in every
+// run.
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 
-// What a file of some kilobytes makes the engine ask for must stay far below this.
+// Whatever a file of a few kilobytes makes the engine allocate must stay far below this.
 extern "C" const char* __asan_default_options() {
   return "max_allocation_size_mb=2048:detect_stack_use_after_return=0";
 }
@@ -37,14 +38,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of processor time, and of waiting for what never comes on a loaded machine.
+// Limits of processor time, and of wall-clock time for an input that waits for ever; the second is
+// longer because the machine may be loaded.
 constexpr unsigned kSecondsPerInput = 10;
 constexpr unsigned kWaitPerInput = 60;
 
 const char* current_target = nullptr;  // null: no input is being tried
 std::string current_input;
 
-// For the handlers of signals: nothing here allocates.
+// For signal handlers: nothing here allocates.
 void Say(const char* text) { (void)!write(2, text, std::strlen(text)); }
 
 void KeepInput() {
@@ -78,7 +80,7 @@ void SetLimit(bool on) {
 struct Counts {
   int64_t taken = 0;
   int64_t refused = 0;
-  std::string why;  // the last one was
+  std::string why;  // why the last one was refused
 };
 
 void RunOne(const Target& target, std::string input, Random& random, Counts& counts) {
@@ -107,10 +109,10 @@ std::vector<std::string> Kept(const std::string& tests, const char* name) {
   return inputs;
 }
 
-// Until one of the limits.
+// A run ends at the first limit that it reaches.
 struct Limits {
   double seconds = 60;
-  int64_t executions = 0;  // 0: any number
+  int64_t executions = 0;  // 0: no limit
 };
 
 void RunTarget(const Target& target, const std::string& tests, const Limits& limits,

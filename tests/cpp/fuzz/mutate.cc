@@ -1,4 +1,4 @@
-// Changes of bytes that parsers trip over.
+// Changes of bytes that often break parsers.
 #include <array>
 #include <cstring>
 
@@ -7,12 +7,13 @@
 namespace penstock::fuzz {
 namespace {
 
-constexpr size_t kLargest = size_t{1} << 18;  // bytes of an input
+constexpr size_t kLargest = size_t{1} << 18;  // the most bytes of an input
 constexpr std::array<uint64_t, 16> kNumbers = {
     0,      1,       2,          0x7F,       0x80, 0xFF,    0x7FFF,       0x8000,
     0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, ~0u,  1 << 20, ~uint64_t{0}, uint64_t{1} << 63};
 
-// A number of 1, 2, 4 or 8 bytes in either order: lengths and sizes of headers.
+// Writes a number of 1, 2, 4 or 8 bytes in either byte order, like the lengths and sizes in
+// headers.
 void PutNumber(std::string& input, size_t at, Random& random) {
   uint64_t number = random.OneIn(4) ? random.Bits() : kNumbers[random.Below(kNumbers.size())];
   size_t size = size_t{1} << random.Below(4);

@@ -1,4 +1,4 @@
-// NumPy's files: headers of arrays, and directories of zip files.
+// NumPy files: headers of arrays, and directories of zip files.
 #include "storage/npy.h"
 
 #include <cstring>
@@ -31,7 +31,7 @@ void Put(uint64_t value, size_t size, std::string& to) {
   for (size_t i = 0; i < size; ++i) to += static_cast<char>(value >> (8 * i));
 }
 
-// What a zip file says of a member, in its local header and in its directory.
+// What a zip file says about a member, in its local header or, for `entry`, in its directory.
 void PutZipHeader(const std::string& name, const std::string& stored, const std::string& content,
                   bool deflated, bool entry, size_t local, std::string& to) {
   to += entry ? std::string("PK\x01\x02\x14\0", 6) : "PK\x03\x04";
@@ -96,7 +96,7 @@ BufferRef Exactly(const std::string& input) {
   return bytes;
 }
 
-// For any header, the items must lie within the array's file.
+// Whatever the header says, the items must lie within the array's file.
 void Touch(const NpyArray& array, uint64_t whole) {
   const auto size =
       static_cast<uint64_t>(array.shape.elements()) * static_cast<uint64_t>(array.dtype.itemsize);

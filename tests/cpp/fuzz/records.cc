@@ -1,4 +1,4 @@
-// Files of records: TFRecord, lines, CSV and records of fixed length, plain and compressed.
+// Files of records: TFRecord, lines, CSV and fixed-length records, plain and compressed.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -26,7 +26,7 @@ struct Read {
   std::vector<std::string> errors;
 };
 
-// All records, and the errors among them: a reader comes to an end whatever the file is.
+// Reads all records and the errors between them. A reader must reach the end of any file.
 Read ReadAll(const DatasetPtr& dataset, int64_t rows) {
   Session session(dataset, {}, {});
   Read read;
@@ -61,7 +61,7 @@ DatasetPtr Open(const std::string& kind, const std::string& path, const std::str
   return MakeDataset(kind, {}, args);
 }
 
-// The window it is read by, and the rows asked for at a time, change nothing.
+// Neither the size of the read window nor the number of rows per request changes the result.
 void RunFile(const std::string& kind, const std::string& input, const std::string& compression,
              Random& random) {
   static const std::string path = TemporaryFolder() + "/records";
@@ -72,8 +72,8 @@ void RunFile(const std::string& kind, const std::string& input, const std::strin
   Read few =
       ReadAll(Open(kind, path, compression, static_cast<int64_t>(random.Below(40)), again), 1);
   if (compression == "ZSTD") {
-    // How much of a damaged block libzstd gives before its error, and the byte that it is at then,
-    // depend on the room for its output.
+    // How much of a damaged block libzstd decodes before its error, and the byte that it has
+    // reached then, depend on the space for its output.
     Require(all.errors.size() == few.errors.size(), "as many errors through a small window");
     const size_t both = std::min(all.records.size(), few.records.size());
     const bool same = std::equal(
@@ -134,7 +134,7 @@ std::vector<std::string> CsvFiles(const std::string&) {
   return {"a,b\n1,\"two\nlines\"\n3,4", "x\r\n\"\"\"\"\r\n", "1,2\n"};
 }
 
-// The header of a file of an archive, of a type and a size.
+// The header of a file in an archive, with a type and a size.
 std::string TarHeader(const std::string& name, char type, size_t size) {
   std::string header(512, '\0');
   header.replace(0, name.size(), name);
@@ -179,14 +179,14 @@ std::vector<std::string> TarFiles(const std::string&) {
   return {plain + zeros, named, odd, zeros + plain + zeros + odd + zeros + named + zeros};
 }
 
-// At each block that may be a header.
+// Corrects the checksum of each block that may be a header.
 void RepairTar(std::string& input) {
   for (size_t at = 0; at + 512 <= input.size(); at += 512) {
     if (std::memcmp(input.data() + at + 257, "ustar", 5) == 0) PutTarSum(input.data() + at);
   }
 }
 
-// Samples, and what they hold: every record of the reader is one that the operations can read.
+// Samples and their fields: the operations must be able to read every record that the reader gives.
 void RunTar(const std::string& input, Random& random) {
   Args asked("io.tar_fields");
   const std::vector<std::string_view> names{"txt;json", "__key__", "cls"};
@@ -210,7 +210,7 @@ void RunTar(const std::string& input, Random& random) {
   RunFile("tar_sample", input, "", random);
 }
 
-// A file whose size does not fit is refused, so for the sizes of records there is no good one.
+// A file whose size does not fit is refused, so no file is valid for every record size.
 void RunFixedLength(const std::string& input, Random& random) {
   try {
     RunFile("fixed_length_record", input, "", random);
@@ -218,14 +218,14 @@ void RunFixedLength(const std::string& input, Random& random) {
   }
 }
 
-// Of a kind, compressed or not.
+// Runs files of one kind with one compression.
 std::function<void(const std::string&, Random&)> Files(std::string kind, std::string compression) {
   return
       [=](const std::string& input, Random& random) { RunFile(kind, input, compression, random); };
 }
 
 #if defined(PENSTOCK_HAS_ZLIB)
-// window_bits: as deflateInit2 takes them; 16 more make a gzip file.
+// window_bits: as for deflateInit2; 16 more give a gzip file.
 std::string Deflated(const std::string& content, int window_bits) {
   z_stream stream{};
   deflateInit2(&stream, 6, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
@@ -274,7 +274,7 @@ std::vector<std::string> ZstdFiles(const std::string&) {
 
 const RegisterTarget zstd({"zstd", ZstdFiles, Files("text_line", "ZSTD")});
 #endif
-// Two files with indexes: one that is written again and again, and one whose index is.
+// Two files with indexes: the first is rewritten for each input; of the second, only the index is.
 std::string LinesPath() { return TemporaryFolder() + "/lines"; }
 std::string FixedPath() { return TemporaryFolder() + "/fixed"; }
 
@@ -299,7 +299,7 @@ void WriteIndex(const std::string& path) {
   WriteRecordIndex(LineReader().usual, path, IndexPathOf(path, ""), CancelToken(), [](int64_t) {});
 }
 
-// Lines of any text are the same by their index, and in any order.
+// Lines of any text are the same when read through their index, and in any order.
 void RunIndexed(const std::string& input, Random& random) {
   WriteFile(LinesPath(), input);
   WriteIndex(LinesPath());
@@ -317,14 +317,14 @@ void RunIndexed(const std::string& input, Random& random) {
   }
 }
 
-// An index that says anything, of a file of lines.
+// Reads a file of lines through an index with arbitrary contents.
 void RunIndex(const std::string& input, Random& random) {
   WriteFile(IndexPathOf(FixedPath(), ""), input);
   Read read = ReadAll(OpenIndexed(FixedPath()), static_cast<int64_t>(1 + random.Below(9)));
   if (!read.errors.empty()) throw Error(ErrorKind::kData, "{}", read.errors[0]);
 }
 
-// The file keeps its time from here on: all indexes are of that one.
+// From here on the file is not written again, so its time of modification fits all indexes.
 std::vector<std::string> Indexes(const std::string&) {
   std::string lines;
   for (int i = 0; i < 700; ++i) lines += std::string(static_cast<size_t>(i % 13), 'x') + "\n";
@@ -333,7 +333,7 @@ std::vector<std::string> Indexes(const std::string&) {
   return {ReadFile(IndexPathOf(FixedPath(), ""))};
 }
 
-// Of the blocks, and of the distances of each.
+// Corrects the checksums of the blocks and of the distances of each block.
 void RepairIndex(std::string& input) {
   constexpr size_t kTrailer = 40;
   if (input.size() < 8 + kTrailer) return;

@@ -1,4 +1,4 @@
-// A short pipeline for each stage, and some of several that have to do with one another.
+// A short pipeline for each stage, and some of several stages that interact.
 #include "state_pipelines.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ DatasetPtr Counter() {
               {{"start", int64_t{0}}, {"step", int64_t{1}}, {"output_type", Int64Spec()}});
 }
 
-// Datasets that are leaves of elements, by their numbers: there is no runtime to hold them.
+// Datasets that are leaves of elements, which name them by number because no runtime holds them.
 struct Windows {
   std::mutex mutex;
   std::vector<DatasetPtr> datasets;
@@ -285,7 +285,7 @@ std::vector<Pipeline> All() {
       {Prefetch(Zip(Counter(), Make("random_numbers", {}, {{"seed", int64_t{1}}}))), true},
       {Groups(Interleave(Counter(), true)), true},
       {Repeat(Batch(Then(Counter(), "unique"), 3), -1), true},
-      // Never complete: what fails is tried again by every pass.
+      // Never complete: every pass tries again what failed.
       {Repeat(Then(Failing(Range(40)), "cache"), 2)},
   };
 }

@@ -9,15 +9,15 @@ namespace penstock::fuzz {
 
 struct Pipeline {
   DatasetPtr data;
-  // Passing over steps need not end by itself, but when the run is closed.
+  // Skipping steps may go on until the run is closed.
   bool endless = false;
 };
 
-// With every stage that needs no foreign runtime. Inputs name them by their numbers: new ones come
-// at the end.
+// Cover every stage that needs no foreign runtime. Inputs refer to a pipeline by its number, so new
+// ones go at the end.
 const std::vector<Pipeline>& Pipelines();
 
-// Forgets the datasets that windows were of.
+// Forgets the datasets that the windows came from.
 void ForgetWindows();
 
 }  // namespace penstock::fuzz

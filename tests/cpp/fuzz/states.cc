@@ -1,5 +1,5 @@
-// States of iterators, changed under a correct checksum: they are taken up or refused, and no step
-// after them reads what is not there or goes on for ever.
+// States of iterators, mutated under a correct checksum. Each is either restored or refused, and no
+// step after that reads out of bounds or runs for ever.
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kMostSteps = 200;
 
-// Closes a run that goes on for long.
+// Cancels a run that takes long.
 class Closer {
  public:
   explicit Closer(Session& session)
@@ -33,7 +33,7 @@ class Closer {
   std::jthread thread_;
 };
 
-// The number of the pipeline and its state.
+// Each input is the number of a pipeline and a state of it.
 std::vector<std::string> States(const std::string&) {
   std::vector<std::string> states;
   for (size_t i = 0; i < Pipelines().size(); ++i) {
@@ -79,7 +79,7 @@ void Seal(std::string& input) {
   std::memcpy(input.data() + end, &crc, sizeof(crc));
 }
 
-// --- numbers in the position, and the lengths of all texts around them ---
+// --- changes of numbers in the position, and of the lengths of all texts around them ---
 
 std::string Varint(uint64_t value) {
   std::string bytes;
@@ -88,7 +88,7 @@ std::string Varint(uint64_t value) {
   return bytes;
 }
 
-// How long the number is that begins at `at`; 0 if there is none.
+// The length of the number that begins at `at`; 0 if there is none.
 size_t Read(const std::string& bytes, size_t at, uint64_t& value) {
   value = 0;
   for (size_t i = 0; i < 10 && at + i < bytes.size(); ++i) {
@@ -99,7 +99,7 @@ size_t Read(const std::string& bytes, size_t at, uint64_t& value) {
   return 0;
 }
 
-// The text whose length is at `at`: where it begins and ends.
+// Whether a text has its length at `at`; where it begins and ends.
 bool IsText(const std::string& bytes, size_t at, size_t& begin, size_t& end) {
   uint64_t size;
   size_t length = Read(bytes, at, size);
@@ -109,8 +109,8 @@ bool IsText(const std::string& bytes, size_t at, size_t& begin, size_t& end) {
   return true;
 }
 
-// Another number instead of that at `at`. Texts that enclose it are those that end with all of it,
-// or with others after them.
+// Replaces the number at `at` and corrects the lengths of the texts that enclose it. A text counts
+// as enclosing if it ends where the bytes end, or if only other texts follow it.
 std::string Changed(const std::string& bytes, size_t at, const std::string& number) {
   std::vector<bool> to_end(bytes.size() + 1, false);
   to_end[bytes.size()] = true;

@@ -56,7 +56,7 @@ ElementSpec JsonSpec() {
   return spec;
 }
 
-// The rows of a block, and the error after them, are as many as the lines.
+// The blocks must have one row or one error for each line.
 void RunJson(const std::string& input, Random& random) {
   static const FunctionPtr fields = MakeJsonFields(
       JsonSpec(), {std::nullopt, Text("none"), Tensor::Make(DType::Of(TypeCode::kFloat32), {0}),
@@ -106,7 +106,7 @@ std::vector<std::string> Strings(const std::string&) {
   return {"one two  three", "12", "-1.5e3", " 0x1p4 ", "naïve 日本 😀", "9223372036854775807"};
 }
 
-// What is refused by one of them may be good for the next.
+// Ignores a refusal, because the next operation may accept the same input.
 template <typename Call>
 void Try(Call call) {
   try {
@@ -151,7 +151,7 @@ std::vector<std::string> Patterns(const std::string&) {
 }
 
 void RunRegex(const std::string& input, Random&) {
-  constexpr size_t kLongest = 1000;  // compiling takes a time that goes with it
+  constexpr size_t kLongest = 1000;  // the time to compile grows with the length
   Args match("strings.regex_full_match"), replace("strings.regex_replace");
   match.Set("pattern", input.substr(0, kLongest));
   replace.Set("pattern", input.substr(0, kLongest));

@@ -38,7 +38,8 @@ def use_file(file: str | None) -> None:
     Parameters
     ----------
     file : str, optional
-        `file_for_workers()` of the parent process; None if it sends objects of its main module by value.
+        `file_for_workers()` of the parent process; None if it sends objects of its main module by
+        value.
     """
     global _file
     _file = file

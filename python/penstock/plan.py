@@ -20,7 +20,11 @@ _WITH_RETRIES = ("map", "filter")
 
 
 class Plan(Stage):
-    """Base of what adds stages to a plan; Dataset is all of these together."""
+    """Base of what adds stages to a plan; Dataset is all of these together.
+
+    Methods of the mixins annotate `self` and the result with a TypeVar, not with Self: Jedi, which
+    completes names in notebooks and editors, takes Self for the mixin, which lacks other methods.
+    """
 
     __slots__ = ()
 

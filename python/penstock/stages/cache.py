@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.ops.call import call
@@ -14,6 +14,8 @@ from penstock.plan import Plan
 from penstock.stages.arguments import given
 from penstock.stages.map import map_for
 from penstock.structure import TensorSpec, is_nested, map_parts, parts_of
+
+_D = TypeVar("_D", bound="Cache")
 
 _P = TypeVar("_P", bound=Plan)
 _AUTOTUNE = -1  # dataset.AUTOTUNE
@@ -27,14 +29,14 @@ class Cache(Plan):
     __slots__ = ()
 
     def cache(
-        self,
+        self: _D,
         filename: str | os.PathLike[str] = "",
         name: str | None = None,
         *,
         structures: Sequence[type] | None = None,
         storage_options: Mapping[str, Any] | None = None,
         images: Literal["coefficients", "index"] | None = None,
-    ) -> Self:
+    ) -> _D:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
 
         Parameters

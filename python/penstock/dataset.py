@@ -409,6 +409,7 @@ def of_node(node: _core.Node) -> Dataset:
     dataset._args = {}
     dataset._identities = {}
     dataset._name = None
+    dataset._written = None
     dataset._options = _UNSET
     dataset._traced = ()
     return dataset

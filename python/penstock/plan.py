@@ -61,6 +61,7 @@ class Plan(Stage):
         # Computed now, because calls of the functions may change the values that they refer to.
         plan._identities = _identities(args) if identities is None else identities
         plan._name = name
+        plan._written = None
         plan._options = merged(kind, [each._options for each in inputs])
         plan._traced = tuple(dict.fromkeys(traced))
         return plan

@@ -91,4 +91,8 @@ class ListFiles(Tensors, Shuffle):
         dataset = cls.from_tensor_slices(np.array(names, dtype=object), name)
         if shuffle is None or shuffle:
             dataset = dataset.shuffle(len(names), seed=seed)
+        call = {"file_pattern": file_pattern, "shuffle": shuffle, "seed": seed}
+        if dataset._name is None:
+            call["name"] = name
+        dataset._written = ("list_files", call)
         return dataset

@@ -14,7 +14,7 @@ from penstock.compat.advice import missing
 from penstock.compat.graph import deferred
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array, tensor
-from penstock.compat.v1.parameters import parameters_of
+from penstock.compat.old_parameters import parameters_of
 
 # By module of today: what tf itself had, under the same name or another one.
 _MOVED = {

@@ -414,8 +414,6 @@ class Dataset(
         0: {'image': uint8 array of shape (32, 32, 3), 'label': 3}
         1: {'image': uint8 array of shape (32, 32, 3), 'label': 7}
         """
-        if n < 0:
-            raise ValueError(f"show: n must be >= 0, got {n}")
         display(Preview(list(self.take(n))))
 
     def __repr__(self) -> str:

@@ -13,8 +13,8 @@ from penstock.compat import tf as _tf
 from penstock.compat.advice import missing
 from penstock.compat.graph import deferred
 from penstock.compat.listing import listing
-from penstock.compat.tensor import array, tensor
 from penstock.compat.old_parameters import parameters_of
+from penstock.compat.tensor import array, tensor
 
 # By module of today: what tf itself had, under the same name or another one.
 _MOVED = {

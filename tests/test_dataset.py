@@ -250,6 +250,17 @@ def test_a_dataset_is_made_by_sources(arguments):
             assert source in str(error.value)
 
 
+def test_repr_shows_the_methods_that_were_called(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    files = ps.Dataset.list_files("*.txt", seed=5, name="files")
+    assert repr(files) == "<Dataset list_files(file_pattern='*.txt', seed=5, name='files')>"
+    mapped = ps.Dataset.list_files("*.txt", shuffle=False).map(len, 2)
+    call = "list_files(file_pattern='*.txt', shuffle=False)"
+    assert repr(mapped) == f"<Dataset {call}.map(map_func=len, num_parallel_calls=2)>"
+    assert "parallel_map" not in mapped._repr_html_()
+
+
 def test_a_long_repr_has_a_line_for_each_stage_in_a_terminal(monkeypatch):
     ds = ps.Dataset.range(6).map(abs, num_parallel_calls=2).shuffle(3).batch(2).prefetch(2)
     assert "\n" not in repr(ds)
@@ -258,7 +269,7 @@ def test_a_long_repr_has_a_line_for_each_stage_in_a_terminal(monkeypatch):
     lines = repr(ds).splitlines()
     assert lines[0].startswith("<Dataset range(start=0, ")
     assert [line.strip().partition("(")[0] for line in lines[1:]] == [
-        *(".parallel_map", ".shuffle", ".batch", ".prefetch"),
+        *(".map", ".shuffle", ".batch", ".prefetch"),
     ]
     assert "\n" not in repr(ps.Dataset.range(6))
     monkeypatch.setenv("COLUMNS", "1000")

@@ -27,6 +27,13 @@ def test_classes_that_contributors_are_told_of_exist():
         assert f"class {contract}" in tests, contract
 
 
+def test_the_steps_that_contributors_are_told_of_are_those_of_the_program():
+    (listed,) = re.findall(r"only these steps: `([\w ]+)`", (ROOT / "CONTRIBUTING.md").read_text())
+    (steps,) = re.findall(r"^steps=\((.*)\)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    names = [step.partition(":")[0] for step in steps.split()]
+    assert listed.split() == [name for name in names if name != "setup"]
+
+
 def test_folders_of_the_table_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     table = text[text.index("| folder | what |") : text.index("An include goes")]

@@ -377,3 +377,38 @@ def test_of_binary_strings_the_first_bytes_are_shown(value, shown):
     with pytest.raises(ValueError, match="b'") as raised:
         list(Dataset.from_tensors(value).map(fails))
     assert shown in raised.value.__notes__[0]
+
+
+def frames_of(raised):
+    trace, frames = raised.value.__traceback__.tb_next, []
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    return frames
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(lambda: ps.Dataset.range(3).batch(-1), lambda: ps.Dataset.range(3).map(5)),
+        *(lambda: ps.Dataset.range(3).shuffle("x"), lambda: ps.Dataset.list_files("*", seed="x")),
+    ],
+    ids=["batch", "map", "shuffle", "list_files"],
+)
+def test_a_wrong_argument_has_one_frame_of_each_wrapper(call):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        call()
+    own = [frame for frame in frames_of(raised) if frame.f_code is not call.__code__]
+    assert own
+    assert {frame.f_code.co_name for frame in own} == {"call"}
+    assert all(frame.f_locals["__tracebackhide__"] for frame in own)
+
+
+def test_an_error_of_a_users_argument_keeps_its_frames():
+    class Number:
+        def __index__(self):
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine") as raised:
+        ps.Dataset.range(3).batch(Number())
+    assert "__index__" in [frame.f_code.co_name for frame in frames_of(raised)]

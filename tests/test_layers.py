@@ -63,7 +63,7 @@ PYTHON_LAYERS = [
     {"writers"},
     {"stage"},
     {"random", "probing"},
-    {"describe", "encode", "hints"},
+    {"describe", "encode", "hints", "preview"},
     {"digest"},
     {"fingerprint"},
     {"account"},

@@ -152,6 +152,24 @@ def test_cibuildwheel_builds_for_every_python_and_platform_that_is_promised(
     assert sorted(found) == sorted(f"{python}-{name}" for python in pythons for name in platforms)
 
 
+def test_a_repaired_wheel_does_not_depend_on_the_order_of_its_files(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / ".ci" / "release")
+    archive_of = importlib.import_module("wheel_archive").WheelArchive
+    names = ["p/b.py", "p/a.py", "p-1.dist-info/METADATA", "p-1.dist-info/RECORD", "q/c.py"]
+    for number, order in enumerate([names, names[::-1]]):
+        plain = tmp_path / f"plain{number}.whl"
+        with zipfile.ZipFile(plain, "w") as wheel:
+            for name in order:
+                wheel.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), name)
+        archive = archive_of(plain)
+        archive.files["p-1.dist-info/licenses/L"] = b"text"
+        archive.write(tmp_path / f"{number}.whl")
+    assert (tmp_path / "0.whl").read_bytes() == (tmp_path / "1.whl").read_bytes()
+    with zipfile.ZipFile(tmp_path / "0.whl") as wheel:
+        assert wheel.namelist()[-1] == "p-1.dist-info/RECORD"
+        assert wheel.read("p/a.py") == b"p/a.py"
+
+
 def test_the_codecs_of_released_wheels_are_pinned(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / ".ci" / "release")
     sources = importlib.import_module("build_codecs").SOURCES

@@ -8,6 +8,7 @@ TAKEN = {
     "allow_missing": "bool zero",
     "antialias": "bool zero",
     "Dataset.from_generator.args": "None array",
+    "Dataset.show.n": "zero",
     "arrays": "None",
     "axis": "None zero",
     "penstock.concat.axis": "zero",

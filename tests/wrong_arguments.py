@@ -247,6 +247,7 @@ def dataset_calls(folder):
         "skip": {"count": 1},
         "snapshot": {"path": folder / "snapshot", "compression": "AUTO", "reader_func": reader}
         | {"shard_func": shard_zero, "structures": [Point], "max_record_bytes": 1000},
+        "show": {"n": 1},
         "take": {"count": 1},
         "take_while": {"predicate": yes},
         "window": {"size": 2, "shift": 1, "stride": 1, "drop_remainder": True},

@@ -28,18 +28,23 @@ class WheelArchive:
         return paths
 
     def write(self, wheel: Path) -> None:
-        """Write the wheel; new files get the date and the mode of METADATA."""
+        """Write the wheel, sorted by name; new files get the date and the mode of METADATA."""
         record = f"{self.dist_info}/RECORD"
-        rows = [self._row(name) for name in self.files if name != record]
+        # RECORD is the last file, as in other wheels.
+        names = sorted(self.files.keys() - {record}, key=lambda name: (self._is_info(name), name))
+        rows = [self._row(name) for name in names]
         self.files[record] = "".join([*rows, f"{record},,\n"]).encode()
         like = self._entries[f"{self.dist_info}/METADATA"]
         with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for name, content in self.files.items():
+            for name in (*names, record):
                 old = self._entries.get(name, like)
                 entry = zipfile.ZipInfo(name, old.date_time)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.external_attr = old.external_attr
-                archive.writestr(entry, content)
+                archive.writestr(entry, self.files[name])
+
+    def _is_info(self, name: str) -> bool:
+        return name.startswith(f"{self.dist_info}/")
 
     def _row(self, name: str) -> str:
         digest = base64.urlsafe_b64encode(hashlib.sha256(self.files[name]).digest())

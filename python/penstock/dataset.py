@@ -18,6 +18,7 @@ from penstock.hints import Hints
 from penstock.iterator import Iterator
 from penstock.options import Options
 from penstock.plan import Plan
+from penstock.preview import Preview, display
 from penstock.probing import find_spec
 from penstock.stage import Stage
 from penstock.stages.batch import Batch
@@ -390,6 +391,31 @@ class Dataset(
             raise TypeError(f"apply: transformation_func must return a Dataset, got {dataset!r}")
         return dataset
 
+    @checked
+    def show(self, n: int = 5) -> None:
+        """Print the first elements; a notebook shows a grid of pictures and text.
+
+        Parameters
+        ----------
+        n : int
+            The number of elements.
+
+        Notes
+        -----
+        Pictures are arrays of uint8, or of floats in [0, 1], whose shape is ``(H, W, C)`` with 1, 3
+        or 4 channels, or a batch of them, or ``(H, W)`` of uint8, with at least 8 x 8 pixels. Large
+        arrays are shown as their type and shape. Each call is a new run of the dataset, which
+        computes `n` elements and what the stages read ahead.
+
+        Examples
+        --------
+        >>> images = np.zeros((2, 32, 32, 3), np.uint8)
+        >>> ps.Dataset.from_tensor_slices({"image": images, "label": [3, 7]}).show()
+        0: {'image': uint8 array of shape (32, 32, 3), 'label': 3}
+        1: {'image': uint8 array of shape (32, 32, 3), 'label': 7}
+        """
+        display(Preview(list(self.take(n))))
+
     def __repr__(self) -> str:
         return f"<Dataset {chain(self)}>"
 
@@ -409,6 +435,7 @@ def of_node(node: _core.Node) -> Dataset:
     dataset._args = {}
     dataset._identities = {}
     dataset._name = None
+    dataset._written = None
     dataset._options = _UNSET
     dataset._traced = ()
     return dataset

@@ -6,8 +6,10 @@ import sys
 from typing import Any
 
 from penstock.labels import function_name
+from penstock.printable import shown
 from penstock.stage import Stage
 from penstock.structure import TensorSpec
+from penstock.traits import main_form
 
 _UNKNOWN = -2
 _MOST_STAGES = 20
@@ -50,17 +52,21 @@ def page(dataset: Stage) -> str:
 
 
 def _stages(dataset: Stage) -> list[tuple[str, list[str]]]:
-    """Return the stages from the source on, and their arguments; of many, the first and last."""
+    """Return the stages from the source on, and their arguments; of many, the first and last.
+
+    They have the names of methods. Arguments that are None are omitted.
+    """
     # Without recursion: chains are long.
     parts: list[tuple[str, list[str]]] = []
     node: Stage | None = dataset
     while node is not None:
-        args = [f"<{other._kind}>" for other in node._inputs[1:]]
-        args += [f"{name}={_short(value)}" for name, value in node._args.items()]
+        kind, given = node._written or (main_form(node._kind), node._args)
+        args = [f"<{main_form(other._kind)}>" for other in node._inputs[1:]]
+        args += [f"{name}={_short(value)}" for name, value in given.items() if value is not None]
         if node._name is not None:
             args.append(f"name={node._name!r}")
-        parts.append((node._kind, args))
-        node = node._inputs[0] if node._inputs else None
+        parts.append((kind, args))
+        node = node._inputs[0] if node._inputs and node._written is None else None
     if len(parts) > _MOST_STAGES:
         parts = [*parts[:5], ("...", [f"{len(parts) - 10} more"]), *parts[-5:]]
     return parts[::-1]
@@ -82,5 +88,5 @@ def unknown_length(dataset: Stage) -> str:
 def _short(value: Any) -> str:
     if callable(value):
         return function_name(value)
-    text = repr(value)
+    text = shown(repr(value))
     return text if len(text) <= 40 and "\n" not in text else f"<{type(value).__name__}>"

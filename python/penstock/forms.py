@@ -7,7 +7,7 @@ imports what is above it: in its functions, and for types.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.iterator import Iterator
@@ -15,6 +15,8 @@ from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names
 from penstock.stages.file_shards import Remainder
 from penstock.stages.shard import Shard
+
+_D = TypeVar("_D", bound="Forms")
 
 if TYPE_CHECKING:
     from penstock.adapters.batches import Batches
@@ -161,7 +163,7 @@ class Forms(Shard):
         )
 
     def distribute(
-        self,
+        self: _D,
         *,
         engine: Literal["ray", "local"] = "ray",
         num_workers: int,
@@ -173,7 +175,7 @@ class Forms(Shard):
         num_consumers: int | None = None,
         consumer_index: int | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> _D:
         """Have the elements made by workers: Ray actors on any number of hosts, or threads.
 
         Parameters
@@ -269,7 +271,7 @@ class Forms(Shard):
         from penstock.distribution.work import distributed
 
         how = (deterministic, lease_timeout, shared, name, num_consumers, consumer_index)
-        made: Self = distributed(self, engine, num_workers, split, *how, options)
+        made: _D = distributed(self, engine, num_workers, split, *how, options)
         return made
 
     def __iter__(self) -> Iterator:
@@ -640,7 +642,7 @@ class Forms(Shard):
         return keras_data(self, steps_per_epoch, class_weight, prefetch)
 
     def shard_for_torch(
-        self,
+        self: _D,
         remainder: Remainder | None = None,
         *,
         group: Any = None,
@@ -648,7 +650,7 @@ class Forms(Shard):
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
         evaluation: bool = False,
-    ) -> Self:
+    ) -> _D:
         """Give the share of this process of PyTorch: `shard_evenly` by its rank.
 
         Parameters
@@ -688,14 +690,14 @@ class Forms(Shard):
         return self.shard_evenly(count, rank, remainder, seed=seed, **how)
 
     def shard_for_jax(
-        self,
+        self: _D,
         remainder: Remainder | None = None,
         *,
         seed: int = 0,
         mask_key: str = "valid",
         by: Literal["elements", "files"] = "elements",
         evaluation: bool = False,
-    ) -> Self:
+    ) -> _D:
         """Give the share of this process of JAX: `shard_evenly` by ``jax.process_index()``.
 
         Parameters

@@ -20,7 +20,11 @@ _WITH_RETRIES = ("map", "filter")
 
 
 class Plan(Stage):
-    """Base of what adds stages to a plan; Dataset is all of these together."""
+    """Base of what adds stages to a plan; Dataset is all of these together.
+
+    Methods of the mixins annotate `self` and the result with a TypeVar, not with Self: Jedi, which
+    completes names in notebooks and editors, takes Self for the mixin, which lacks other methods.
+    """
 
     __slots__ = ()
 
@@ -57,6 +61,7 @@ class Plan(Stage):
         # Computed now, because calls of the functions may change the values that they refer to.
         plan._identities = _identities(args) if identities is None else identities
         plan._name = name
+        plan._written = None
         plan._options = merged(kind, [each._options for each in inputs])
         plan._traced = tuple(dict.fromkeys(traced))
         return plan

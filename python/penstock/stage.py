@@ -19,6 +19,7 @@ class Stage:
 
     __slots__ = (
         *("_args", "_identities", "_inputs", "_kind", "_name", "_node", "_options", "_traced"),
+        "_written",
     )
 
     _node: _core.Node
@@ -29,6 +30,8 @@ class Stage:
     _identities: Mapping[str, Any]
     _name: str | None  # given by the user
     _options: Options
+    # The call that made this stage and all before it, if the stages alone do not show it.
+    _written: tuple[str, Mapping[str, Any]] | None
     _traced: tuple[Traced, ...]  # native functions, of this stage and all before it
 
     def __iter__(self) -> Iterator:

@@ -96,6 +96,7 @@ def carrying(function: _F, stage: str) -> _F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True  # IPython and pytest omit this frame
         options = kwargs.get("storage_options")
         if not isinstance(options, Mapping):  # None, or an error of the function
             return function(*args, **kwargs)

@@ -1,6 +1,7 @@
-"""Write signatures.json, the parameters of TensorFlow's functions; run where it is installed.
+"""Write signatures.json and signatures_v1.json; run where TensorFlow is installed.
 
-The functions are those that docs/reference/tensorflow_names.md says are there.
+They hold the parameters of TensorFlow's functions, in its order: of those that
+docs/reference/tensorflow_names.md lists, and of those that penstock.compat.v1 lists.
 """
 
 import inspect
@@ -34,6 +35,22 @@ def names():
     return sorted(found)
 
 
+def names_v1():
+    """Return the dotted names of penstock.compat.v1, in order."""
+    import penstock.compat.v1 as tf
+
+    def within(module, path):
+        for name in dir(module):
+            inner = getattr(module, name)
+            if inspect.ismodule(inner):
+                if inner.__name__.startswith("penstock.compat.") and path.count(".") < 2:
+                    yield from within(inner, f"{path}{name}.")
+            else:
+                yield f"{path}{name}"
+
+    return sorted(set(within(tf, "")))
+
+
 def named(module, name):
     """Return what a dotted name stands for, or None."""
     for step in name.split("."):
@@ -41,13 +58,19 @@ def named(module, name):
     return module
 
 
-if __name__ == "__main__":
-    import tensorflow
-
+def write(file, module, wanted):
+    """Write the parameters of the functions of a module that are known."""
     made = {}
-    for name in names():
-        function = named(tensorflow, name)
+    for name in wanted:
+        function = named(module, name)
         if callable(function) and (found := parameters(function)) is not None:
             made[name] = found
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(made[name])}" for name in made)
-    (HERE / "signatures.json").write_text(f"{{\n{lines}\n}}\n")
+    (HERE / file).write_text(f"{{\n{lines}\n}}\n")
+
+
+if __name__ == "__main__":
+    import tensorflow
+
+    write("signatures.json", tensorflow, names())
+    write("signatures_v1.json", tensorflow.compat.v1, names_v1())

@@ -66,6 +66,27 @@ def test_the_command_lists_what_is_missing(tmp_path, capsys):
     assert {use["name"] for use in uses if use["there"]} >= {"cast"}
 
 
+def test_each_edit_is_listed_once(tmp_path, capsys):
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import tensorflow as tf\n"
+        "from tensorflow.keras import layers\n"
+        "a = [layers.Dense(1), layers.Dense(2)]\n"
+        "b = layers.Dropout(1)\n"
+        "c = tf.image.frob(a) + tf.image.frob(b)\n"
+        "d = tf.image.frob(c)\n"
+        "e = tf.cast(a, tf.int32), tf.cast(b, tf.int32)\n"
+    )
+    # The folder has the program, too.
+    assert cli.main(["port", "--all", str(program), str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()[:-2]
+    assert [line.removeprefix(f"{program}:").partition(": ")[0] for line in lines] == list("2577")
+    assert lines[0].endswith("(also in lines 3, 4)")
+    assert lines[1] == f"{program}:5: tf.image.frob: missing (also in lines 6)"
+    assert cli.main(["port", str(program)]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
 def test_folders_and_notebooks_are_read(tmp_path, capsys):
     (tmp_path / "a.py").write_text("import tensorflow as tf\ntf.cast\n")
     cells = [

@@ -7,8 +7,10 @@ import pytest
 from signatures_golden import named, parameters
 
 import penstock.compat.tf as tf
+import penstock.compat.v1 as v1
 
 HERE = Path(__file__).parent
+OF_V1 = json.loads((HERE / "signatures_v1.json").read_text())
 WANTED = json.loads((HERE / "signatures.json").read_text())
 # Made by other functions only, or with parameters that are private in TensorFlow.
 OTHERWISE = {
@@ -32,6 +34,23 @@ def test_a_function_takes_tensorflows_arguments(name):
     if own is None:  # `*args`: it hands them on
         return
     wanted = [each for each in WANTED[name] if each not in LEFT_OUT.get(name, ())]
+    assert own[: len(wanted)] == wanted
+
+
+# Classes of which TensorFlow has other parameters, which no program gives.
+OTHERWISE_V1 = {
+    *OTHERWISE,
+    *("data.Iterator", "function"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(OF_V1.keys() - OTHERWISE_V1))
+def test_a_function_takes_the_arguments_of_tensorflow_1(name):
+    own = parameters(named(v1, name))
+    if own is None:  # `*args`: it hands them on
+        return
+    left_out = LEFT_OUT.get(name) or LEFT_OUT.get(name.replace("python_io.", "io."), ())
+    wanted = [each for each in OF_V1[name] if each not in left_out]
     assert own[: len(wanted)] == wanted
 
 

@@ -1,6 +1,8 @@
 """Programs in the style of TensorFlow 1's guide to importing data: sessions and old spellings."""
 
+import json
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -390,3 +392,78 @@ def test_a_coordinator_stops_threads():
     coordinator.request_stop(tf.errors.OutOfRangeError(None, None, "end"))
     coordinator.join()
     assert coordinator.wait_for_stop(0)
+
+
+def test_arguments_by_position_are_those_of_tensorflow_1():
+    pairs, picked = [[1, 2], [3, 4]], [True, False]
+    assert tf.boolean_mask(pairs, picked, "name", 1).numpy().tolist() == [[1], [3]]
+    row = tf.decode_csv(["1,x"], [[0], [5]], ",", True, "name", "x", None)
+    assert [column.numpy().tolist() for column in row] == [[1], [5]]
+    assert tf.transpose(pairs, None, "name", False).numpy().tolist() == [[1, 3], [2, 4]]
+    assert tf.pad([1], [[1, 0]], "CONSTANT", "name", 7).numpy().tolist() == [7, 1]
+    assert tf.nn.in_top_k([[0.1, 0.9]], [1], 1).numpy().tolist() == [True]
+    assert tf.shape(pairs, "name", tf.int64).dtype == tf.int64
+    blocks = tf.space_to_batch(np.zeros((1, 4, 4, 1)), [[0, 0], [0, 0]], 2)
+    assert blocks.shape.as_list() == [4, 2, 2, 1]
+    assert tf.batch_to_space(blocks, [[0, 0], [0, 0]], 2).shape.as_list() == [1, 4, 4, 1]
+    tf.assert_equal(1, 1, ["data"], 3, "message", "name")
+
+
+def test_arguments_with_older_names():
+    pairs = [[1, 2], [3, 4]]
+    assert tf.reduce_sum(pairs, reduction_indices=1, keep_dims=True).numpy().tolist() == [[3], [7]]
+    assert tf.argmax(pairs, dimension=1, output_type=tf.int32).numpy().tolist() == [1, 1]
+    assert tf.zeros_like(tensor=pairs, optimize=False).numpy().tolist() == [[0, 0], [0, 0]]
+    assert tf.expand_dims([1], dim=0).shape.as_list() == [1, 1]
+    ones = np.ones((1, 2, 2, 1))
+    assert tf.nn.max_pool(value=ones, ksize=2, strides=2, padding="VALID").numpy().size == 1
+    assert tf.gfile.Exists(filename="no such file") is False
+    with pytest.raises(TypeError, match="several values for argument 'reduction_indices'"):
+        tf.reduce_sum(pairs, 1, reduction_indices=1)
+    with pytest.raises(TypeError, match="expected at most 4 positional arguments, got 5"):
+        tf.boolean_mask(pairs, [True, False], "name", 0, 5)
+
+
+def test_scopes_take_all_arguments_and_have_no_effect():
+    with tf.name_scope(None, "s", [1]) as scope:
+        assert scope == "s/"
+    with tf.variable_scope("s", reuse=True) as scope:
+        assert (scope.name, scope.reuse) == ("s", True)
+    with tf.variable_scope(scope, "default", [1]) as again:
+        again.reuse_variables()
+    assert (again.name, again.reuse) == ("s", True)
+
+
+def test_one_result_is_returned_without_its_list():
+    def count(**more):
+        return tf.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)], **more)
+
+    assert count().numpy() == 3
+    assert [value.numpy() for value in count(return_same_structure=True)] == [3]
+    pair = tf.while_loop(lambda i, j: i < 3, lambda i, j: (i + 1, j), (tf.constant(0), 5))
+    assert [int(value) for value in pair] == [3, 5]
+    assert tf.cond(True, lambda: [tf.constant(1)], lambda: [tf.constant(2)]).numpy() == 1
+    assert len(tf.cond(True, lambda: [tf.constant(1)], lambda: [1], strict=True)) == 1
+
+
+def test_strings_are_split_into_the_kind_that_is_asked_for():
+    assert tf.strings.split(["a b", "c"]).dense_shape.numpy().tolist() == [2, 2]
+    assert tf.strings.split("a b", result_type="RaggedTensor").to_list() == [[b"a", b"b"]]
+    assert tf.string_split(["a b"], result_type="RaggedTensor").to_list() == [[b"a", b"b"]]
+    with pytest.raises(ValueError, match="result_type must be"):
+        tf.strings.split(["a"], result_type="list")
+
+
+def test_names_that_tensorflow_1_had_at_the_top():
+    assert int(tf.floormod(5, 3)) == 2
+    assert tf.fft(np.ones(2, np.complex64)).numpy().tolist() == [2, 0]
+    assert issubclass(tf.errors.OutOfRangeError, tf.OpError)
+
+
+def test_dir_lists_what_is_reachable():
+    shown = dir(tf)
+    assert len(shown) == len(set(shown))
+    assert {name for name in shown if not hasattr(tf, name)} == set()
+    signatures = json.loads((Path(__file__).parent / "signatures_v1.json").read_text())
+    reachable = {name for name in (*signatures, "DType", "VERSION") if hasattr(tf, name)}
+    assert {name for name in reachable if "." not in name} <= set(shown)

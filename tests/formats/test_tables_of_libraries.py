@@ -126,6 +126,29 @@ def test_missing_values():
     assert [int(r["i"]) for r in from_arrow(whole, null_values={"i": -1})] == [1, -1]
 
 
+def chunked_frames():
+    """Return how to read three missing values in two chunks, from each kind of table."""
+    table = pa.table({"n": pa.chunked_array([[1, None], [None, None, 5]])})
+    parts = [pl.DataFrame({"n": [1, None]}), pl.DataFrame({"n": [None, None, 5]})]
+    polars = pl.concat(parts, rechunk=False)
+    pandas = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return {
+        "from_arrow": (from_arrow, table),
+        "from_pandas": (ps.Dataset.from_pandas, pandas),
+        "from_polars": (ps.Dataset.from_polars, polars),
+    }
+
+
+@pytest.mark.parametrize("stage", ["from_arrow", "from_pandas", "from_polars"])
+def test_missing_values_of_all_chunks_are_counted_and_replaced(stage):
+    read, table = chunked_frames()[stage]
+    with pytest.raises(ValueError, match=f"{stage}: column n has 3 missing values"):
+        read(table)
+    assert [int(row["n"]) for row in read(table, null_values={"n": -1})] == [1, -1, -1, -1, 5]
+    with pytest.raises(ValueError, match=f"{stage}: null_values must name columns, got x"):
+        read(table, null_values={"x": -1})
+
+
 def test_types_that_numpy_does_not_have():
     with pytest.raises(TypeError, match=r"from_arrow: column x has .*time of day"):
         from_arrow(pa.table({"x": pa.array([1], pa.time32("s"))}))

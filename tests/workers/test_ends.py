@@ -124,6 +124,84 @@ def test_the_functions_of_a_script_are_found_without_cloudpickle(tmp_path):
     assert (code, out, err) == (0, "660000\n", "")
 
 
+# What a script may send to workers or get from them, other than functions of its own.
+NAMED_IN_PICKLES = """
+class Index(int):
+    pass
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+class Order:
+    def __iter__(self):
+        return map(Index, range(4))
+
+    def __len__(self):
+        return 4
+
+class Points:
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return Point(i)
+
+def points():
+    yield from map(Point, range(4))
+
+def loader(*arguments, **more):
+    return ps.DataLoader(
+        *arguments, num_workers=1, worker_method="process", collate_fn=list, **more
+    )
+
+"""
+SENT_TO_WORKERS = {
+    "an element": "list(ps.Dataset.from_generator(points).map(copy.copy, executor='process'))",
+    "an index": "list(loader(range(4), sampler=Order()))",
+    "a result": "list(loader(Points()))",
+}
+
+
+@pytest.mark.parametrize("head", [HEAD, NO_CLOUDPICKLE + HEAD], ids=["cloudpickle", "pickle"])
+@pytest.mark.parametrize("what", SENT_TO_WORKERS)
+def test_objects_of_a_script_s_classes_go_to_workers_and_back(tmp_path, what, head):
+    code, out, err = run(
+        tmp_path,
+        f"import copy\n{NAMED_IN_PICKLES}if __name__ == '__main__':\n"
+        f"    print(len({SENT_TO_WORKERS[what]}))\n",
+        head,
+    )
+    assert (code, out, err) == (0, "4\n", "")
+
+
+def test_a_script_is_imported_where_workers_have_imported_multiprocessing(tmp_path):
+    code, out, err = run(
+        tmp_path,
+        "if __name__ == '__main__':\n"
+        "    import multiprocessing\n"
+        "    multiprocessing.set_forkserver_preload(['multiprocessing'])\n"
+        "    print(len(list(made(slow))))\n",
+        NO_CLOUDPICKLE + HEAD,
+    )
+    assert (code, out, err) == (0, "12\n", "")
+
+
+FUNCTIONS_OF_A_MODULE = """
+import operator
+assert __name__ == "__main__", "a worker has imported the script"
+ds = ps.Dataset.range(4)
+print(list(ds.map(operator.neg, executor="process").as_numpy_iterator())[-1])
+print(list(ps.DataLoader(range(4), 4, num_workers=1, worker_method="process"))[0].tolist())
+"""
+
+
+@pytest.mark.parametrize("head", [HEAD, NO_CLOUDPICKLE + HEAD], ids=["cloudpickle", "pickle"])
+def test_workers_do_not_import_a_script_for_functions_of_a_module(tmp_path, head):
+    code, out, err = run(tmp_path, FUNCTIONS_OF_A_MODULE, head)
+    assert (code, out, err) == (0, "-3\n[0, 1, 2, 3]\n", "")
+
+
 def test_a_script_without_a_guard_is_told_so_once(tmp_path):
     code, out, err = run(tmp_path, "print(len(list(made(slow))))\n", NO_CLOUDPICKLE + HEAD)
     assert code == 1

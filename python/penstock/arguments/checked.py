@@ -57,20 +57,24 @@ def checked(function: _F, stage: str | None = None) -> _F:
     # another call, and only arguments that have a check are looked at.
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = len(args)
-        for i, place, check, optional in by_place:
-            if i >= given:
-                break
-            value = args[i]
-            if type(value) in SYMBOLS or (value is None and optional):
-                continue
-            check(place, value)
-        if kwargs:
-            for name, value in kwargs.items():
-                if name in checks and type(value) not in SYMBOLS:
-                    place, check, optional = checks[name]
-                    if value is not None or not optional:
-                        check(place, value)
+        __tracebackhide__ = True  # IPython and pytest omit this frame
+        try:
+            given = len(args)
+            for i, place, check, optional in by_place:
+                if i >= given:
+                    break
+                value = args[i]
+                if type(value) in SYMBOLS or (value is None and optional):
+                    continue
+                check(place, value)
+            if kwargs:
+                for name, value in kwargs.items():
+                    if name in checks and type(value) not in SYMBOLS:
+                        place, check, optional = checks[name]
+                        if value is not None or not optional:
+                            check(place, value)
+        except (TypeError, ValueError) as error:
+            raise _at_the_call(error) from error.__cause__
         try:
             return function(*args, **kwargs)
         except _BLAMED as error:
@@ -86,6 +90,16 @@ def checked(function: _F, stage: str | None = None) -> _F:
     if "storage_options" in parameters and stage != "configure":  # whose are for a prefix
         return carrying(call, stage)  # type: ignore[return-value]
     return call  # type: ignore[return-value]
+
+
+def _at_the_call(error: Exception) -> Exception:
+    """Return an error of a check without the frames of the check, unless it called users' code."""
+    trace = error.__traceback__
+    while trace is not None:
+        if not str(trace.tb_frame.f_globals.get("__name__")).startswith("penstock."):
+            return error
+        trace = trace.tb_next
+    return error.with_traceback(None)
 
 
 def _is_of_the_call(error: Exception) -> bool:

@@ -182,6 +182,7 @@ _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("decode_csv", "record_defaults"): checks.sequence,
     ("default_collate", "batch"): checks.sequence,
     ("list_files", "include_directories"): checks.truth,
+    ("show", "n"): _size,
     ("shuffle", "buffer_size"): checks.count_or_all,
     ("prefetch", "buffer_size"): checks.or_none(checks.ahead),
     ("prefetch_to_device", "buffer_size"): checks.ahead,

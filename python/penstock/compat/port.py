@@ -191,13 +191,17 @@ class _Names(ast.NodeVisitor):
 
 
 def _programs(paths: Iterable[str]) -> Iterator[Path]:
-    """Yield programs: files, notebooks, and those in folders."""
+    """Yield programs once: files, notebooks, and those in folders."""
+    seen: set[Path] = set()
     for path in map(Path, paths):
+        files = [path]
         if path.is_dir():
             found = (file for kind in ("*.py", "*.ipynb") for file in path.rglob(kind))
-            yield from sorted(file for file in found if file.is_file())
-        else:
-            yield path
+            files = sorted(file for file in found if file.is_file())
+        for file in files:
+            if (same := file.resolve()) not in seen:
+                seen.add(same)
+                yield file
 
 
 def _text_of(file: Path) -> str:
@@ -271,24 +275,43 @@ def main(argv: Sequence[str]) -> int:
     if arguments.json:
         print(json.dumps([dataclasses.asdict(use) | {"missing": use.missing} for use in uses]))
     else:
-        for use in uses:
-            _show(use, arguments.all)
+        for use, more in _edits(uses):
+            _show(use, more, arguments.all)
         print(_summary(uses))
         print(_LIMITS)
     return 2 if failed else int(any(use.missing for use in uses))
 
 
-def _show(use: Use, everything: bool) -> None:
+def _edits(uses: Iterable[Use]) -> Iterator[tuple[Use, list[int]]]:
+    """Yield each edit once: its first use, and the other lines with the same edit.
+
+    A name of a module for which there is something else is the same edit as the module, if the
+    program imports it: ``layers.Dense`` after ``from tensorflow.keras import layers``.
+    """
+    edits: dict[tuple[str, str], tuple[Use, list[int]]] = {}
+    for use in uses:
+        steps = use.name.split(".")
+        modules = [(use.file, ".".join(steps[:end])) for end in range(1, len(steps))]
+        replaced = (at for at in modules if at in edits and not edits[at][0].there)
+        same = (at for at in replaced if edits[at][0].advice == use.advice)
+        first, lines = edits.setdefault(next(same, (use.file, use.name)), (use, []))
+        if use.line not in (first.line, *lines):
+            lines.append(use.line)
+    yield from edits.values()
+
+
+def _show(use: Use, more: Sequence[int], everything: bool) -> None:
+    also = f" (also in lines {', '.join(map(str, more))})" if more else ""
     name = use.name if use.name in _BESIDE else f"tf.{use.name}"
     said = f"{use.file}:{use.line}: {name}: "
     if use.missing:
-        print(said + "missing")
+        print(f"{said}missing{also}")
     elif not use.there:
-        print(said + f"instead: {use.advice}")
+        print(f"{said}instead: {use.advice}{also}")
     elif use.advice:
-        print(said + f"there; shorter: {use.advice}")
+        print(f"{said}there; shorter: {use.advice}{also}")
     elif everything:
-        print(said + "there")
+        print(f"{said}there{also}")
 
 
 def _summary(uses: Sequence[Use]) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stage import Stage
 from penstock.structure import map_leaves
 from penstock.traits import main_form, traits_of
+
+_D = TypeVar("_D", bound="Batch")
 
 
 @checked_methods
@@ -20,13 +22,13 @@ class Batch(Plan):
     __slots__ = ()
 
     def batch(
-        self,
+        self: _D,
         batch_size: int,
         drop_remainder: bool = False,
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Stack consecutive elements along a new first axis.
 
         Parameters
@@ -84,11 +86,11 @@ class Batch(Plan):
         return batched._then("prefetch", buffer_size=num_parallel_calls)
 
     def rebatch(
-        self,
+        self: _D,
         batch_size: int | Sequence[int],
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Cut batches into batches of another size.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
@@ -14,6 +14,8 @@ from penstock.stages.padding_arguments import (
     with_sizes,
 )
 from penstock.structure import TensorSpec
+
+_D = TypeVar("_D", bound="BucketBySequenceLength")
 
 _STAGE = "bucket_by_sequence_length"
 
@@ -101,7 +103,7 @@ class BucketBySequenceLength(Plan):
     __slots__ = ()
 
     def bucket_by_sequence_length(
-        self,
+        self: _D,
         element_length_func: Callable[..., Any],
         bucket_boundaries: Sequence[int],
         bucket_batch_sizes: Sequence[int],
@@ -111,7 +113,7 @@ class BucketBySequenceLength(Plan):
         no_padding: bool = False,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Sort elements into buckets by their length, and give padded batches of one bucket each.
 
         Parameters

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.paths import name_of
 from penstock.plan import Plan
 from penstock.stages.arguments import given
+
+_D = TypeVar("_D", bound="Cache")
 
 
 @checked_methods
@@ -19,13 +21,13 @@ class Cache(Plan):
     __slots__ = ()
 
     def cache(
-        self,
+        self: _D,
         filename: str | os.PathLike[str] = "",
         name: str | None = None,
         *,
         structures: Sequence[type] | None = None,
         storage_options: Mapping[str, Any] | None = None,
-    ) -> Self:
+    ) -> _D:
         """Keep the elements of the first full pass, in memory or in a file, for all later ones.
 
         Parameters

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Concatenate")
 
 
 @checked_methods
@@ -14,7 +16,7 @@ class Concatenate(Plan):
 
     __slots__ = ()
 
-    def concatenate(self, dataset: Self, name: str | None = None) -> Self:
+    def concatenate(self: _D, dataset: _D, name: str | None = None) -> _D:
         """Give the elements of this dataset, then those of another.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.executors import Executor
@@ -11,6 +11,8 @@ from penstock.on_error import MAX_ERRORS, OnError, retrying
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
 from penstock.workers.process_function import executed
+
+_D = TypeVar("_D", bound="Filter")
 
 
 @checked_methods
@@ -20,7 +22,7 @@ class Filter(Plan):
     __slots__ = ()
 
     def filter(
-        self,
+        self: _D,
         predicate: Callable[..., Any],
         name: str | None = None,
         *,
@@ -33,7 +35,7 @@ class Filter(Plan):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_retries: int | None = None,
-    ) -> Self:
+    ) -> _D:
         """Keep the elements for which `predicate` returns True.
 
         Parameters

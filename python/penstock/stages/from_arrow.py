@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from penstock.plain_tables import HeldTable, missing_values, table_of
 from penstock.printable import printable
 from penstock.stages.tensors import Tensors
 
+_D = TypeVar("_D", bound="FromArrow")
+
 
 @checked_methods
 class FromArrow(Tensors):
@@ -23,13 +25,13 @@ class FromArrow(Tensors):
 
     @classmethod
     def from_arrow(
-        cls,
+        cls: type[_D],
         table: Any,
         name: str | None = None,
         *,
         null_values: Mapping[str, Any] | None = None,
         validate: bool = False,
-    ) -> Self:
+    ) -> _D:
         """Make a dataset of the rows of a table: dicts of its columns.
 
         Parameters
@@ -99,8 +101,12 @@ class FromArrow(Tensors):
 
     @classmethod
     def from_polars(
-        cls, df: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
-    ) -> Self:
+        cls: type[_D],
+        df: Any,
+        name: str | None = None,
+        *,
+        null_values: Mapping[str, Any] | None = None,
+    ) -> _D:
         """Make a dataset of the rows of a DataFrame of polars: dicts of its columns.
 
         Parameters
@@ -149,8 +155,12 @@ class FromArrow(Tensors):
 
     @classmethod
     def from_pandas(
-        cls, df: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
-    ) -> Self:
+        cls: type[_D],
+        df: Any,
+        name: str | None = None,
+        *,
+        null_values: Mapping[str, Any] | None = None,
+    ) -> _D:
         """Make a dataset of the rows of a DataFrame of pandas: dicts of its columns.
 
         Parameters
@@ -196,8 +206,12 @@ class FromArrow(Tensors):
 
     @classmethod
     def from_huggingface(
-        cls, ds: Any, name: str | None = None, *, null_values: Mapping[str, Any] | None = None
-    ) -> Self:
+        cls: type[_D],
+        ds: Any,
+        name: str | None = None,
+        *,
+        null_values: Mapping[str, Any] | None = None,
+    ) -> _D:
         """Make a dataset of the rows of a Hugging Face dataset: dicts of its columns.
 
         Parameters
@@ -255,7 +269,7 @@ class FromArrow(Tensors):
                     "transform or a format with arguments; replace missing values there, or use "
                     "ds.with_format(None)"
                 )
-            made: Self = cls._facade._of_rows(ds, name, part_of="from_huggingface")
+            made: _D = cls._facade._of_rows(ds, name, part_of="from_huggingface")
             return made
         rows = None
         if ds._indices is not None:
@@ -266,14 +280,14 @@ class FromArrow(Tensors):
 
     @classmethod
     def _of_table(
-        cls,
+        cls: type[_D],
         stage: str,
         table: Any,
         name: str | None,
         null_values: Mapping[str, Any] | None = None,
         rows: Any = None,
         fingerprint: str | None = None,
-    ) -> Self:
+    ) -> _D:
         args = {"table": table, "rows": rows}
         if null_values is not None:
             args["null_values"] = dict(null_values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from types import AsyncGeneratorType, GeneratorType
-from typing import Any, Literal, Self
+from typing import Any, Literal, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.on_error import MAX_ERRORS, OnError
@@ -12,6 +12,8 @@ from penstock.plan import Plan
 from penstock.structure import TensorSpec
 from penstock.workers.process_function import sent
 from penstock.workers.setup import Setup, setup_of
+
+_D = TypeVar("_D", bound="FromGenerator")
 
 
 @checked_methods
@@ -22,7 +24,7 @@ class FromGenerator(Plan):
 
     @classmethod
     def from_generator(
-        cls,
+        cls: type[_D],
         generator: Callable[..., Iterable[Any] | AsyncIterable[Any]],
         output_types: Any = None,
         output_shapes: Any = None,
@@ -35,7 +37,7 @@ class FromGenerator(Plan):
         worker_teardown: Callable[[], object] | None = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Self:
+    ) -> _D:
         """Make a dataset of the values that `generator` yields.
 
         Parameters

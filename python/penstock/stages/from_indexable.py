@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.columns import refuse_columns
 from penstock.encode import Indexable
 from penstock.stages.numbers import Numbers
+
+_D = TypeVar("_D", bound="FromIndexable")
 
 
 @checked_methods
@@ -18,14 +20,14 @@ class FromIndexable(Numbers):
 
     @classmethod
     def from_indexable(
-        cls,
+        cls: type[_D],
         obj: Any,
         name: str | None = None,
         *,
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         output_signature: Any = None,
-    ) -> Self:
+    ) -> _D:
         """Make a dataset of ``obj[0]``, ``obj[1]`` and so on, fetched when they are needed.
 
         Parameters
@@ -107,8 +109,12 @@ class FromIndexable(Numbers):
 
     @classmethod
     def _of_rows(
-        cls, obj: Any, name: str | None, num_parallel_calls: int | None = None, **args: Any
-    ) -> Self:
+        cls: type[_D],
+        obj: Any,
+        name: str | None,
+        num_parallel_calls: int | None = None,
+        **args: Any,
+    ) -> _D:
         """Make one of these datasets; with `part_of`, errors and statistics know it by that."""
         args["obj"] = Indexable(obj, len(obj))
         kind = "from_indexable"

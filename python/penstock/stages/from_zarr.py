@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.crops import Crops, Sizes, open_zarr
 from penstock.open_files import OpenFiles
 from penstock.paths import name_of
 from penstock.stages.from_indexable import FromIndexable
+
+_D = TypeVar("_D", bound="FromZarr")
 
 
 @checked_methods
@@ -22,7 +24,7 @@ class FromZarr(FromIndexable):
 
     @classmethod
     def from_zarr(
-        cls,
+        cls: type[_D],
         store: Any,
         keys: str | Sequence[str] | None = None,
         *,
@@ -31,7 +33,7 @@ class FromZarr(FromIndexable):
         name: str | None = None,
         num_parallel_calls: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
-    ) -> Self:
+    ) -> _D:
         """Make a dataset of rows, or crops, of arrays of Zarr.
 
         Parameters

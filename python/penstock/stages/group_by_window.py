@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
+
+_D = TypeVar("_D", bound="GroupByWindow")
 
 
 @checked_methods
@@ -17,13 +19,13 @@ class GroupByWindow(Plan):
     __slots__ = ()
 
     def group_by_window(
-        self,
+        self: _D,
         key_func: Callable[..., Any],
-        reduce_func: Callable[[Any, Self], Self],
+        reduce_func: Callable[[Any, _D], _D],
         window_size: int | None = None,
         window_size_func: Callable[[Any], Any] | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Gather elements of equal keys into windows, and give the elements made of these.
 
         Parameters

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.on_error import MAX_ERRORS, leaving_out
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="IgnoreErrors")
 
 
 @checked_methods
@@ -16,12 +18,12 @@ class IgnoreErrors(Plan):
     __slots__ = ()
 
     def ignore_errors(
-        self,
+        self: _D,
         log_warning: bool = False,
         name: str | None = None,
         *,
         max_errors: int | None = MAX_ERRORS,
-    ) -> Self:
+    ) -> _D:
         """Leave out the elements that fail.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.arity import is_coroutine_function
@@ -11,6 +11,8 @@ from penstock.on_error import MAX_ERRORS, OnError
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
 from penstock.stages.map import map_for
+
+_D = TypeVar("_D", bound="Interleave")
 
 # interleave's cycle_length=None: a constant, so that the order does not depend on the machine.
 AUTOTUNE_CYCLE = 8
@@ -23,14 +25,14 @@ class Interleave(Plan):
     __slots__ = ()
 
     def flat_map(
-        self,
-        map_func: Callable[..., Self],
+        self: _D,
+        map_func: Callable[..., _D],
         name: str | None = None,
         *,
         output_signature: Any = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Self:
+    ) -> _D:
         """Turn each element into a dataset, and give their elements one dataset after the other.
 
         Parameters
@@ -74,8 +76,8 @@ class Interleave(Plan):
         return flat._without_errors("flat_map", on_error, max_errors)
 
     def interleave(
-        self,
-        map_func: Callable[..., Self],
+        self: _D,
+        map_func: Callable[..., _D],
         cycle_length: int | None = None,
         block_length: int | None = None,
         num_parallel_calls: int | None = None,
@@ -87,7 +89,7 @@ class Interleave(Plan):
         output_signature: Any = None,
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
-    ) -> Self:
+    ) -> _D:
         """Turn each element into a dataset, and take from several of them in turn.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from penstock.remote.listing import files_matching
 from penstock.stages.shuffle import Shuffle
 from penstock.stages.tensors import Tensors
 
+_D = TypeVar("_D", bound="ListFiles")
+
 
 @checked_methods
 class ListFiles(Tensors, Shuffle):
@@ -24,7 +26,7 @@ class ListFiles(Tensors, Shuffle):
 
     @classmethod
     def list_files(
-        cls,
+        cls: type[_D],
         file_pattern: Names | Sequence[Names],
         shuffle: bool | None = None,
         seed: int | None = None,
@@ -32,7 +34,7 @@ class ListFiles(Tensors, Shuffle):
         *,
         include_directories: bool = True,
         storage_options: Mapping[str, Any] | None = None,
-    ) -> Self:
+    ) -> _D:
         """List the files that match one or more glob patterns.
 
         Parameters
@@ -89,4 +91,8 @@ class ListFiles(Tensors, Shuffle):
         dataset = cls.from_tensor_slices(np.array(names, dtype=object), name)
         if shuffle is None or shuffle:
             dataset = dataset.shuffle(len(names), seed=seed)
+        call = {"file_pattern": file_pattern, "shuffle": shuffle, "seed": seed}
+        if dataset._name is None:
+            call["name"] = name
+        dataset._written = ("list_files", call)
         return dataset

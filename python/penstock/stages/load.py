@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from penstock import _core
 from penstock.arguments.checked import checked_methods
 from penstock.paths import is_url, name_of
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Load")
 
 
 @checked_methods
@@ -23,17 +25,17 @@ class Load(Plan):
 
     @classmethod
     def load(
-        cls,
+        cls: type[_D],
         path: str | os.PathLike[str],
         element_spec: Any = None,
         compression: str | None = None,
-        reader_func: Callable[[Self], Self] | None = None,
+        reader_func: Callable[[_D], _D] | None = None,
         wait: bool = False,
         *,
         structures: Sequence[type] | None = None,
         max_record_bytes: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
-    ) -> Self:
+    ) -> _D:
         """Read a dataset that `Dataset.save` has written.
 
         Parameters
@@ -96,7 +98,7 @@ class Load(Plan):
             _check_folder(path)
         args = {"element_spec": element_spec, "structures": structures}
         args |= {} if max_record_bytes is None else {"max_record_bytes": max_record_bytes}
-        made: Self = read_saved(path, args, reader_func)
+        made: _D = read_saved(path, args, reader_func)
         return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.executors import Executor
@@ -11,6 +11,8 @@ from penstock.on_error import MAX_ERRORS, OnError, retrying
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
 from penstock.workers.process_function import executed
+
+_D = TypeVar("_D", bound="Map")
 
 _P = TypeVar("_P", bound=Plan)
 
@@ -22,7 +24,7 @@ class Map(Plan):
     __slots__ = ()
 
     def map(
-        self,
+        self: _D,
         map_func: Callable[..., Any],
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
@@ -38,7 +40,7 @@ class Map(Plan):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
         max_retries: int | None = None,
-    ) -> Self:
+    ) -> _D:
         """Apply `map_func` to each element.
 
         Parameters

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stages.rows import Rows
+
+_D = TypeVar("_D", bound="Mix")
 
 _P = TypeVar("_P", bound=Plan)
 
@@ -22,13 +24,13 @@ class Mix(Rows):
 
     @classmethod
     def sample_from_datasets(
-        cls,
-        datasets: Sequence[Self],
+        cls: type[_D],
+        datasets: Sequence[_D],
         weights: Any = None,
         seed: int | None = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
-    ) -> Self:
+    ) -> _D:
         """Take each element from a dataset that is drawn at random.
 
         Parameters
@@ -92,11 +94,11 @@ class Mix(Rows):
 
     @classmethod
     def choose_from_datasets(
-        cls,
-        datasets: Sequence[Self],
-        choice_dataset: Self,
+        cls: type[_D],
+        datasets: Sequence[_D],
+        choice_dataset: _D,
         stop_on_empty_dataset: bool = True,
-    ) -> Self:
+    ) -> _D:
         """Take each element from the dataset whose number another dataset gives.
 
         Parameters

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Numbers")
 
 
 @checked_methods
@@ -17,7 +19,9 @@ class Numbers(Plan):
     __slots__ = ()
 
     @classmethod
-    def range(cls, *args: int, output_type: Any = np.int64, name: str | None = None) -> Self:
+    def range(
+        cls: type[_D], *args: int, output_type: Any = np.int64, name: str | None = None
+    ) -> _D:
         """Count from `start` (0) to `stop`, which is left out, by `step` (1).
 
         Called as ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
@@ -57,8 +61,12 @@ class Numbers(Plan):
 
     @classmethod
     def counter(
-        cls, start: float = 0, step: float = 1, dtype: Any = np.int64, name: str | None = None
-    ) -> Self:
+        cls: type[_D],
+        start: float = 0,
+        step: float = 1,
+        dtype: Any = np.int64,
+        name: str | None = None,
+    ) -> _D:
         """Count from `start` by `step`, without end.
 
         Parameters
@@ -96,11 +104,11 @@ class Numbers(Plan):
 
     @classmethod
     def random(
-        cls,
+        cls: type[_D],
         seed: int | None = None,
         rerandomize_each_iteration: bool | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Draw whole numbers, without end.
 
         Parameters

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stages.padding_arguments import padding_values_of
 from penstock.structure import TensorSpec, map_leaves
+
+_D = TypeVar("_D", bound="Pack")
 
 
 @checked_methods
@@ -18,7 +20,7 @@ class Pack(Plan):
     __slots__ = ()
 
     def pack(
-        self,
+        self: _D,
         length: Any,
         strategy: str = "first_fit",
         *,
@@ -27,7 +29,7 @@ class Pack(Plan):
         padding_values: Any = None,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Put several sequences into one row of fixed length, one after the other.
 
         Parameters

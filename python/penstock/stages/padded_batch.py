@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stages.padding_arguments import padded_shapes_of, padding_values_of
+
+_D = TypeVar("_D", bound="PaddedBatch")
 
 
 @checked_methods
@@ -16,13 +18,13 @@ class PaddedBatch(Plan):
     __slots__ = ()
 
     def padded_batch(
-        self,
+        self: _D,
         batch_size: int,
         padded_shapes: Any = None,
         padding_values: Any = None,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Stack consecutive elements along a new first axis, padded to one shape.
 
         Parameters

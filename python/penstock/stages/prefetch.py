@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stage import Stage
+
+_D = TypeVar("_D", bound="Prefetch")
 
 
 @checked_methods
@@ -15,7 +17,7 @@ class Prefetch(Plan):
 
     __slots__ = ()
 
-    def prefetch(self, buffer_size: int | None, name: str | None = None) -> Self:
+    def prefetch(self: _D, buffer_size: int | None, name: str | None = None) -> _D:
         """Produce elements ahead of use, in a thread of its own.
 
         Parameters

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="RaggedBatch")
 
 
 @checked_methods
@@ -17,12 +19,12 @@ class RaggedBatch(Plan):
     __slots__ = ()
 
     def ragged_batch(
-        self,
+        self: _D,
         batch_size: int,
         drop_remainder: bool = False,
         row_splits_dtype: Any = np.int64,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Put consecutive elements of different sizes one after the other.
 
         Parameters

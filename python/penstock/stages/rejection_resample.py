@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="RejectionResample")
 
 
 @checked_methods
@@ -18,13 +20,13 @@ class RejectionResample(Plan):
     __slots__ = ()
 
     def rejection_resample(
-        self,
+        self: _D,
         class_func: Callable[..., Any],
         target_dist: Any,
         initial_dist: Any = None,
         seed: int | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Leave out elements at random, so that classes come as often as asked for.
 
         Parameters

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Repeat")
 
 
 @checked_methods
@@ -14,7 +16,7 @@ class Repeat(Plan):
 
     __slots__ = ()
 
-    def repeat(self, count: int | None = None, name: str | None = None) -> Self:
+    def repeat(self: _D, count: int | None = None, name: str | None = None) -> _D:
         """Go through the dataset again and again.
 
         Parameters

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stages.arguments import check_callable
+
+_D = TypeVar("_D", bound="Rows")
 
 
 @checked_methods
@@ -16,7 +18,7 @@ class Rows(Plan):
 
     __slots__ = ()
 
-    def take(self, count: int, name: str | None = None) -> Self:
+    def take(self: _D, count: int, name: str | None = None) -> _D:
         """Give the first elements.
 
         Parameters
@@ -42,7 +44,7 @@ class Rows(Plan):
         """
         return self._then("take", count=count, name=name)
 
-    def skip(self, count: int, name: str | None = None) -> Self:
+    def skip(self: _D, count: int, name: str | None = None) -> _D:
         """Leave out the first elements.
 
         Parameters
@@ -70,7 +72,7 @@ class Rows(Plan):
         """
         return self._then("skip", count=count, name=name)
 
-    def enumerate(self, start: int = 0, name: str | None = None) -> Self:
+    def enumerate(self: _D, start: int = 0, name: str | None = None) -> _D:
         """Pair each element with its number.
 
         Parameters
@@ -92,7 +94,7 @@ class Rows(Plan):
         """
         return self._then("enumerate", start=start, name=name)
 
-    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
+    def take_while(self: _D, predicate: Callable[..., Any], name: str | None = None) -> _D:
         """End before the first element for which a function does not return True.
 
         Parameters
@@ -126,7 +128,7 @@ class Rows(Plan):
         check_callable("take_while", "predicate", predicate)
         return self._then("take_while", predicate=predicate, name=name)
 
-    def unique(self, name: str | None = None) -> Self:
+    def unique(self: _D, name: str | None = None) -> _D:
         """Leave out elements that have come before.
 
         Parameters

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
 from penstock.stages.single import Single
+
+_D = TypeVar("_D", bound="Scan")
 
 _P = TypeVar("_P", bound=Plan)
 
@@ -19,11 +21,11 @@ class Scan(Single):
     __slots__ = ()
 
     def scan(
-        self,
+        self: _D,
         initial_state: Any,
         scan_func: Callable[[Any, Any], tuple[Any, Any]],
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Apply a function to each element and to a state that it hands on.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from penstock.plan import Plan
 from penstock.stages.map import map_for
 from penstock.stages.numbers import Numbers
 from penstock.stages.tensors import Tensors
+
+_D = TypeVar("_D", bound="Select")
 
 
 def only_element(plan: Any) -> Any:
@@ -30,11 +32,11 @@ class Select(Plan):
     __slots__ = ()
 
     def select(
-        self,
+        self: _D,
         indices: Sequence[int] | np.ndarray | Callable[..., Any] | Plan,
         count: int | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Give the elements at positions, in this order.
 
         Parameters
@@ -131,11 +133,11 @@ class Select(Plan):
         return Tensors.from_tensor_slices(wanted.astype(np.int64))
 
     def global_shuffle(
-        self,
+        self: _D,
         seed: int | None = None,
         reshuffle_each_iteration: bool = True,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Shuffle all elements without a shuffle buffer.
 
         Parameters

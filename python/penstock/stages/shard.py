@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.ops.native import native
@@ -14,6 +14,8 @@ from penstock.random import is_seeded
 from penstock.stages.batch import short_batches
 from penstock.stages.file_shards import Remainder, real_record, shard_files
 from penstock.traits import main_form, traits_of
+
+_D = TypeVar("_D", bound="Shard")
 
 _INFINITE = -1
 _MOST = 2**63 - 1  # more elements than there will ever be
@@ -25,7 +27,7 @@ class Shard(Plan):
 
     __slots__ = ()
 
-    def shard(self, num_shards: int, index: int, name: str | None = None) -> Self:
+    def shard(self: _D, num_shards: int, index: int, name: str | None = None) -> _D:
         """Give every `num_shards`-th element, from number `index` on.
 
         Parameters
@@ -70,7 +72,7 @@ class Shard(Plan):
         return sharded
 
     def shard_evenly(
-        self,
+        self: _D,
         num_shards: int,
         index: int,
         remainder: Remainder | None = None,
@@ -80,7 +82,7 @@ class Shard(Plan):
         by: Literal["elements", "files"] = "elements",
         evaluation: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Give every `num_shards`-th element, and the same number of them for every index.
 
         Parameters
@@ -191,7 +193,7 @@ class Shard(Plan):
             remainder = "pad"
         remainder = "drop" if remainder is None else remainder
         if by == "files":
-            of_files: Self = shard_files(self, num_shards, index, remainder)
+            of_files: _D = shard_files(self, num_shards, index, remainder)
             return of_files
         if by != "elements":
             raise ValueError(f"shard_evenly: by must be 'elements' or 'files', got {by!r}")
@@ -209,7 +211,7 @@ class Shard(Plan):
         masked = functools.partial(_with_mask, mask_key)
         # A native function needs to know the elements; not for this should one be computed.
         known = pairs._node.first_unknown() is None
-        padded: Self = pairs.map(native(masked) if known else masked)
+        padded: _D = pairs.map(native(masked) if known else masked)
         return padded
 
 

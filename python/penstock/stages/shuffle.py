@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Shuffle")
 
 
 @checked_methods
@@ -15,12 +17,12 @@ class Shuffle(Plan):
     __slots__ = ()
 
     def shuffle(
-        self,
+        self: _D,
         buffer_size: int,
         seed: int | None = None,
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Shuffle through a buffer: each output is a uniform choice among its elements.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.meter import Meter, Reading, total_of
@@ -12,6 +12,8 @@ from penstock.paths import compression_of, name_of
 from penstock.stages.arguments import given
 from penstock.stages.load import read_saved
 from penstock.stages.rows import Rows
+
+_D = TypeVar("_D", bound="Snapshot")
 
 _ALL = 2**62  # more elements than there are
 
@@ -23,17 +25,17 @@ class Snapshot(Rows):
     __slots__ = ()
 
     def snapshot(
-        self,
+        self: _D,
         path: str | os.PathLike[str],
         compression: str | None = "AUTO",
-        reader_func: Callable[[Self], Self] | None = None,
+        reader_func: Callable[[_D], _D] | None = None,
         shard_func: Callable[..., int] | None = None,
         name: str | None = None,
         *,
         structures: Sequence[type] | None = None,
         max_record_bytes: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
-    ) -> Self:
+    ) -> _D:
         """Write the elements of the first full pass to files, and read these in later ones.
 
         Parameters

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.arrays import as_tensors, ragged_list
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Tensors")
 
 
 @checked_methods
@@ -16,7 +18,7 @@ class Tensors(Plan):
     __slots__ = ()
 
     @classmethod
-    def from_tensors(cls, tensors: Any, name: str | None = None) -> Self:
+    def from_tensors(cls: type[_D], tensors: Any, name: str | None = None) -> _D:
         """Make a dataset of one element.
 
         Parameters
@@ -49,7 +51,7 @@ class Tensors(Plan):
         return cls._of_tensors("from_tensors", name, tensors)
 
     @classmethod
-    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Self:
+    def from_tensor_slices(cls: type[_D], tensors: Any, name: str | None = None) -> _D:
         """Make a dataset of the rows of arrays.
 
         Parameters
@@ -90,8 +92,8 @@ class Tensors(Plan):
 
     @classmethod
     def _of_tensors(
-        cls, kind: str, name: str | None, tensors: Any, stage: str | None = None
-    ) -> Self:
+        cls: type[_D], kind: str, name: str | None, tensors: Any, stage: str | None = None
+    ) -> _D:
         """Make one of these datasets, which errors know by the name of `stage`."""
         tensors = as_tensors(stage or kind, tensors)
         args = {"tensors": tensors}

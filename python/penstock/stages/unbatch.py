@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Unbatch")
 
 
 @checked_methods
@@ -14,7 +16,7 @@ class Unbatch(Plan):
 
     __slots__ = ()
 
-    def unbatch(self, name: str | None = None) -> Self:
+    def unbatch(self: _D, name: str | None = None) -> _D:
         """Give the rows of each element one by one.
 
         Parameters

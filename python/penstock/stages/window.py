@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Window")
 
 
 @checked_methods
@@ -15,13 +17,13 @@ class Window(Plan):
     __slots__ = ()
 
     def window(
-        self,
+        self: _D,
         size: int,
         shift: int | None = None,
         stride: int = 1,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> _D:
         """Gather consecutive elements into windows, each of which is a dataset.
 
         Parameters

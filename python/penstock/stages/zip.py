@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from penstock.arguments.checked import checked_methods
 from penstock.arguments.checks import datasets as check_datasets
 from penstock.plan import Plan
+
+_D = TypeVar("_D", bound="Zip")
 
 
 @checked_methods
@@ -16,7 +18,7 @@ class Zip(Plan):
     __slots__ = ()
 
     @classmethod
-    def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Self:
+    def zip(cls: type[_D], *args: Any, datasets: Any = None, name: str | None = None) -> _D:
         """Take one element of each dataset at a time; ends with the shortest.
 
         Parameters

@@ -142,7 +142,7 @@ class AnsweringProcess:
             socket.send_fds(self._ours, [self._first.to_bytes(8, "little")], [file.file])
         except OSError:
             return False
-        return self._worker.send(packed((self._first, "load", what)))
+        return self._worker.send(packed((self._first, "load", what), to_worker=True))
 
     def ask(self, number: int, what: Any) -> bool:
         """Send a request, unless one of that number, or a later one, was sent; false if it ended.
@@ -207,7 +207,7 @@ class AnsweringProcess:
         self._worker.want((self._first // _ROUND + 1) * _ROUND)
 
     def _send(self, request: tuple[int, str, Any]) -> bool:
-        sent = self._worker.send(packed(request))
+        sent = self._worker.send(packed(request, to_worker=True))
         self._after_load += sent
         return sent
 

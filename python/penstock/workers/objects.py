@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock import foreign
 from penstock.workers.by_value import advice, cloudpickle
+from penstock.workers.main_module import loads
 
 # Those that the other processes have used: kept, since elements of them may come at any time.
 _CLASSES: dict[str, type] = {}
@@ -49,7 +50,7 @@ def pickled(objects: list[Any]) -> bytes:
 
 def unpickled(data: bytes) -> list[Any]:
     """Return the objects of which `pickled` has made `data`."""
-    objects: list[Any] = pickle.loads(data)
+    objects: list[Any] = loads(data)
     return objects
 
 

@@ -7,7 +7,6 @@ import pickle
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from penstock.workers import shared_tensors
 from penstock.workers.arrays import of_file
 from penstock.workers.by_value import cloudpickle
+from penstock.workers.main_module import loads, main_file, names_main
 from penstock.workers.starting import note_needs
 
 Parcel = list[Any]  # the pickle, then the memory that it refers to
@@ -24,14 +24,17 @@ _NAMED = (type, FunctionType, ModuleType)
 _FEW = 4097  # bytes; the memory of smaller arrays is in the pickle
 
 
-def packed(value: Any) -> Parcel:
+def packed(value: Any, to_worker: bool = False) -> Parcel:
     """Return `value` as a pickle, and the memory of its arrays and tensors, which is not copied.
 
     Parameters
     ----------
     value : object
-        What cannot be pickled by name (classes and functions of the main module, lambdas) goes by
-        value where cloudpickle is installed.
+        What cannot be pickled by name (lambdas, local classes) goes by value where cloudpickle is
+        installed.
+    to_worker : bool
+        Also send classes and functions of the main module by value, since a worker process has
+        another one.
 
     Returns
     -------
@@ -39,12 +42,13 @@ def packed(value: Any) -> Parcel:
         For `unpacked`.
     """
     try:
-        return _packed_by(_Pickler, value)
+        parcel = _packed_by(_Pickler, value)
+        if not (to_worker and names_main(parcel[0])) or cloudpickle() is None:
+            return parcel
     except Exception:
-        by_value = _by_value()
-        if by_value is None:
+        if cloudpickle() is None:
             raise
-        return _packed_by(by_value, value)
+    return _packed_by(_pickler_of(cloudpickle()), value)
 
 
 def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
@@ -82,21 +86,15 @@ def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
             return super().reducer_override(obj)
 
     parcel = _packed_by(Pickler, value, least)
-    if main_file() is not None and cloudpickle() is None:
-        named.append(sys.modules["__main__"])  # workers import it
+    if names_main(parcel[0]):
+        named.append(sys.modules["__main__"])  # workers may import it
     note_needs(named)
     return parcel
 
 
-def main_file() -> str | None:
-    """Return the file of the main module; None if it came from ``-c``, a pipe or a console."""
-    file = getattr(sys.modules["__main__"], "__file__", None)
-    return file if file is not None and Path(file).exists() else None
-
-
 def unpacked(parcel: Sequence[Any]) -> Any:
     """Return what `packed` was given; its arrays lie in the memory of the parcel."""
-    return pickle.loads(parcel[0], buffers=parcel[1:])
+    return loads(parcel[0], parcel[1:])
 
 
 def _packed_by(pickler: Callable[..., Any], value: Any, least: float = _FEW) -> Parcel:

@@ -16,7 +16,8 @@ from penstock.executors import ExecutedFunction, Executor
 from penstock.ops.native import NativeFunction
 from penstock.workers.arrays import LARGE, SharedArrays, mapped, shared
 from penstock.workers.by_value import advice, cloudpickle
-from penstock.workers.parcels import main_file, packed_by_value, unpacked
+from penstock.workers.main_module import file_for_workers, importing, use_file
+from penstock.workers.parcels import packed_by_value, unpacked
 from penstock.workers.setup import Setup, set_up, setup_of, tear_down
 from penstock.workers.starting import command
 
@@ -201,28 +202,20 @@ def refuse_in_worker(stage: str, asked: str) -> None:
     if _serving:
         raise RuntimeError(
             f"{stage}: {asked} was asked for by a worker process, which has none of its own; "
-            f"{_IN_MAIN if _importing else _IN_FUNCTION}"
+            f"{_IN_MAIN if importing() else _IN_FUNCTION}"
         )
 
 
 def surroundings() -> tuple[list[str], str | None]:
     """Return what a worker process needs to find what is pickled by name."""
-    # Without cloudpickle what is of the main module is found by importing it.
-    return sys.path, main_file() if cloudpickle() is None else None
+    # Without cloudpickle, workers import the main module when a pickle refers to it.
+    return sys.path, file_for_workers() if cloudpickle() is None else None
 
 
 def enter(path: list[str], main: str | None) -> None:
     """Make a worker process find what another process finds: `surroundings` of that one."""
-    global _importing
     sys.path[:] = path + [each for each in sys.path if each not in path]
-    if main is not None and "__mp_main__" not in sys.modules:
-        from multiprocessing import spawn
-
-        _importing = True
-        try:
-            spawn.prepare({"init_main_from_path": main})
-        finally:
-            _importing = False
+    use_file(main)
 
 
 def serve() -> None:
@@ -247,4 +240,3 @@ _IN_FUNCTION = "use executor='thread' in functions that workers call"
 # In a worker: functions that were already set up. Only those without separate arrays are kept.
 _set_up: dict[bytes, Callable[..., Any]] = {}
 _serving = False  # whether this is a worker process
-_importing = False  # whether it imports the main module now

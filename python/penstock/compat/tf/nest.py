@@ -34,8 +34,17 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     return pack_sequence_as(structure[0], [func(*each) for each in leaves])
 
 
-def assert_same_structure(nest1: Any, nest2: Any, **ignored: Any) -> None:
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
     """Check that two structures are nested in the same way.
+
+    Parameters
+    ----------
+    nest1, nest2 : object
+        The structures.
+    check_types, expand_composites : bool
+        Have no effect: lists and tuples are alike.
 
     Raises
     ------

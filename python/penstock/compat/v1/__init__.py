@@ -30,6 +30,7 @@ from penstock.compat.v1 import graphs as _graphs
 from penstock.compat.v1 import moved as _moved
 
 _OLD_NAMES: dict[str, dict[str, Any]] = {
+    "strings": {"split": _moved.strings_split},
     "io": {
         "TFRecordCompressionType": python_io.TFRecordCompressionType,
         "tf_record_iterator": python_io.tf_record_iterator,
@@ -40,14 +41,15 @@ _OLD_NAMES: dict[str, dict[str, Any]] = {
         "set_random_seed": vars(_tf.random)["set_seed"],
     },
 }
-for _name in dir(_tf):
+_names = set(dir(_tf))
+for _name in sorted(_names):
     if _name in globals():
         continue
     _thing = getattr(_tf, _name)
-    if _name in ("bitwise", "io", "linalg", "math", "random", "sparse", "strings"):
+    if _name in ("autograph", "bitwise", "io", "linalg", "math", "random", "sparse", "strings"):
         globals()[_name] = _moved.waiting(_thing, _OLD_NAMES.get(_name, {}))
     elif callable(_thing) and not isinstance(_thing, type) and _name != "is_tensor":
-        globals()[_name] = _moved.old(_thing)
+        globals()[_name] = _moved.old(_thing, _name)
     else:
         globals()[_name] = _thing
 globals().update(_moved.names())
@@ -60,11 +62,15 @@ for _name in _tf.version.__all__:
     globals()[_name] = getattr(_tf.version, _name)
 py_func = _tf.functions.numpy_function
 InteractiveSession = Session
-variable_scope = name_scope = _tf.functions.name_scope
 
 
 def string_split(
-    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = " "
+    source: Any,
+    sep: Any = None,
+    skip_empty: bool = True,
+    delimiter: Any = " ",
+    result_type: str = "SparseTensor",
+    name: str | None = None,
 ) -> Any:
     """Cut strings at a separator.
 
@@ -75,11 +81,15 @@ def string_split(
     sep, delimiter : str or bytes
         Where to cut, under the newer and the older name.
     skip_empty : bool
-        Leave out empty parts.
+        Omit empty parts.
+    result_type : "SparseTensor" or "RaggedTensor"
+        The kind of the result.
+    name : str, optional
+        A label without further meaning.
 
     Returns
     -------
-    SparseTensor
+    SparseTensor or RaggedTensor
         A row of parts for each string.
 
     Examples
@@ -90,7 +100,7 @@ def string_split(
     """
     cut = _tf.strings.split(source, delimiter if sep is None else sep)
     rows = [[part for part in row.tolist() if part or not skip_empty] for row in cut]
-    return _tf.ragged.constant(rows, "string", ragged_rank=1).to_sparse()
+    return _moved.of_kind(result_type, _tf.ragged.constant(rows, "string", ragged_rank=1))
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Placeholder:
@@ -103,7 +113,7 @@ def placeholder_with_default(input: Any, shape: Any = None, name: str | None = N
     return Placeholder(_tf.convert_to_tensor(input).dtype, shape, input, name)  # type: ignore[attr-defined]
 
 
-def global_variables_initializer() -> Lazy:
+def global_variables_initializer(name: str | None = None) -> Lazy:
     """Return what does nothing: there are no variables."""
     return Lazy(lambda run: None)
 
@@ -122,6 +132,9 @@ disable_resource_variables = enable_eager_execution
 __version__ = _tf.__version__
 
 __all__ = [
+    *sorted(_names | {*_moved.names(), *_moved.OWN, *_graphs.NAMES, *debugging.AT_TOP}),
+    *_tf.version.__all__,
+    "InteractiveSession",
     "Placeholder",
     "Session",
     "contrib",
@@ -139,7 +152,12 @@ __all__ = [
     "train",
 ]
 
-__dir__ = listing(globals())
+_listed = listing(globals())
+
+
+def __dir__() -> list[str]:
+    return [*_listed(), *(["app", "flags"] if importlib.util.find_spec("absl") else [])]
+
 
 if not TYPE_CHECKING:  # which would allow any name
     _absent = missing(__name__)

@@ -17,20 +17,21 @@ from penstock.compat.tf.gfile import (
     stat,
     walk,
 )
+from penstock.compat.v1.moved import old as _old
 
-Copy = copy
-DeleteRecursively = rmtree
-Exists = exists
+Copy = _old(copy, "Copy")
+DeleteRecursively = _old(rmtree, "DeleteRecursively")
+Exists = _old(exists, "Exists")
 FastGFile = Open = GFile
-Glob = glob
-IsDirectory = isdir
-ListDirectory = listdir
-MakeDirs = makedirs
-MkDir = mkdir
-Remove = remove
-Rename = rename
-Stat = stat
-Walk = walk
+Glob = _old(glob, "Glob")
+IsDirectory = _old(isdir, "IsDirectory")
+ListDirectory = _old(listdir, "ListDirectory")
+MakeDirs = _old(makedirs, "MakeDirs")
+MkDir = _old(mkdir, "MkDir")
+Remove = _old(remove, "Remove")
+Rename = _old(rename, "Rename")
+Stat = _old(stat, "Stat")
+Walk = _old(walk, "Walk")
 
 __all__ = [
     "Copy",

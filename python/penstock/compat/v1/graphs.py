@@ -40,9 +40,90 @@ class GraphOptions(types.SimpleNamespace):
     """Settings of graphs, remembered: they have no effect."""
 
 
+class variable_scope:
+    """A context without an effect: there are no names of operations, and no graph variables.
+
+    Parameters
+    ----------
+    name_or_scope : str or variable_scope
+        The name.
+    default_name : str, optional
+        The name if the former is None.
+    values, initializer, regularizer, caching_device, partitioner, custom_getter : object
+        Have no effect.
+    reuse : bool, optional
+        Remembered.
+    dtype, use_resource, constraint, auxiliary_name_scope : object
+        Have no effect.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: Any = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        self.name = _name_of(name_or_scope, default_name)
+        self.original_name_scope = f"{self.name}/"
+        self.reuse = reuse
+
+    def reuse_variables(self) -> None:
+        """Note that variables are reused."""
+        self.reuse = True
+
+    def __enter__(self) -> variable_scope:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+class name_scope:
+    """A context without an effect: there are no names of operations.
+
+    Parameters
+    ----------
+    name, default_name : str, optional
+        The name, and the one if it is None.
+    values : sequence, optional
+        Has no effect.
+    """
+
+    def __init__(
+        self, name: str | None, default_name: str | None = None, values: Any = None
+    ) -> None:
+        self._name = _name_of(name, default_name)
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    def __enter__(self) -> str:
+        return f"{self._name}/" if self._name and not self._name.endswith("/") else self._name
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+def _name_of(given: Any, default: str | None) -> str:
+    name = default if given is None else getattr(given, "name", given)
+    return "" if name is None else str(name)
+
+
 NAMES = [
     *("ConfigProto", "GPUOptions", "Graph", "GraphOptions", "get_default_graph"),
-    "reset_default_graph",
+    *("name_scope", "reset_default_graph", "variable_scope"),
 ]
 
 __dir__ = listing(globals())

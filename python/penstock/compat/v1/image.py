@@ -27,5 +27,21 @@ def resize_images(
     return made if nearest else _cast(made, "float32")
 
 
+@deferred
+def extract_glimpse(
+    input: Any,
+    size: Any,
+    offsets: Any,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Cut a part out of each image: see `penstock.compat.tf.image.extract_glimpse`."""
+    noise = "uniform" if uniform_noise else "gaussian"
+    today = vars(_image)["extract_glimpse"]
+    return today(input, size, offsets, centered, normalized, noise)
+
+
 resize = resize_images
 __dir__ = listing(globals())

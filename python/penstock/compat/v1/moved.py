@@ -13,23 +13,11 @@ from penstock.compat import tf as _tf
 from penstock.compat.advice import missing
 from penstock.compat.graph import deferred
 from penstock.compat.listing import listing
+from penstock.compat.old_parameters import parameters_of
 from penstock.compat.tensor import array, tensor
 
-# Older names of arguments.
-_ARGUMENTS = {
-    "keep_dims": "keepdims",
-    "reduction_indices": "axis",
-    "dim": "axis",
-    "dimension": "axis",
-    "squeeze_dims": "axis",
-    "seq_dim": "seq_axis",
-    "batch_dim": "batch_axis",
-    "string_tensor": "input",
-    "bytes": "input_bytes",
-}
 # By module of today: what tf itself had, under the same name or another one.
 _MOVED = {
-    "bitwise": {},
     "debugging": {"verify_tensor_all_finite": "check_numerics", "is_numeric_tensor": ""},
     "io": {
         **dict.fromkeys(("decode_base64", "decode_compressed", "decode_csv"), ""),
@@ -39,6 +27,7 @@ _MOVED = {
         **dict.fromkeys(("parse_single_sequence_example", "parse_tensor", "read_file"), ""),
         **dict.fromkeys(("serialize_tensor", "write_file"), ""),
         "FixedLengthFeature": "FixedLenFeature",
+        "SparseFeature": "",
     },
     "linalg": {
         **dict.fromkeys(("cholesky", "cholesky_solve", "cross", "global_norm"), ""),
@@ -75,7 +64,9 @@ _MOVED = {
         "div": "floordiv",
         "div_no_nan": "divide_no_nan",
         "floor_div": "floordiv",
+        **dict.fromkeys(("floormod", "log_sigmoid"), ""),
     },
+    "errors": {"OpError": ""},
     "image": {"random_crop": ""},
     "random": {
         "multinomial": "categorical",
@@ -86,6 +77,7 @@ _MOVED = {
         "set_random_seed": "set_seed",
         "truncated_normal": "",
     },
+    "signal": dict.fromkeys(("fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d"), ""),
     "sparse": {"sparse_tensor_to_dense": "to_dense"},
     "strings": {
         **dict.fromkeys(("reduce_join", "regex_replace", "substr"), ""),
@@ -108,40 +100,43 @@ _AT_TOP = {
 }
 
 
-def old(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that takes the older names of arguments, and waits for the session.
+def old(function: Callable[..., Any], path: str) -> Callable[..., Any]:
+    """Return a function with TensorFlow 1's parameters, which waits for the session.
 
     Parameters
     ----------
     function : callable
         A function of today.
+    path : str
+        Its name in TensorFlow 1, without ``tf.``.
     """
+    parameters = parameters_of(path, function)
+    if parameters is None:
+        return deferred(function)  # type: ignore[no-any-return]
+    arguments = parameters.arguments
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        named = {
-            _ARGUMENTS.get(name, name): value
-            for name, value in kwargs.items()
-            if value is not None or name not in _ARGUMENTS
-        }
-        return function(*args, **named)
+        args, kwargs = arguments(path, args, kwargs)
+        return function(*args, **kwargs)
 
+    call.__signature__ = parameters.signature  # type: ignore[attr-defined]
     return deferred(call)  # type: ignore[no-any-return]
 
 
 def names() -> dict[str, Any]:
     """Return what tf had itself, by name."""
-    found = {name: _old_or_class(vars(_tf)[now]) for name, now in _AT_TOP.items()}
+    found = {name: _old_or_class(vars(_tf)[now], name) for name, now in _AT_TOP.items()}
     for module, moved in _MOVED.items():
         held = vars(vars(_tf)[module])
-        found.update({name: _old_or_class(held[now or name]) for name, now in moved.items()})
+        found.update({name: _old_or_class(held[now or name], name) for name, now in moved.items()})
     for name in ("bfloat16", "complex64", "complex128", "double", "float", "int32", "int64"):
         found[f"to_{name}"] = _to(name)
     return found
 
 
-def _old_or_class(thing: Any) -> Any:
-    return thing if isinstance(thing, type) else old(thing)
+def _old_or_class(thing: Any, path: str) -> Any:
+    return thing if isinstance(thing, type) else old(thing, path)
 
 
 def _to(name: str) -> Callable[..., Any]:
@@ -158,9 +153,10 @@ def waiting(module: types.ModuleType, more: dict[str, Any]) -> types.ModuleType:
     """Return a copy of a module of today whose functions wait for the session, and more names."""
     made = types.ModuleType(module.__name__.replace(".tf.", ".v1."), module.__doc__)
     named = {name: getattr(module, name) for name in dir(module)} | more
+    path = module.__name__.rpartition(".")[2]
     for name, thing in named.items():
         waits = callable(thing) and not isinstance(thing, type)
-        made.__dict__[name] = old(thing) if waits else thing
+        made.__dict__[name] = old(thing, f"{path}.{name}") if waits else thing
     shown = [name for name in dir(made) if not name.startswith("_")]
     made.__dict__["__dir__"] = lambda: shown
     made.__dict__["__getattr__"] = missing(module.__name__)
@@ -204,24 +200,128 @@ def Print(
     return tensor(input_)
 
 
-def assign(ref: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: Any = None,
+    use_locking: Any = None,
+    name: str | None = None,
+) -> Any:
     """Give a variable a value."""
     return ref.assign(value)
 
 
-def assign_add(ref: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
     """Add to the value of a variable."""
     return ref.assign_add(value)
 
 
-def assign_sub(ref: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
     """Subtract from the value of a variable."""
     return ref.assign_sub(value)
 
 
+@deferred
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """Call one of two functions; without `strict`, a list of one result becomes the result."""
+    made = vars(_tf)["cond"](pred, true_fn or fn1, false_fn or fn2)
+    return made[0] if not strict and isinstance(made, (list, tuple)) and len(made) == 1 else made
+
+
+@deferred
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Call `body` with its results while `cond` of them holds.
+
+    Without `return_same_structure`, a single variable is returned without its list.
+    """
+    made = vars(_tf)["while_loop"](cond, body, loop_vars, maximum_iterations=maximum_iterations)
+    return made if return_same_structure or len(made) != 1 else made[0]
+
+
+def _block_shape(block_size: Any, block_shape: Any) -> Any:
+    given = block_size if block_shape is None else block_shape
+    return [given] * 2 if np.ndim(given) == 0 else given
+
+
+@deferred
+def batch_to_space(
+    input: Any,
+    crops: Any,
+    block_size: Any = None,
+    name: str | None = None,
+    block_shape: Any = None,
+) -> Any:
+    """Put images of a batch together: see `penstock.compat.tf.batch_to_space`."""
+    return vars(_tf)["batch_to_space"](input, _block_shape(block_size, block_shape), crops)
+
+
+@deferred
+def space_to_batch(
+    input: Any,
+    paddings: Any,
+    block_size: Any = None,
+    name: str | None = None,
+    block_shape: Any = None,
+) -> Any:
+    """Divide images among a batch: see `penstock.compat.tf.space_to_batch`."""
+    return vars(_tf)["space_to_batch"](input, _block_shape(block_size, block_shape), paddings)
+
+
+@deferred
+def strings_split(
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Cut strings at a separator into a sparse or ragged tensor.
+
+    Raises
+    ------
+    ValueError
+        If `result_type` is another one.
+    """
+    given = array(source if input is None else input, "string")
+    rows = vars(_tf.strings)["split"](given[None] if given.ndim == 0 else given, sep, maxsplit)
+    return of_kind(result_type, rows)
+
+
+def of_kind(result_type: str, rows: Any) -> Any:
+    """Return a ragged tensor in the form that TensorFlow 1 names `result_type`."""
+    if result_type not in ("RaggedTensor", "SparseTensor"):
+        raise ValueError(
+            f"result_type must be 'RaggedTensor' or 'SparseTensor', got {result_type!r}"
+        )
+    return rows.to_sparse() if result_type == "SparseTensor" else rows
+
+
 OWN = {
     each.__name__: each
-    for each in (random_poisson, setdiff1d, batch_gather, Print, assign, assign_add, assign_sub)
+    for each in (
+        *(random_poisson, setdiff1d, batch_gather, Print, assign, assign_add, assign_sub),
+        *(cond, while_loop, batch_to_space, space_to_batch),
+    )
 }
 
 __dir__ = listing(globals())

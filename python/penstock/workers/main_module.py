@@ -1,0 +1,74 @@
+"""The user's main module, which a worker process imports once a pickle refers to it by name."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+_NAME = re.compile(rb"__main__")
+
+
+def main_file() -> str | None:
+    """Return the file of the main module; None if it came from ``-c``, a pipe or a console."""
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return file if file is not None and Path(file).exists() else None
+
+
+def file_for_workers() -> str | None:
+    """Return the main module's file, after preparing this process for objects of workers' copies.
+
+    Their classes belong to a module named ``__mp_main__``, as with multiprocessing.
+    """
+    sys.modules.setdefault("__mp_main__", sys.modules["__main__"])
+    return main_file()
+
+
+def names_main(pickled: Any) -> bool:
+    """Return whether a pickle may refer to the main module by name."""
+    return _NAME.search(pickled) is not None
+
+
+def use_file(file: str | None) -> None:
+    """Note, in a worker process, the file to import when a pickle refers to the main module.
+
+    Parameters
+    ----------
+    file : str, optional
+        `file_for_workers()` of the parent process; None if it sends objects of its main module by
+        value.
+    """
+    global _file
+    _file = file
+
+
+def loads(pickled: Any, buffers: Iterable[Any] = ()) -> Any:
+    """Unpickle; in a worker process, import the main module first if the pickle refers to it."""
+    if _file is not None and not _imported and names_main(pickled):
+        _import(_file)
+    return pickle.loads(pickled, buffers=buffers)
+
+
+def importing() -> bool:
+    """Return whether this is a worker process that is importing the main module."""
+    return _importing
+
+
+def _import(file: str) -> None:
+    global _importing, _imported
+    from multiprocessing import spawn
+
+    _importing = True
+    try:
+        spawn.prepare({"init_main_from_path": file})
+    finally:
+        _importing = False
+    _imported = True
+
+
+_file: str | None = None
+_importing = False
+_imported = False

@@ -24,6 +24,12 @@ COMPRESS = {
 }
 # What this build can read.
 COMPRESSIONS = ["GZIP", "ZLIB"] + ["ZSTD"] * _core.build_info()["zstd"]["native"]
+# For fixtures of contracts, which use all of them nightly.
+PLAIN_AND_COMPRESSED = [
+    None,
+    "GZIP",
+    *(pytest.param(name, marks=pytest.mark.nightly) for name in COMPRESSIONS[1:]),
+]
 needs_zstd = pytest.mark.skipif("ZSTD" not in COMPRESSIONS, reason="built without zstd")
 
 

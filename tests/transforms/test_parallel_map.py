@@ -58,7 +58,7 @@ class TestAutotune(DatasetContract):
     expected = [x * x for x in range(14)]
 
 
-@pytest.fixture(params=[1, 3])
+@pytest.fixture(params=[pytest.param(1, marks=pytest.mark.nightly), 3])
 def changing_sides(request):
     """The consumer and threads take turns, as they do where the load changes."""
     _core.change_sides(request.param)

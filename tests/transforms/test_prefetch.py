@@ -42,7 +42,7 @@ class TestPrefetchFromSideToSide(DatasetContract):
     apply = staticmethod(lambda ds: ds.prefetch(2).batch(5).prefetch(3).unbatch().prefetch(1))
     expected = list(range(12))
 
-    @pytest.fixture(autouse=True, params=[1, 3])
+    @pytest.fixture(autouse=True, params=[pytest.param(1, marks=pytest.mark.nightly), 3])
     def changing(self, request):
         _core.change_sides(request.param)
         yield

@@ -30,7 +30,7 @@ CHOICES = {
 
 
 class Mutant(NamedTuple):
-    """An expression that occurs once in a file, its replacement, and the stage that it belongs to."""
+    """An expression that occurs once in a file of a stage, and its replacement."""
 
     stage: str
     file: str
@@ -52,7 +52,7 @@ MUTANTS = [
     ),
     Mutant(
         *("interleave", "interleave/interleave.cc"),
-        *("(turn_ + 1) % options_.cycle", "(turn_ + options_.cycle - 1) % options_.cycle"),
+        *("left_ == 0", "left_ <= 1"),
     ),
     Mutant(
         *("batch", "batch/batching.cc"),
@@ -74,7 +74,7 @@ MUTANTS = [
     Mutant("window", "window.cc", "back - waiting + replay_", "back - waiting"),
     Mutant("scan", "scan/scan.cc", "index_ + again_", "index_"),
     Mutant("cache", "cache/cache.cc", "steps_ + to_pass_", "steps_"),
-    Mutant("repeat", "repeat.cc", "steps < before", "false"),
+    Mutant("repeat", "repeat.cc", "epoch_ >= count_", "epoch_ + 1 >= count_"),
     # An error has another position.
     Mutant("scan", "scan/scan.cc", "index_ = info.index + 1", "index_ = info.index"),
     Mutant(
@@ -84,22 +84,13 @@ MUTANTS = [
             'placed.In({stage_, info.index + 1, ""}, origin_)',
         ),
     ),
-    # Arguments are not checked, or have another default.
+    # Arguments are not checked.
     Mutant(
-        *("shard", "shard/shard.cc"),
-        *('args.IntAtLeast("num_shards", 1)', 'args.Int("num_shards")'),
+        *("batch", "batch.py"),
+        *("num_parallel_calls != -1 and num_parallel_calls < 1", "False"),
     ),
-    Mutant(
-        *("prefetch", "prefetch.cc"),
-        *('args.IntAtLeast("buffer_size", 0)', 'args.Int("buffer_size")'),
-    ),
-    Mutant(
-        *("prefetch", "prefetch.py"),
-        *(
-            "-1 if buffer_size is None else buffer_size",
-            "1 if buffer_size is None else buffer_size",
-        ),
-    ),
+    Mutant("zip", "zip.py", "bool(args) == (datasets is not None)", "False"),
+    Mutant("interleave", "interleave.py", "ahead and num_parallel_calls is None", "False"),
 ]
 
 

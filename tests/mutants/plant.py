@@ -86,8 +86,8 @@ MUTANTS = [
     ),
     # Arguments are not checked.
     Mutant(
-        *("batch", "batch.py"),
-        *("num_parallel_calls != -1 and num_parallel_calls < 1", "False"),
+        *("shard", "shard/shard.cc"),
+        *("index < 0 || index >= shards", "index < 0 || index > shards"),
     ),
     Mutant("zip", "zip.py", "bool(args) == (datasets is not None)", "False"),
     Mutant("interleave", "interleave.py", "ahead and num_parallel_calls is None", "False"),

@@ -8,5 +8,6 @@ NIGHTLY = os.environ.get("PENSTOCK_NIGHTLY", "0") != "0"
 
 
 def nightly(*cases):
-    """Return cases of `pytest.mark.parametrize` that run nightly only."""
-    return [pytest.param(case, marks=pytest.mark.nightly) for case in cases]
+    """Return cases of `pytest.mark.parametrize` that only run nightly, several values as tuples."""
+    parts = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*part, marks=pytest.mark.nightly) for part in parts]

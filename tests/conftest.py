@@ -2,6 +2,7 @@
 
 import gc
 import importlib.util
+import inspect
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import signal
 import pytest
 
 import penstock as ps
+from nightly import NIGHTLY
 
 pytest_plugins = ["installing"]
 
@@ -52,18 +54,26 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_pycollect_makeitem(collector, obj):
+    """Collect nothing for a test of a contract that the class lacks a value for."""
+    needed = getattr(obj, "needs", None) if inspect.isfunction(obj) else None
+    return [] if needed and not getattr(collector.obj, needed) else None
+
+
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--quick"):
-        return
-    left_out, tests = [], set()
+    quick = config.getoption("--quick")
+    skipped, tests = [], set()
     for item in items:
         test = item.nodeid.split("[")[0]
-        if test in tests or item.get_closest_marker("slow"):
-            left_out.append(item)
+        if (item.get_closest_marker("nightly") and not NIGHTLY) or (
+            quick and (test in tests or item.get_closest_marker("slow"))
+        ):
+            skipped.append(item)
         tests.add(test)
-    config.hook.pytest_deselected(items=left_out)
-    chosen = set(items).difference(left_out)
-    items[:] = [item for item in items if item in chosen]
+    if skipped:
+        config.hook.pytest_deselected(items=skipped)
+        chosen = set(items).difference(skipped)
+        items[:] = [item for item in items if item in chosen]
 
 
 def fail_without_framework(report, config):

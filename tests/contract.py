@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import itertools
 import os
 import pickle
 import threading
@@ -13,11 +14,13 @@ import pytest
 
 import penstock as ps
 from compare import assert_fits, assert_same, assert_same_unordered
+from nightly import NIGHTLY
 from spoiling import spoiled
 
 MOST_STATE = 4096  # bytes
 MOST_STEPS = 10_000  # an iterator that never ends must not hang the tests
 BOOM = 4  # the number of the element that fails in the tests of errors
+STATES = 6  # states that a test saves, evenly spaced; nightly it saves one at every step
 
 
 class Variant(NamedTuple):
@@ -84,6 +87,16 @@ def without(bad, fails=False):
     return lambda ds: ds.enumerate().filter(keep).map(_second)
 
 
+def needs(attribute):
+    """Collect a test only for classes whose attribute of this name is true; conftest.py does it."""
+
+    def mark(test):
+        test.needs = attribute
+        return test
+
+    return mark
+
+
 def steps(iterator, most=MOST_STEPS):
     """List what comes until the end: elements, and errors as `Failure`."""
     came = []
@@ -110,6 +123,15 @@ def step(iterator):
 def threads():
     """Return the threads of this process, Python's and others."""
     return set(os.listdir("/proc/self/task"))  # noqa: PTH208
+
+
+def saved_steps(items):
+    """Return the steps at which a test saves a state: numbers of items that came before."""
+    if NIGHTLY:
+        return range(len(items) + 1)
+    failures = (i for i, item in enumerate(items) if isinstance(item, Failure))
+    spaced = {round(i * len(items) / (STATES - 1)) for i in range(STATES)}
+    return spaced | {next(failures, 0) + 1}
 
 
 def assert_frees_threads(run, seconds=5.0):
@@ -195,10 +217,21 @@ class DatasetContract:
             s for s in wanted if isinstance(s, Failure)
         ]
 
+    @classmethod
+    def variants(cls):
+        """List the variants to test. The last one has threads."""
+        if NIGHTLY:
+            return AHEAD + PARALLEL if cls.takes_calls() else AHEAD
+        return [Variant(), Variant(calls=2) if cls.takes_calls() else Variant(ahead=3)]
+
     def pytest_generate_tests(self, metafunc):
         if "variant" in metafunc.fixturenames:
-            variants = AHEAD + PARALLEL if self.takes_calls() else AHEAD
-            metafunc.parametrize("variant", variants, ids=str)
+            metafunc.parametrize("variant", self.variants(), ids=str)
+        if "threaded" in metafunc.fixturenames:
+            threaded = self.variants() if NIGHTLY else self.variants()[-1:]
+            metafunc.parametrize("threaded", threaded, ids=str)
+        if "after" in metafunc.fixturenames:
+            metafunc.parametrize("after", [0, 1, 3] if NIGHTLY else [1])
 
     # --- elements ---
 
@@ -255,42 +288,28 @@ class DatasetContract:
         assert repr(self.make(Variant())) == repr(self.make(Variant()))
         assert len(repr(self.make(Variant()))) < 2000
 
+    @needs("expected")
     def test_element_spec_accepts_every_element(self):
-        if not self.wanted():
-            return
         ds = self.make(Variant())
         spec = ds.element_spec
         for element in ds:
             assert_fits(spec, element)
 
+    @needs("pickles")
     def test_a_pickled_dataset_gives_the_same(self):
-        if self.pickles:
-            copy = pickle.loads(pickle.dumps(self.make(Variant())))
-            self.check(list(copy), self.wanted())
+        copy = pickle.loads(pickle.dumps(self.make(Variant())))
+        self.check(list(copy), self.wanted())
 
     # --- states ---
 
     def check_states(self, make):
-        """Save at every step, continue in a new iterator, save there again and continue again."""
+        """Save, continue in a new iterator, save there again and continue again."""
         it = iter(make())
         rest = steps(iter(make()))
-        before = []
+        before, saved = [], saved_steps(rest)
         while True:
-            state = it.get_state()
-            assert len(state) < MOST_STATE, f"the state has {len(state)} bytes"
-            resumed = iter(make())
-            resumed.set_state(state)
-            again = resumed.get_state()
-            self.check_steps([*before, *steps(resumed)], rest)
-            second = iter(make())
-            second.set_state(again)
-            continued = list(before)
-            if len(before) < len(rest):
-                continued.append(step(second))
-            third = iter(make())
-            third.set_state(second.get_state())
-            self.check_steps([*continued, *steps(third)], rest)
-            second.close()
+            if len(before) in saved:
+                self.check_state(it.get_state(), make, before, rest)
             try:
                 before.append(step(it))
             except StopIteration:
@@ -298,6 +317,22 @@ class DatasetContract:
             if self.ordered:
                 self.check_steps(before[-1:], rest[len(before) - 1 : len(before)])
         assert len(before) == len(rest)
+
+    def check_state(self, state, make, before, rest):
+        assert len(state) < MOST_STATE, f"the state has {len(state)} bytes"
+        resumed = iter(make())
+        resumed.set_state(state)
+        again = resumed.get_state()
+        self.check_steps([*before, *steps(resumed)], rest)
+        second = iter(make())
+        second.set_state(again)
+        continued = list(before)
+        if len(before) < len(rest):
+            continued.append(step(second))
+        third = iter(make())
+        third.set_state(second.get_state())
+        self.check_steps([*continued, *steps(third)], rest)
+        second.close()
 
     def test_a_state_saved_at_any_element_gives_the_same_tail(self, variant):
         self.check_states(lambda: self.make(variant))
@@ -310,39 +345,40 @@ class DatasetContract:
 
         wanted = self.wanted()
         came = steps(iter(failing()))
-        if len(wanted) <= 2:
-            return
         if self.ordered:
-            self.check_steps(came, [*wanted[:2], Failure("Boom", "element 2"), *wanted[3:]])
+            error = Failure("Boom", "element 2")
+            self.check_steps(came, [error if i == 2 else x for i, x in enumerate(wanted)])
         assert len(came) == len(wanted)
 
     def failing(self, variant):
         return self.make(variant, without(BOOM, fails=True))
 
+    @needs("apply")
     def test_an_error_upstream_leaves_the_others(self, variant):
-        if not self.apply:
-            return
         came = steps(iter(self.failing(variant)))
         self.check([s for s in came if not isinstance(s, Failure)], self.expected_around_error())
         errors = [s for s in came if isinstance(s, Failure)]
         assert errors == [Failure("Boom", f"element {BOOM}")] * self.errors_upstream
 
+    @needs("apply")
     def test_states_work_across_an_error_upstream(self, variant):
-        if self.apply:
-            self.check_states(lambda: self.failing(variant))
+        self.check_states(lambda: self.failing(variant))
 
     # --- ending early ---
 
-    @pytest.mark.parametrize("after", [0, 1, 3])
-    def test_closing_frees_all_threads(self, variant, after):
-        def run():
-            it = iter(self.make(variant))
-            for _, _ in zip(range(after), it, strict=False):
-                pass
-            it.close()
-            assert list(it) == []
+    def close_after(self, variant, count):
+        it = iter(self.make(variant))
+        for _, _ in zip(range(count), it, strict=False):
+            pass
+        it.close()
+        assert list(it) == []
 
-        assert_frees_threads(run)
+    def test_a_closed_iterator_has_ended(self):
+        for variant, count in itertools.product(self.variants(), (0, 1, 3)):
+            self.close_after(variant, count)
 
-    def test_dropping_frees_all_threads(self, variant):
-        assert_frees_threads(lambda: next(iter(self.make(variant)), None))
+    def test_closing_frees_all_threads(self, threaded, after):
+        assert_frees_threads(lambda: self.close_after(threaded, after))
+
+    def test_dropping_frees_all_threads(self, threaded):
+        assert_frees_threads(lambda: next(iter(self.make(threaded)), None))

@@ -241,11 +241,11 @@ STAGES = {
     "elements": lambda ds, run: ds.window(9).flat_map(lambda a, b: ps.Dataset.zip(a, b)),
     "enumerate": lambda ds, run: ds.enumerate(),
     "filter": lambda ds, run: ds.filter(some_of_them),
-    "flat_map": lambda ds, run: ds.take(6700).flat_map(copies),
+    "flat_map": lambda ds, run: ds.take(1000).flat_map(copies),
     "group_by_reducer": lambda ds, run: ds.apply(
         ps.experimental.group_by_reducer(last_digit, SUM_OF_NOISE)
     ),
-    "group_by_window": lambda ds, run: ds.group_by_window(
+    "group_by_window": lambda ds, run: ds.take(3000).group_by_window(
         last_digit, lambda key, rows: rows.batch(6).map(more_noise, run.calls), 6
     ),
     "ignore_errors": lambda ds, run: ds.map(fails_often, run.calls, on_error="skip"),

@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 
+from nightly import nightly
 from penstock import _core
 
 
@@ -24,6 +25,8 @@ COMPRESS = {
 }
 # What this build can read.
 COMPRESSIONS = ["GZIP", "ZLIB"] + ["ZSTD"] * _core.build_info()["zstd"]["native"]
+# For fixtures of contracts, which use all of them nightly.
+PLAIN_AND_COMPRESSED = [None, "GZIP", *nightly(*COMPRESSIONS[1:])]
 needs_zstd = pytest.mark.skipif("ZSTD" not in COMPRESSIONS, reason="built without zstd")
 
 

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 import penstock as ps
+from nightly import NIGHTLY
 from penstock import _core
 from records import frame
 from scripts import PATIENCE
@@ -281,7 +282,8 @@ OF_LOOPS = [
 @pytest.mark.parametrize("name", [name for name in HERE if name != HERE[-1]])
 def test_the_tests_of_loops_pass_with_older_instructions(name):
     files = [str(ROOT / "tests" / file) for file in OF_LOOPS]
-    others = ["-k", "not threads"]  # slow, and about the order of batches
+    # The others are slow, and about the order of batches. `TestSameBits` compares all types.
+    others = ["-k", "not threads", *([] if NIGHTLY else ["--quick"])]
     pytest_command = [sys.executable, "-P", "-m", "pytest", "-x", "-n", "0"]
     run = subprocess.run(
         [*pytest_command, "-p", "no:cacheprovider", *others, *files],

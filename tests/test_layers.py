@@ -98,18 +98,28 @@ def cpp_files():
     return sorted(p for p in CPP.rglob("*") if p.suffix in {".h", ".cc"})
 
 
-@pytest.mark.parametrize("file", cpp_files(), ids=lambda p: str(p.relative_to(CPP)))
-def test_a_cpp_file_includes_only_lower_layers_and_its_own_folder(file):
-    own = file.relative_to(CPP).parts[0]
-    for kind, name in INCLUDE.findall(file.read_text()):
-        if kind == "<":
-            assert own == "python" or not re.match(r"Python\.h|pybind11|numpy", name), name
-            continue
-        folder = name.split("/")[0]
-        assert "/" in name, f"{name}: write the folder too"
-        assert (CPP / name).exists(), name
-        if folder != own:
-            assert level(CPP_LAYERS, folder) < level(CPP_LAYERS, own), f"{own} includes {name}"
+def wrong_include(file, kind, name):
+    """Return why a file of C++ must not include a header, or None."""
+    own, folder = file.relative_to(CPP).parts[0], name.split("/")[0]
+    if kind == "<":
+        python = own != "python" and re.match(r"Python\.h|pybind11|numpy", name)
+        return "belongs to the python folder" if python else None
+    if "/" not in name:
+        return "write the folder too"
+    if not (CPP / name).exists():
+        return "does not exist"
+    if folder != own and level(CPP_LAYERS, folder) >= level(CPP_LAYERS, own):
+        return "belongs to a higher layer"
+    return None
+
+
+def test_cpp_files_include_only_lower_layers_and_their_own_folder():
+    assert [
+        f"{file.relative_to(CPP)} includes {name}: {reason}"
+        for file in cpp_files()
+        for kind, name in INCLUDE.findall(file.read_text())
+        if (reason := wrong_include(file, kind, name))
+    ] == []
 
 
 def test_no_two_classes_of_the_engine_have_one_name():
@@ -186,16 +196,16 @@ def names_in(file):
             yield name.removeprefix("penstock").removeprefix(".") or "__init__"
 
 
-@pytest.mark.parametrize("file", python_files(), ids=lambda p: str(p.relative_to(PYTHON)))
-def test_a_module_imports_only_lower_layers_and_its_own(file):
-    own = file.relative_to(PYTHON).parts[0].removesuffix(".py")
-    for name in names_in(file):
-        other = name.split(".")[0]
-        if other == own:
-            continue
-        below, here = level(PYTHON_LAYERS, other), level(PYTHON_LAYERS, own)
-        same = below == here and PYTHON_LAYERS[here] & {"errors", "__init__"}
-        assert below < here or same, f"{own} imports {name}"
+def test_modules_import_only_lower_layers_and_their_own():
+    for file in python_files():
+        own = file.relative_to(PYTHON).parts[0].removesuffix(".py")
+        for name in names_in(file):
+            other = name.split(".")[0]
+            if other == own:
+                continue
+            below, here = level(PYTHON_LAYERS, other), level(PYTHON_LAYERS, own)
+            same = below == here and PYTHON_LAYERS[here] & {"errors", "__init__"}
+            assert below < here or same, f"{file.relative_to(PYTHON)} imports {name}"
 
 
 def test_modules_do_not_import_each_other_in_a_circle():
@@ -237,16 +247,14 @@ def test_heavy_modules_are_not_imported_with_the_package():
             assert top in allowed or top not in heavy, f"{file.name} imports {name}"
 
 
-@pytest.mark.parametrize(
-    "file", sorted((CPP / "stages").rglob("*.cc")), ids=lambda p: str(p.relative_to(CPP))
-)
-def test_a_stage_includes_no_stage_of_another_folder(file):
+def test_a_stage_includes_no_stage_of_another_folder():
     """What several of them need belongs to a lower layer."""
     stages = CPP / "stages"
-    for kind, name in INCLUDE.findall(file.read_text()):
-        if kind == '"' and name.startswith("stages/"):
-            assert file.parent != stages, f"{file.name} includes {name}: give them one folder"
-            assert (CPP / name).parent == file.parent, f"{file.name} includes {name}"
+    for file in sorted(stages.rglob("*.cc")):
+        for kind, name in INCLUDE.findall(file.read_text()):
+            if kind == '"' and name.startswith("stages/"):
+                assert file.parent != stages, f"{file.name} includes {name}: give them one folder"
+                assert (CPP / name).parent == file.parent, f"{file.name} includes {name}"
 
 
 def test_every_folder_of_the_engine_says_what_it_is():

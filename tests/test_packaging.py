@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import os
 import re
 import sys
 import tarfile
@@ -10,6 +11,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from pybind11 import get_cmake_dir
 
 import penstock
 from installing import ROOT, run
@@ -40,10 +42,23 @@ def test_wheel_installs_and_works_in_a_clean_environment(wheel, install, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)  # it compiles everything, without optimizing
 def test_sdist_installs_and_works_in_a_clean_environment(sdist, install, tmp_path):
     quick = {"build-type": "Debug", "define.CMAKE_CXX_FLAGS_DEBUG": "-DNDEBUG"}
     check_installation(install(sdist, **quick), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_cmake_needs_nothing_beyond_the_sdist(sdist, tmp_path):
+    """CMake refuses to generate a build of sources that do not exist."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    options = [f"-DPython_EXECUTABLE={sys.executable}", f"-Dpybind11_DIR={get_cmake_dir()}"]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    run("cmake", "-S", source, "-B", tmp_path / "build", *options, cwd=tmp_path, PATH=path)
 
 
 @pytest.mark.slow

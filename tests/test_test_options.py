@@ -1,4 +1,4 @@
-"""Options of the tests: --frameworks and --quick."""
+"""Options of the tests: --frameworks, --quick and PENSTOCK_NIGHTLY."""
 
 import os
 import subprocess
@@ -30,6 +30,18 @@ class TestOne:
 @pytest.mark.slow
 def test_slow(): assert False
 def test_alone(): ...
+"""
+
+TIERS = """
+import pytest
+from contract import DatasetContract
+from nightly import nightly
+import penstock as ps
+@pytest.mark.parametrize("case", [1, *nightly(2)])
+def test_cases(case): ...
+class TestRange(DatasetContract):
+    build = staticmethod(lambda: ps.Dataset.range(9))
+    expected = list(range(9))
 """
 
 
@@ -78,3 +90,20 @@ def test_quick_runs_the_first_case_of_each_test_that_is_not_slow(run):
     assert code == pytest.ExitCode.OK
     assert "2 passed, 3 deselected" in output
     assert "TestOne::test_cases[1] PASSED" in output
+
+
+@pytest.mark.slow
+def test_full_matrices_run_at_night(run, monkeypatch):
+    monkeypatch.delenv("PENSTOCK_NIGHTLY", raising=False)
+    code, output = run(TIERS)
+    assert code == pytest.ExitCode.OK
+    assert "1 deselected" in output
+    assert "test_cases[1] PASSED" in output
+    assert "test_elements_are_as_expected[prefetch=3] PASSED" in output
+    assert "test_elements_are_as_expected[prefetch=1]" not in output
+    assert "upstream" not in output, "the class has no apply"
+    monkeypatch.setenv("PENSTOCK_NIGHTLY", "1")
+    code, output = run(TIERS)
+    assert code == pytest.ExitCode.OK
+    assert "test_cases[2] PASSED" in output
+    assert "test_elements_are_as_expected[prefetch=1] PASSED" in output

@@ -1,10 +1,12 @@
 """ps.DataLoader beside PyTorch's own: the same scripts, batch by batch."""
 
+import itertools
 import sys
 
 import pytest
 
 import penstock as ps
+from nightly import nightly
 from scripts import run_script
 
 torch = pytest.importorskip("torch")
@@ -87,12 +89,27 @@ def test_iterable_datasets_give_the_same_batches(name, workers):
             assert_same_passes(lambda of, more: of(dataset, **options, **more), **workers)  # noqa: B023
 
 
-@pytest.mark.parametrize("workers", WORKERS + PROCESSES, ids=repr)
-@pytest.mark.parametrize("dataset", ["nested", "tensors", "plain"])
-@pytest.mark.parametrize("name", SAMPLERS)
+# Samples of "nested" cannot be made of an index that is a tensor.
+SAMPLED = [
+    pair
+    for pair in itertools.product(SAMPLERS, ["tensors", "nested", "plain"])
+    if pair != ("tensor", "nested")
+]
+
+
+# Samplers run in this process, so one dataset is enough with worker processes.
+@pytest.mark.parametrize(
+    ("name", "dataset", "workers"),
+    [
+        *((*pair, workers) for pair in SAMPLED for workers in WORKERS),
+        *((name, "tensors", workers) for name in SAMPLERS for workers in PROCESSES),
+        *nightly(
+            *((*pair, each) for pair in SAMPLED if pair[1] != "tensors" for each in PROCESSES)
+        ),
+    ],
+    ids=repr,
+)
 def test_samplers_of_torch_give_the_same_batches(name, dataset, workers):
-    if (name, dataset) == ("tensor", "nested"):
-        return  # its samples cannot be made of an index that is a tensor
     rows = DATASETS[dataset]()
     for options in ({"batch_size": 4}, {"batch_size": None}, {"batch_size": 3, "drop_last": True}):
         assert_same_passes(
@@ -101,7 +118,7 @@ def test_samplers_of_torch_give_the_same_batches(name, dataset, workers):
         )
 
 
-@pytest.mark.parametrize("workers", WORKERS + PROCESSES, ids=repr)
+@pytest.mark.parametrize("workers", WORKERS + nightly(*PROCESSES), ids=repr)
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_batch_samplers_of_torch_give_the_same_batches(name, workers):
     def make(of, more):

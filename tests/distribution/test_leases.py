@@ -8,7 +8,7 @@ import pytest
 
 from penstock.distribution.leases import Lease, Leases, LostTooOften, Result
 
-SCHEDULES = int(os.environ.get("PENSTOCK_SCHEDULES", "100000"))
+SCHEDULES = int(os.environ.get("PENSTOCK_SCHEDULES", "20000"))
 TIMEOUT = 5.0
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.distribution.shared import SharedPass
 
-SCHEDULES = int(os.environ.get("PENSTOCK_SCHEDULES", "100000")) // 5
+SCHEDULES = int(os.environ.get("PENSTOCK_SCHEDULES", "20000")) // 5
 TIMEOUT = 10.0
 END = -1
 

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from contract import DatasetContract, steps
-from records import COMPRESS, COMPRESSIONS, in_turn
+from records import COMPRESS, COMPRESSIONS, PLAIN_AND_COMPRESSED, in_turn
 
 FILES = [b"HHaabbccF", b"HHF", b"HHxxF", bytes(range(203))]
 ROWS = [[f[2:-1][i : i + 2] for i in range(0, len(f) - 3, 2)] for f in FILES]
 
 
-@pytest.fixture(scope="module", params=[None, *COMPRESSIONS])
+@pytest.fixture(scope="module", params=PLAIN_AND_COMPRESSED)
 def made(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fixed")
     for i, content in enumerate(FILES):

@@ -457,7 +457,7 @@ def truncate():
         with open(path, "r+b") as file:
             file.write(content)
 
-it = iter(ds.global_shuffle(seed=1).repeat(5))
+it = iter(ds.global_shuffle(seed=1).repeat(2))
 first = next(it)
 thread = threading.Thread(target=truncate)
 thread.start()

@@ -8,6 +8,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, Failure, steps
+from nightly import nightly
 from records import COMPRESS, COMPRESSIONS, in_turn
 
 TEXTS = [b"one\ntwo\r\n\r\nthree", b"", b"\n", b"\rx\r\r\n\xff\0end\n", b"last\n\n"]
@@ -88,7 +89,7 @@ class TestParallelCalls(DatasetContract):
     expected = [line.removesuffix(b"\r") for line in long_lines()]
 
 
-@pytest.mark.parametrize("calls", [1, 2, 5, ps.AUTOTUNE])
+@pytest.mark.parametrize("calls", [2, ps.AUTOTUNE, *nightly(1, 5)])
 def test_threads_change_no_batch_and_no_randomness(tmp_path, calls):
     lines = [b"%d" % (i * i) for i in range(120_000)]
     path = tmp_path / "numbers.txt"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, steps
-from records import COMPRESS, COMPRESSIONS, frame, in_turn, masked
+from records import COMPRESS, PLAIN_AND_COMPRESSED, frame, in_turn, masked
 
 RECORDS = [[b"one", b"", b"\n\0\xff"], [], [b"x" * 5000], [bytes([i]) * i for i in range(9)]]
 
@@ -25,7 +25,7 @@ def write(folder, files, compression=None):
     return paths
 
 
-@pytest.fixture(scope="module", params=[None, *COMPRESSIONS])
+@pytest.fixture(scope="module", params=PLAIN_AND_COMPRESSED)
 def made(request, tmp_path_factory):
     return write(tmp_path_factory.mktemp("records"), RECORDS, request.param), request.param
 

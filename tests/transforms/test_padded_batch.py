@@ -92,6 +92,7 @@ class TestPaddedBatchOfElementsThatDoNotFit(DatasetContract):
     test_a_pickled_dataset_gives_the_same = None
     test_an_error_behind_it_leaves_the_others = None
     test_closing_frees_all_threads = None
+    test_a_closed_iterator_has_ended = None
     test_dropping_frees_all_threads = None
 
 

@@ -8,6 +8,7 @@ import pytest
 import penstock as ps
 from compare import assert_same, assert_same_unordered
 from contract import Boom, DatasetContract, Failure, step, steps
+from nightly import nightly
 from penstock import _core
 
 
@@ -58,7 +59,7 @@ class TestAutotune(DatasetContract):
     expected = [x * x for x in range(14)]
 
 
-@pytest.fixture(params=[1, 3])
+@pytest.fixture(params=[3, *nightly(1)])
 def changing_sides(request):
     """The consumer and threads take turns, as they do where the load changes."""
     _core.change_sides(request.param)

@@ -8,6 +8,7 @@ import pytest
 import penstock as ps
 from compare import assert_same
 from contract import DatasetContract, steps
+from nightly import nightly
 from penstock import _core
 
 
@@ -42,7 +43,7 @@ class TestPrefetchFromSideToSide(DatasetContract):
     apply = staticmethod(lambda ds: ds.prefetch(2).batch(5).prefetch(3).unbatch().prefetch(1))
     expected = list(range(12))
 
-    @pytest.fixture(autouse=True, params=[1, 3])
+    @pytest.fixture(autouse=True, params=[3, *nightly(1)])
     def changing(self, request):
         _core.change_sides(request.param)
         yield

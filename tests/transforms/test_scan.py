@@ -164,6 +164,20 @@ def test_the_cardinality_is_that_of_the_input():
     assert list(ps.Dataset.range(0).scan(np.int64(0), add)) == []
 
 
+def test_elements_that_fail_count_in_later_errors():
+    def fail_at_odd(state, x):
+        if x % 2:
+            raise ValueError(f"odd {x}")
+        return state, x
+
+    it = iter(ps.Dataset.range(4).scan(np.int64(0), fail_at_odd))
+    for number in (1, 3):
+        assert next(it) == number - 1
+        with pytest.raises(ValueError, match=f"odd {number}") as caught:
+            next(it)
+        assert f", element {number} " in caught.value.__notes__[0]
+
+
 def test_random_numbers_in_it_belong_to_the_element():
     def draw(state, x):
         return state, ps.random.uniform((), seed=1)

@@ -66,6 +66,20 @@ def test_an_error_ends_nothing():
     assert error.value.__notes__[0].startswith("penstock: in stage take_while(fail), element 2")
 
 
+def test_elements_that_failed_before_it_count_in_errors():
+    def fail(x):
+        raise Boom(str(x))
+
+    def fail_at_one(x):
+        return fail(x) if x == 1 else x
+
+    it = iter(ps.Dataset.range(3).map(fail_at_one).skip(1).take_while(fail))
+    for number in ("1", "2"):
+        with pytest.raises(Boom, match=number) as caught:
+            next(it)
+    assert caught.value.__notes__[0].startswith("penstock: in stage take_while(fail), element 1")
+
+
 def test_endless_inputs_end():
     assert_same(list(ps.Dataset.range(10).repeat().take_while(lambda x: x < 2)), [0, 1])
     assert_same(list(ps.Dataset.range(4).take_while(lambda x: x < 2).repeat(2)), [0, 1, 0, 1])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from nightly import nightly
 from penstock import _core
 from scripts import wait_until
 from worker_programs import alive, gone, run
@@ -48,7 +49,7 @@ def mapped(n=24):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("batched", [False, *nightly(True)])
 def test_idle_memory_is_released_and_idle_workers_end(batched):
     wait_until(lambda: not _core.idle_workers(), PATIENCE)
     ds = mapped().batch(4) if batched else mapped()

@@ -115,7 +115,7 @@ class JaxBatches(Batches):
         if rows == first_batch(self._dataset):
             return rows
         # Unknown, or a function has changed it.
-        with iter(self._dataset.take(1)) as first:
+        with self._dataset.take(1)._uncounted() as first:
             return max((rows_of(other) or 0 for other in first), default=rows)
 
     def _buffers(self, platform: str) -> tuple[int, Any]:

@@ -187,3 +187,29 @@ def test_draws_for_records_of_whole_files_do_not_depend_on_the_number_of_shards(
         return sorted(found)
 
     assert of_shards(1) == of_shards(2) == of_shards(3)
+
+
+def seeded_after(look):
+    """Return what later passes draw if `look` comes before them."""
+    ps.set_seed(7)
+    ds, shuffled = noises(), ps.Dataset.range(20).shuffle(20, seed=3)
+    look(shuffled)
+    return list(ds), list(shuffled)
+
+
+def test_watching_a_loop_takes_no_seed():
+    def watch(_):
+        with ps.profile([1, 2]) as watch:
+            list(watch)
+
+    assert seeded_after(watch) == seeded_after(lambda _: None)
+
+
+def test_building_a_csv_dataset_takes_no_seed(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,x\n2,y\n")
+
+    def build(_):
+        ps.experimental.make_csv_dataset(path, 2, num_epochs=1, shuffle=False)
+
+    assert seeded_after(build) == seeded_after(lambda _: None)

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "compute/io/json_fields.h"
 #include "data/element_list.h"
@@ -12,6 +13,7 @@
 #include "engine/stack_need.h"
 #include "python/arrow.h"
 #include "python/bind.h"
+#include "python/element_rng.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/py_function.h"
@@ -474,16 +476,27 @@ void BindDataset(py::module_& module) {
           py::arg("first"), py::arg("shapes"));
   module.def(
       "make",
-      [](const std::string& kind, const std::vector<Node>& inputs, const py::dict& args) {
+      [](const std::string& kind, const std::vector<Node>& inputs, const py::dict& args,
+         const Node* like) {
         std::vector<DatasetPtr> plans;
         for (auto& input : inputs) plans.push_back(input.plan);
+        const Args made = ArgsOfDict(kind, args);
         // A source may open files here, and the call may come from a user function in the engine.
         // The thread must keep the GIL, which pybind11 relies on.
         ScopedBlockingHook keep_gil(nullptr);
-        DatasetPtr plan = MakeDataset(kind, std::move(plans), ArgsOfDict(kind, args));
+        // A copy gets the seed of the original, so it must not draw one from the global sequence.
+        std::optional<ScopedRandom> unused;
+        if (like) unused.emplace(StageRandom{});
+        DatasetPtr plan = MakeDataset(kind, std::move(plans), made);
+        auto* const seed = plan->own_seed();
+        auto* const original = like ? like->plan->own_seed() : nullptr;
+        if (seed && original) {
+          // relaxed: a single number; a state restored meanwhile may or may not take effect
+          seed->store(original->load(std::memory_order_relaxed), std::memory_order_relaxed);
+        }
         return Node{std::move(plan), RootsOf(args)};
       },
-      py::arg("kind"), py::arg("inputs"), py::arg("args"));
+      py::arg("kind"), py::arg("inputs"), py::arg("args"), py::arg("like") = nullptr);
   module.def(
       "element_text",
       [](const py::object& object) { return ElementText(*MakeValue(object, true).element); },

@@ -175,6 +175,12 @@ std::optional<DType> PlainType(std::string_view word) {
   return IsNpyTimeUnit(unit) ? std::optional(DType::OfTime(code, unit)) : std::nullopt;
 }
 
+// Whether NumPy has this type, in words such as "V3" and "f16": raw bytes and long doubles.
+bool IsOtherNumPyType(std::string_view word) {
+  if (word == "f12" || word == "f16" || word == "c24" || word == "c32") return true;
+  return word.starts_with('V') && word.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
 DType TypeOf(const std::string& descr, const std::string& name) {
   if (descr.empty()) {
     ThrowUnfit(name,
@@ -195,7 +201,10 @@ DType TypeOf(const std::string& descr, const std::string& name) {
                descr);
   }
   const std::optional<DType> dtype = PlainType(word);
-  if (!dtype) ThrowUnfit(name, "an array of numbers was expected, got the type '{}'", descr);
+  if (!dtype && IsOtherNumPyType(word)) {
+    ThrowUnfit(name, "an array of numbers was expected, got the type '{}'", descr);
+  }
+  if (!dtype) ThrowBad(name, "a type of NumPy was expected, got '{}'; the file is damaged", descr);
   constexpr char kOther = std::endian::native == std::endian::little ? '>' : '<';
   if (descr[0] == kOther && dtype->itemsize > 1) {
     ThrowUnfit(name,
@@ -382,12 +391,12 @@ class ZipDirectory {
     member.crc = static_cast<uint32_t>(Little(rest.substr(16, 4)));
     Widen(rest.substr(kZipEntryBytes + name_size, extra_size), {&size, &stored, &local});
     rest.remove_prefix(kZipEntryBytes + name_size + extra_size + comment);
-    if (flags & 1) ThrowUnfit(name_, "'{}' is encrypted", member.name);
+    if (flags & 1) ThrowBad(name_, "'{}' is encrypted", member.name);
     if (method != 0 && method != 8) {
-      ThrowUnfit(name_,
-                 "'{}' is compressed by method {}; np.savez stores, and np.savez_compressed "
-                 "deflates",
-                 member.name, method);
+      ThrowBad(name_,
+               "'{}' is compressed by method {}; np.savez stores, and np.savez_compressed "
+               "deflates",
+               member.name, method);
     }
     const std::string bytes = At(local, kZipLocalBytes + name_size);
     const std::string_view header = bytes;

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from penstock import nested_columns as nested
+from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.printable import printable
 
@@ -56,20 +57,30 @@ def table_of(stage: str, table: Any) -> Any:
         return pa.table(table)
 
 
-def names_of_columns(stage: str, table: Any) -> list[str]:
-    """Return the column names of a pyarrow table or schema."""
-    with _readable_names(stage):
+def names_of_columns(stage: str, table: Any, file: str = "") -> list[str]:
+    """Return the column names of a pyarrow table or schema, which is from `file` if there is one.
+
+    Raises
+    ------
+    ValueError, DataError
+        If a name is not UTF-8: `DataError` for one from a file.
+    """
+    with _readable_names(stage, file):
         return list(table.column_names if hasattr(table, "column_names") else table.names)
 
 
 @contextlib.contextmanager
-def _readable_names(stage: str) -> Iterator[None]:
+def _readable_names(stage: str, file: str = "") -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{stage}: names of columns must be UTF-8, got {printable(error.object)}; rename it"
-        ) from None
+        said = f"{stage}: names of columns must be UTF-8, got {printable(error.object)}; rename it"
+        raise _of_contents(said, file) from None
+
+
+def _of_contents(message: str, file: str) -> Exception:
+    """Return the error for contents of a file, or, without one, of an argument."""
+    return DataError(message, file) if file else ValueError(message)
 
 
 def column_of(name: str, columns: Collection[str]) -> str:
@@ -117,7 +128,7 @@ class PlainTables:
         `file` is for errors.
         """
         pa = library(self._stage, "pyarrow", "arrow")
-        names = names_of_columns(self._stage, table)
+        names = names_of_columns(self._stage, table, file)
         values: dict[str, dict[str, Any]] = {}  # for what is missing, by column
         for name, value in self._null_values.items():
             values.setdefault(column_of(name, names), {})[name] = value
@@ -145,10 +156,11 @@ class PlainTables:
                         f"{field.type}, which NumPy does not have: {printable(str(error))}"
                     ) from None
                 except pa.ArrowException as error:
-                    raise ValueError(
+                    said = (
                         f"{self._stage}: column {printable(field.name)} cannot be read as "
                         f"{plain}: {printable(str(error))}"
-                    ) from None
+                    )
+                    raise _of_contents(said, file) from None
             if own := values.get(field.name):
                 filled = [self._filled(pa, chunk, field.name, own) for chunk in column.chunks]
                 column = pa.chunked_array(filled) if filled else column

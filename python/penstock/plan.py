@@ -40,9 +40,13 @@ class Plan(Stage):
         inputs: tuple[Plan, ...],
         args: dict[str, Any],
         name: str | None = None,
-        identities: Mapping[str, Identity] | None = None,
+        like: Stage | None = None,
     ) -> Self:
-        """Create a stage; `identities`: of the stage that it replaces."""
+        """Create a stage.
+
+        `like`: the stage that it is a copy of, with other inputs or in another form. A copy keeps
+        the identities of its functions and its seed, and takes none from `set_seed`'s sequence.
+        """
         plan: Self = object.__new__(cls._facade)
         traced = [each for one in inputs for each in one._traced]
         # Classes stay in Python: the engine asks for them by the names that files have.
@@ -54,12 +58,13 @@ class Plan(Stage):
             # may have changed meanwhile.
             encoded["fingerprint"] = fingerprint(inputs[0])
         encoded |= label_args(kind, args, name)
-        plan._node = _core.make(kind, [each._node for each in inputs], encoded)
+        node = None if like is None else like._node
+        plan._node = _core.make(kind, [each._node for each in inputs], encoded, node)
         plan._kind = kind
         plan._inputs = inputs
         plan._args = args
         # Computed now, because calls of the functions may change the values that they refer to.
-        plan._identities = _identities(args) if identities is None else identities
+        plan._identities = _identities(args) if like is None else like._identities
         plan._name = name
         plan._written = None
         plan._options = merged(kind, [each._options for each in inputs])
@@ -69,7 +74,7 @@ class Plan(Stage):
     def _then(self, kind: str, *others: Plan, name: str | None = None, **args: Any) -> Self:
         if kind == "shuffle" and self._made_of_indexed_records():
             records = self._inputs[0]._then(kind, name=name, **args)
-            plan = self._make(self._kind, (records,), self._args, self._name, self._identities)
+            plan = self._make(self._kind, (records,), self._args, self._name, self)
             plan._node.take_spec(self._node)
             plan._options = self._options
             return plan
@@ -80,7 +85,7 @@ class Plan(Stage):
             positions, *fetched_from = self._inputs
             positions = positions._then(kind, name=name, **args)
             inputs = (positions, *fetched_from)
-            plan = self._make(self._kind, inputs, self._args, self._name, self._identities)
+            plan = self._make(self._kind, inputs, self._args, self._name, self)
             plan._options = self._options
             return plan
         return self._make(kind, (self, *others), args, name)

@@ -53,7 +53,7 @@ def first_ones(dataset: Any) -> Elements[Any]:
     """Yield elements like those of a dataset: stages that only reorder are skipped."""
     while traits_of(dataset._kind).keeps_sizes and main_form(dataset._kind) != "enumerate":
         dataset = dataset._inputs[0]
-    with Iterator(dataset, dataset._options._for_engine(counted=False)) as it:
+    with dataset._uncounted() as it:
         yield from it
 
 

@@ -55,7 +55,8 @@ def set_seed(seed: int | None) -> None:
     and so do iterators and shuffles that are created in them. Outside of pipelines, a random
     operation takes a seed at the call. A `DataLoader` with ``shuffle=True`` or with worker
     processes takes one at the beginning of each pass. Both take it from a second sequence, and do
-    not shift the seeds of iterators.
+    not shift the seeds of iterators. A `DataLoader` with worker threads also makes an iterator for
+    each pass, which takes its seed as any other.
 
     Nothing else takes one: neither stages and operations with a ``seed``, nor
     `Dataset.element_spec`, lengths, states and fingerprints. The random generators of Python and

@@ -40,5 +40,9 @@ class Stage:
                 traced.check()
         return Iterator(self, self._options._for_engine())
 
+    def _uncounted(self) -> Iterator:
+        """Return an iterator that takes no seed, and is no pass over the dataset for a shuffle."""
+        return Iterator(self, self._options._for_engine(counted=False))
+
     def __aiter__(self) -> Iterator:
         return iter(self)

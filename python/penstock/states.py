@@ -10,7 +10,7 @@ from penstock.account import differences, stages_of, versions_of
 from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.errors import StateError
-from penstock.iterator import Iterator, bytes_of
+from penstock.iterator import bytes_of
 from penstock.loader_states import merged_loaders
 
 _MOST_SHOWN = 8  # processes in a message
@@ -173,7 +173,7 @@ def _order(opened: dict[str, Any]) -> str:
 
 
 def _compared(saved: bytes, dataset: Dataset) -> list[str]:
-    with Iterator(dataset, dataset._options._for_engine(counted=False)) as it:
+    with dataset._uncounted() as it:
         stages, account, sized = it._compare_state(saved)
     if stages:
         return ["differs from the dataset:", f"  {stages.removeprefix('set_state: ')}"]

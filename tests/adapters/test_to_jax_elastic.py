@@ -92,3 +92,15 @@ def test_dropped_batches_of_every_epoch_are_skipped():
     batches = ps.Dataset.range(5).batch(2).repeat(3).to_jax()
     assert [batch.tolist() for batch in batches] == [[0, 1], [2, 3]] * 3
     assert len(batches) == 6
+
+
+def test_epochs_after_another_number_of_processes_are_those_of_the_dataset():
+    with iter(process("map after batch", 4, 0).to_jax()) as it:
+        next(it)
+        state = it.get_state()
+    plain, ds = process("map after batch", 3, 0), process("map after batch", 3, 0)
+    list(plain)
+    with iter(ds.to_jax()) as it:
+        it.set_state(state)
+        list(it)
+    assert [batch.tolist() for batch in ds] == [batch.tolist() for batch in plain]

@@ -51,6 +51,84 @@ def test_a_state_serves_any_number_of_workers_and_none(kind):
     assert [shown(each) for each in other] == expected[at:]
 
 
+@pytest.fixture
+def seeded():
+    ps.set_seed(7)
+    yield
+    ps.set_seed(None)
+
+
+SHUFFLES = {
+    "shuffle": lambda: ps.Dataset.range(12).shuffle(12),
+    "one order": lambda: ps.Dataset.range(12).shuffle(12, reshuffle_each_iteration=False),
+    "global_shuffle": lambda: ps.Dataset.range(12).global_shuffle(),
+    "one global order": lambda: ps.Dataset.range(12).global_shuffle(reshuffle_each_iteration=False),
+    "interleave": lambda: ps.Dataset.range(3).interleave(
+        lambda x: ps.Dataset.range(4).shuffle(4).map(lambda y: 4 * x + y), num_parallel_calls=2
+    ),
+    "repeat": lambda: ps.Dataset.range(6).shuffle(6).repeat(2),
+}
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("kind", SHUFFLES)
+def test_a_pass_takes_one_seed_of_the_process_whatever_the_number_of_workers(kind, deterministic):
+    def epochs(workers):
+        ps.set_seed(7)
+        ds = SHUFFLES[kind]()
+        if workers:
+            ds = local(ds, workers, split=2, deterministic=deterministic)
+        found = [[int(x) for x in ds] for _ in range(3)]
+        if not deterministic:
+            found = [sorted(epoch) for epoch in found]
+        return found, [int(x) for x in ps.Dataset.range(6).shuffle(6)]
+
+    wanted, other = epochs(0)
+    if not deterministic:
+        wanted = [sorted(epoch) for epoch in wanted]
+    for workers in (1, 2, 3):
+        assert epochs(workers) == (wanted, other)
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("kind", SHUFFLES)
+def test_epochs_after_a_restored_one_are_those_of_the_first_program(kind, workers):
+    def rest_and_later(ds, it):
+        rest = [int(x) for x in it]
+        return rest, [[int(x) for x in ds] for _ in range(2)]
+
+    ds = local(SHUFFLES[kind](), 2, split=2)
+    it = iter(ds)
+    for _ in range(5):
+        next(it)
+    state = it.get_state()
+    wanted = rest_and_later(ds, it)
+    ps.set_seed(99)
+    ds = SHUFFLES[kind]()
+    if workers:
+        ds = local(ds, workers, split=3)
+    it = iter(ds)
+    it.set_state(state)
+    assert rest_and_later(ds, it) == wanted
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize("kind", SHUFFLES)
+def test_consumers_of_a_shared_job_take_one_seed_for_a_pass(kind):
+    def passes(workers):
+        ps.set_seed(7)
+        ds = SHUFFLES[kind]()
+        if workers:
+            job = {"shared": True, "name": f"{kind} {workers}", "num_consumers": 1}
+            ds = local(ds, workers, split=2, consumer_index=0, **job)
+        return [[int(x) for x in ds] for _ in range(2)], int(ps.Dataset.random().first())
+
+    wanted = passes(0)
+    assert [passes(1), passes(3)] == [wanted, wanted]
+
+
 def test_a_state_of_an_iterator_without_workers_is_taken():
     ds = PIPELINES["repeat"]()
     it = iter(ds)

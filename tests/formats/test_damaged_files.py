@@ -91,6 +91,60 @@ def test_errors_name_stage_and_file(tmp_path, form):
     assert failed > 5
 
 
+def write_parquet(table, path):
+    pytest.importorskip("pyarrow.parquet").write_table(table, path)
+
+
+def write_arrow(table, path):
+    pa = pytest.importorskip("pyarrow")
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+TABLES = {ps.ParquetDataset: write_parquet, ps.ArrowDataset: write_arrow}
+
+
+@pytest.mark.parametrize("source", TABLES, ids=lambda source: source.__name__)
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], "a file with columns was expected, got none"),
+        (["x", "y", "x"], "names of columns must be unique, got x more than once"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_an_error_of_the_file(tmp_path, source, names, said):
+    pa = pytest.importorskip("pyarrow")
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    TABLES[source](pa.table([pa.array([1, 2])] * len(names), names=names), bad)
+    with pytest.raises(ps.DataError, match=f"{source.__name__}: {said}") as raised:
+        source(bad)
+    assert raised.value.file == str(bad)
+    TABLES[source](pa.table({"x": [1, 2]}), good)
+    assert [int(row["x"]) for row in source([bad, good], on_error="skip")] == [1, 2]
+    with pytest.raises(ValueError, match="columns must name at least one"):
+        source(good, [])
+
+
+def test_a_damaged_bit_of_an_arrow_file_is_no_wrong_argument(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    path = tmp_path / "a.arrow"
+    write_arrow(pa.table({"i": [1, 2], "s": ["a", "b"]}), path)
+    whole = path.read_bytes()
+    footer = whole.rindex(b"ARROW1") - 4
+    begin = footer - int.from_bytes(whole[footer : footer + 4], "little")
+    kinds = set()
+    for at in range(begin, footer):
+        for bit in range(8):
+            path.write_bytes(_flipped(whole, at, 1 << bit))
+            kinds |= {
+                type(error)
+                for error in errors_of(lambda: ps.ArrowDataset(path), 3)
+                if "missing values" not in str(error)
+            }
+    assert ps.DataError in kinds
+    assert ValueError not in kinds
+
+
 def _flipped(content, at, bits):
     return content[:at] + bytes([content[at] ^ bits]) + content[at + 1 :]
 

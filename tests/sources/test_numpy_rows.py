@@ -222,6 +222,7 @@ DAMAGED = {
     "within its header": npy(np.arange(3))[:40],
     "header of the array is damaged": npy(np.arange(3)).replace(b"'shape'", b"'shapo'"),
     "got only 23 bytes": npy(np.arange(3))[:-1],
+    "type of NumPy was expected, got '<i0'": npy(np.arange(3)).replace(b"<i8", b"<i0"),
     "was not written to its end": npy(np.arange(3)).replace(b"(3,)", b"(9" + b"9" * 9 + b",)")[
         :128
     ],
@@ -256,6 +257,37 @@ def test_an_array_whose_name_was_damaged_is_not_read_under_another_name(tmp_path
         path.write_bytes(data[:place] + b"lift" + data[place + 4 :])
         with pytest.raises(ps.DataError, match=r"names the array 'l.ft.npy', its data 'l.ft.npy'"):
             ps.NumpyDataset(path)
+
+
+ZIP_ENTRY = b"PK\1\2"
+
+
+@pytest.mark.parametrize(
+    ("offset", "byte", "words"),
+    [
+        (8, 1, "'x.npy' is encrypted"),
+        (10, 12, "'x.npy' is compressed by method 12"),
+    ],
+)
+def test_an_npz_file_that_numpy_does_not_write_is_a_damaged_one(tmp_path, offset, byte, words):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.arange(3))
+    data = bytearray(path.read_bytes())
+    data[data.find(ZIP_ENTRY) + offset] = byte
+    path.write_bytes(data)
+    with pytest.raises(ps.DataError, match=words) as raised:
+        ps.NumpyDataset(path)
+    assert raised.value.file == str(path)
+
+
+def test_an_npz_file_without_arrays_is_an_error_that_names_it(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as file:
+        file.comment = b"no arrays"
+    path.write_bytes(b"PK\3\4" + path.read_bytes())
+    with pytest.raises(ps.DataError) as raised:
+        ps.NumpyDataset(path)
+    assert raised.value.file == str(path)
 
 
 @pytest.mark.parametrize("save", [np.savez, pytest.param(np.savez_compressed, marks=needs_zlib)])

@@ -12,6 +12,7 @@ from penstock.adapters.jax_arrays import Placement, check_sharding, processes_of
 from penstock.adapters.processes import warn_undivided
 from penstock.dataset import Dataset
 from penstock.exclusions import Ignored
+from penstock.probing import first_ones
 from penstock.stages.batch import first_batch, full_batch, short_batches
 from penstock.stages.scan import scan_for
 from penstock.stages.shard import is_filled_up
@@ -115,8 +116,8 @@ class JaxBatches(Batches):
         if rows == first_batch(self._dataset):
             return rows
         # Unknown, or a function has changed it.
-        with iter(self._dataset.take(1)) as first:
-            return max((rows_of(other) or 0 for other in first), default=rows)
+        first = first_ones(self._dataset.take(1))
+        return max((rows_of(other) or 0 for other in first), default=rows)
 
     def _buffers(self, platform: str) -> tuple[int, Any]:
         """Return how many batches wait to be put on the device, and how many lie there."""

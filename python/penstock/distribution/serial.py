@@ -46,7 +46,7 @@ def serial(dataset: Dataset) -> Dataset:
         elif kind == "interleave" and "num_parallel_calls" in args:
             args = {key: value for key, value in args.items() if key not in _AHEAD}
             args |= {"num_parallel_calls": None}
-        made.append(Dataset._make(kind, inputs, args, stage._name, stage._identities))
+        made.append(Dataset._make(kind, inputs, args, stage._name, stage))
     last: Dataset = made[-1]
     in_order = Options()
     in_order.deterministic = True  # a lease is a range of the one order

@@ -173,7 +173,7 @@ def make_csv_dataset(
     """
     check_batch_size("make_csv_dataset", batch_size)
     patterns = patterns_of("make_csv_dataset", "file_pattern", file_pattern)
-    files = sorted(Dataset.list_files(patterns, shuffle=False))
+    files = sorted(Dataset.list_files(patterns, shuffle=False)._uncounted())
     args = {
         "header": header,
         "field_delim": field_delim,

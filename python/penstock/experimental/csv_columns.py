@@ -73,7 +73,7 @@ class CsvColumns:
     def _records(self, file: str, header: bool) -> Iterator[list[str]]:
         args = self.args | {"header": header}
         made = read_files("csv_record", file, args, None, shown_as="make_csv_dataset")
-        with iter(made) as records:
+        with made._uncounted() as records:
             for number, record in enumerate(records, 1 + header):
                 where = f"record {number}: "
                 with library_errors("make_csv_dataset", file, where):

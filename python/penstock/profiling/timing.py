@@ -53,7 +53,7 @@ class LoopRecorder:
         if hasattr(type(self._iterable), "__next__"):
             self._note(self._iterable)
         # An observation samples the GIL; a run that does nothing is enough for that.
-        self._gil = self._observed(iter(Dataset.range(1)))
+        self._gil = self._observed(Dataset.range(1)._uncounted())
         self._ready, self._loop_cpu = ready_seconds_here(), time.thread_time()
         self._process_cpu, self._workers_cpu = time.process_time(), self._workers.cpu()
         self._began = time.perf_counter()

@@ -114,7 +114,7 @@ def _found(path: str) -> Any:
                 path,
             ) from None
     if not names:
-        raise ValueError(f"NumpyDataset: {path}: a file with arrays was expected, got none in it")
+        raise DataError("NumpyDataset: a file with arrays was expected, got none in it", path)
     return {each: each for each in names}
 
 

@@ -11,7 +11,7 @@ from penstock.arguments.checked import checked
 from penstock.dataset import Dataset
 from penstock.encode import Indexable
 from penstock.errors import DataError
-from penstock.libraries import as_data_error, library
+from penstock.libraries import as_data_error, library, library_errors
 from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names, is_url
 from penstock.plain_tables import PlainTables, column_of, names_of_columns
@@ -276,9 +276,12 @@ class _Format:
     def check(self, path: str, schema: Any, paths: Collection[str]) -> None:
         """Raise ValueError for columns or filters that ask for what a file does not have.
 
-        `paths` are all that may be named, with the fields of structs.
+        `paths` are all that may be named, with the fields of structs. A file without columns, or
+        with impossible names, raises DataError.
         """
-        names = names_of_columns(self.stage, schema)
+        names = names_of_columns(self.stage, schema, path)
+        if not names:
+            raise DataError(f"{self.stage}: a file with columns was expected, got none", path)
         wanted = names if self.columns is None else self.columns
         if not wanted:
             raise ValueError(f"{self.stage}: columns must name at least one, got none")
@@ -290,9 +293,10 @@ class _Format:
             )
         tops = {column_of(name, names) for name in wanted}
         if twice := sorted(name for name in tops if names.count(name) > 1):
-            raise ValueError(
-                f"{self.stage}: names of columns must be unique, {printable(path)} has "
-                f"{_listed(twice)} more than once"
+            raise DataError(
+                f"{self.stage}: names of columns must be unique, got {_listed(twice)} more than "
+                "once",
+                path,
             )
         if self.filter is not None:
             pa = library(self.stage, "pyarrow", "arrow")
@@ -476,14 +480,16 @@ def _rows_of(
         else:
             sizes, size = contents.sizes, contents.size
             chunks += [_Chunk(path, number, rows, None, size) for number, rows in sizes.items()]
-    tables = [c.empty for c in found if isinstance(c, _Contents)]
-    if not tables:
+    readable = [(p, c.empty) for p, c in zip(files, found, strict=True) if isinstance(c, _Contents)]
+    if not readable:
         raise next(
             (c for c in found if isinstance(c, Exception)),
             ValueError(f"{reader.stage}: at least one file was expected, got none"),
         )
-    reader.learn(tables)
-    schema = reader.finished(tables[0])
+    reader.learn([empty for _, empty in readable])
+    first, empty = readable[0]
+    with library_errors(reader.stage, first):
+        schema = reader.finished(empty, first)
     args: dict[str, Any] = {"part_of": reader.stage, "schema": schema}
     if reader.filter is None:
         args["sizes"] = [chunk.rows for chunk in chunks]

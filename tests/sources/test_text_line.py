@@ -178,23 +178,6 @@ def test_a_file_that_is_replaced_while_threads_read_it_is_read_to_its_end(tmp_pa
         assert list(ds) == [b"new version"] * 500_000
 
 
-def test_a_state_beyond_the_end_of_a_file_is_an_error(tmp_path):
-    path = tmp_path / "lines.txt"
-    path.write_bytes(b"%07d\n" % 1 * 100_000)
-    ds = ps.TextLineDataset(path, buffer_size=1, num_parallel_calls=2)
-    it = iter(ds)
-    for _ in range(90_000):
-        next(it)
-    state = it.get_state()
-    os.truncate(path, 8000)
-    other = iter(ds)
-    other.set_state(state, strict=False)
-    with pytest.raises(
-        ps.DataError, match=r"the state was saved at byte 720000, but .* 8000 bytes"
-    ):
-        next(other)
-
-
 def test_records_of_a_file_that_grows_are_skipped(tmp_path):
     path = tmp_path / "growing"
     path.write_bytes(b"%08d" % 1 * 100)

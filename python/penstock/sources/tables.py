@@ -78,7 +78,8 @@ class ParquetDataset(Source):
     Columns become arrays as in `Dataset.from_arrow`, in pyarrow's memory until they are batched,
     but strings are bytes. A missing value of another type than floats and times raises unless
     `null_values` has a value for it. A column that has only missing values, or only empty lists, in
-    one file has the type of the other files.
+    one file has the type of the other files. If a file is modified or replaced while the dataset
+    exists, each row group that is read from the new version raises `DataError`.
 
     The order is that of the files and of the rows in them, whatever `num_parallel_reads` is. As
     many row groups are in memory, and one more or two. A saved state holds a row group and a row:
@@ -147,9 +148,8 @@ class ArrowDataset(Source):
     Notes
     -----
     A record batch is read when its first row is requested. In the file format, only the columns
-    that are needed are read. A file that is modified while it is read raises `DataError`. Other
-    behaviour is as in `ParquetDataset`. To shuffle all rows of uncompressed files, pass the mapped
-    table:
+    that are needed are read. Other behaviour is as in `ParquetDataset`. To shuffle all rows of
+    uncompressed files, pass the mapped table:
     ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``. Never
     truncate such a file: the operating system kills a process that reads the missing part.
 

@@ -26,7 +26,7 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
 }
 
 uint64_t ChunkIndex::Stamp() const {
-  return std::hash<std::string>()(Format("{} {}", file_->size(), file_->version()));
+  return std::hash<std::string>()(file_->version());
 }
 
 // Reads only the header.

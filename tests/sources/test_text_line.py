@@ -178,16 +178,6 @@ def test_a_file_that_is_replaced_while_threads_read_it_is_read_to_its_end(tmp_pa
         assert list(ds) == [b"new version"] * 500_000
 
 
-def test_records_of_a_file_that_grows_are_skipped(tmp_path):
-    path = tmp_path / "growing"
-    path.write_bytes(b"%08d" % 1 * 100)
-    it = iter(ps.FixedLengthRecordDataset(path, 8, buffer_size=1).batch(1).skip(0))
-    next(it)
-    with path.open("ab") as file:
-        file.write(b"%08d" % 2 * 100_000)
-    assert [int(batch[0]) for batch in it] == [1] * 99 + [2] * 100_000
-
-
 def test_indexed_lines_take_no_threads(long_file):
     with pytest.raises(ValueError, match="num_parallel_calls must be None, got 2"):
         ps.TextLineDataset(long_file, num_parallel_calls=2, indexed=True)

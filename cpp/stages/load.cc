@@ -2,7 +2,11 @@
 // one size.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "engine/registry.h"
 #include "runtime/blocking.h"
@@ -16,7 +20,8 @@ namespace {
 
 using Index = std::shared_ptr<const ChunkIndex>;
 
-// Rows of one size, stored uncompressed: each can be read with one read.
+// Rows of one size, stored uncompressed: each can be read with one read. The checksum of a chunk is
+// verified before its first row is read, and again after the file was written to.
 class FixedRows final : public Indexed {
  public:
   // Returns null if the rows do not qualify.
@@ -28,14 +33,26 @@ class FixedRows final : public Indexed {
  private:
   struct File {
     File(Index from, int64_t row)
-        : index(std::move(from)), first(row), checked(index->entries().size()) {}
+        : index(std::move(from)),
+          first(row),
+          stamp(index->Stamp()),
+          verified(index->entries().size()) {}
     Index index;
-    int64_t first;  // index of its first row in the dataset
-    // The chunks whose checksums have been verified.
-    mutable std::vector<std::atomic<bool>> checked;
+    int64_t first;                        // index of its first row in the dataset
+    mutable std::atomic<uint64_t> stamp;  // of the file, as last seen
+    // The stamp under which the checksum of each chunk was verified; 0: not yet.
+    mutable std::vector<std::atomic<uint64_t>> verified;
   };
+  // The reads of one call.
+  struct Reads {
+    bool verify = false;  // verify the checksums of all chunks that are read
+    std::vector<std::pair<const File*, uint64_t>> files;  // and their stamps before they were read
+  };
+  // Calls `read` with Reads, and again if a file was written to before the reads ended.
+  template <typename Read>
+  Block Unchanged(const Read& read) const;
   // Reads up to `count` consecutive rows within one chunk, and returns how many.
-  int64_t ReadRun(int64_t row, int64_t count, Block& to, int64_t place) const;
+  int64_t ReadRun(int64_t row, int64_t count, Block& to, int64_t place, Reads& reads) const;
   Block Empty(int64_t count) const;
 
   std::deque<File> files_;
@@ -156,26 +173,55 @@ Block FixedRows::Empty(int64_t count) const {
   return block;
 }
 
-int64_t FixedRows::ReadRun(int64_t row, int64_t count, Block& to, int64_t place) const {
+template <typename Read>
+Block FixedRows::Unchanged(const Read& read) const {
+  LeaveForeignLock();
+  Reads reads;
+  Block block = read(reads);
+  std::ranges::sort(reads.files);
+  const auto repeated = std::ranges::unique(reads.files);
+  reads.files.erase(repeated.begin(), repeated.end());
+  bool changed = false;
+  for (const auto& [file, stamp] : reads.files) {
+    const uint64_t now = file->index->Stamp();
+    if (now == stamp) continue;
+    file->stamp.store(now, std::memory_order_release);
+    changed = true;
+  }
+  if (!changed) return block;
+  reads.verify = true;  // whatever happens to the file meanwhile
+  return read(reads);
+}
+
+int64_t FixedRows::ReadRun(int64_t row, int64_t count, Block& to, int64_t place,
+                           Reads& reads) const {
   auto after = std::upper_bound(files_.begin(), files_.end(), row,
                                 [](int64_t r, const File& file) { return r < file.first; });
   const File& file = *(after - 1);
   size_t chunk = file.index->ChunkOf(row - file.first);
   const ChunkEntry& entry = file.index->entries()[chunk];
   // release/acquire: a chunk verified by one thread need not be verified by another.
-  if (!file.checked[chunk].load(std::memory_order_acquire)) {
-    file.index->Read(chunk);
-    file.checked[chunk].store(true, std::memory_order_release);
+  const uint64_t stamp = file.stamp.load(std::memory_order_acquire);
+  if (reads.files.empty() || reads.files.back() != std::pair(&file, stamp)) {
+    reads.files.emplace_back(&file, stamp);
   }
   int64_t skipped = row - file.first - entry.first;
   count = std::min(count, entry.rows - skipped);
+  std::optional<Block> whole;  // rows of a chunk verified by this call
+  if (reads.verify || file.verified[chunk].load(std::memory_order_acquire) != stamp) {
+    whole = file.index->Read(chunk).Rows(skipped, count);
+    file.verified[chunk].store(stamp, std::memory_order_release);
+  }
   size_t at = 0;
   for (size_t leaf = 0; leaf < row_bytes_.size(); ++leaf) {
     size_t bytes = row_bytes_[leaf];
     at = AlignUp(at, kColumnAlign);
     uint8_t* target = to.columns[leaf].items.mutable_data() + static_cast<size_t>(place) * bytes;
-    if (!file.index->ReadAt(entry.offset + at + static_cast<size_t>(skipped) * bytes, target,
-                            static_cast<size_t>(count) * bytes)) {
+    const size_t size = static_cast<size_t>(count) * bytes;
+    if (whole) {
+      if (size > 0) std::memcpy(target, whole->columns[leaf].items.data(), size);
+    } else if (!file.index->ReadAt(entry.offset + at + static_cast<size_t>(skipped) * bytes, target,
+                                   size)) {
       file.index->ThrowDamaged(chunk, "the file has become shorter");
     }
     at += static_cast<size_t>(entry.rows) * bytes;
@@ -191,33 +237,35 @@ Block UpTo(Block&& block, int64_t rows, const Error& error) {
 }
 
 Block FixedRows::Gather(const int64_t* indices, int64_t count) const {
-  LeaveForeignLock();
-  Block block = Empty(count);
-  block.origins.keys.assign(indices, indices + count);
-  for (int64_t i = 0; i < count;) {
-    int64_t run = 1;
-    while (i + run < count && indices[i + run] == indices[i] + run) ++run;
-    try {
-      i += ReadRun(indices[i], run, block, i);
-    } catch (const Error& error) {
-      return UpTo(std::move(block), i, error);
+  return Unchanged([&](Reads& reads) {
+    Block block = Empty(count);
+    block.origins.keys.assign(indices, indices + count);
+    for (int64_t i = 0; i < count;) {
+      int64_t run = 1;
+      while (i + run < count && indices[i + run] == indices[i] + run) ++run;
+      try {
+        i += ReadRun(indices[i], run, block, i, reads);
+      } catch (const Error& error) {
+        return UpTo(std::move(block), i, error);
+      }
     }
-  }
-  return block;
+    return block;
+  });
 }
 
 Block FixedRows::Rows(int64_t first, int64_t count) const {
-  LeaveForeignLock();
-  Block block = Empty(count);
-  block.origins = RowOrigins::From(first);
-  for (int64_t i = 0; i < count;) {
-    try {
-      i += ReadRun(first + i, count - i, block, i);
-    } catch (const Error& error) {
-      return UpTo(std::move(block), i, error);
+  return Unchanged([&](Reads& reads) {
+    Block block = Empty(count);
+    block.origins = RowOrigins::From(first);
+    for (int64_t i = 0; i < count;) {
+      try {
+        i += ReadRun(first + i, count - i, block, i, reads);
+      } catch (const Error& error) {
+        return UpTo(std::move(block), i, error);
+      }
     }
-  }
-  return block;
+    return block;
+  });
 }
 
 LoadDataset::LoadDataset(std::vector<Index> files, std::shared_ptr<const ElementSpec> declared)

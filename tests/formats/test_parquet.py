@@ -262,10 +262,13 @@ def test_a_file_that_has_changed_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(table().select(["i"]), path, row_group_size=8)
     ds = ps.ParquetDataset(path)
+    copy = pickle.loads(pickle.dumps(ds))  # knows no modification time
     parquet.write_table(table().select(["i"]), path, row_group_size=7)
-    with pytest.raises(ps.DataError, match="another number of rows"):
+    with pytest.raises(ps.DataError, match="was modified after this dataset was created"):
         list(ds)
-    ds = ps.ParquetDataset(path)
+    with pytest.raises(ps.DataError, match="another number of rows"):
+        list(copy)
+    ds = pickle.loads(pickle.dumps(ps.ParquetDataset(path)))
     parquet.write_table(pa.table({"i": [1.5] * 7}), path)
     with pytest.raises(ps.DataError, match=r"got {'i': float64} in .*a.parquet"):
         list(ds)
@@ -470,3 +473,39 @@ def test_damaged_arrow_files_are_read_or_rejected(tmp_path):
             path.write_bytes(data[: int(random.integers(len(data)))] if at % 4 == 0 else data)
             with contextlib.suppress(ps.DataError, ValueError, TypeError, MemoryError):
                 assert all(isinstance(row, dict) for row in ps.ArrowDataset(path))
+
+
+@pytest.mark.parametrize("filters", [None, [("x", ">=", 0)]])
+@pytest.mark.parametrize("change", ["replaced", "written in place"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_file_of_the_same_size_that_changes_while_it_is_read_is_not_mixed(
+    tmp_path, kind, change, filters
+):
+    def write(path, first):
+        rows = pa.table({"x": np.arange(first, first + 20_000)})
+        if kind == "arrow":
+            WRITERS["feather"](rows, path, 1000)
+        else:
+            parquet.write_table(
+                rows, path, row_group_size=1000, use_dictionary=False, compression="none"
+            )
+
+    path, other = tmp_path / "a", tmp_path / "b"
+    write(path, 0)
+    write(other, 50_000)
+    assert path.stat().st_size == other.stat().st_size
+    later = path.stat().st_mtime_ns + 1_000_000_000
+    dataset = ps.ParquetDataset if kind == "parquet" else ps.ArrowDataset
+    ds = dataset(str(path), filters=filters, num_parallel_reads=1)
+    it = iter(ds)
+    assert next(it)["x"] == 0
+    if change == "replaced":
+        other.replace(path)
+    else:
+        path.write_bytes(other.read_bytes())
+    os.utime(path, ns=(later, later))
+    for came in (steps(it, most=30_000), steps(iter(ds), most=30_000)):
+        errors = [step for step in came if isinstance(step, Failure)]
+        assert {error.kind for error in errors} <= {"DataError"}
+        assert all(step["x"] < 20_000 for step in came if not isinstance(step, Failure))
+        assert errors or change == "replaced"

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import os
 import pickle
 import subprocess
 import sys
@@ -337,6 +338,56 @@ def test_shuffle_and_skip_read_rows_where_they_are(tmp_path):
     assert int(ds.skip(19_990).first()["l"]) == 19_990
     it = iter(ds.skip(15_000).take(10))
     assert [int(e["l"]) for e in it] == list(range(15_000, 15_010))
+
+
+ORDERS = {
+    "shuffled": lambda ds: ds.shuffle(5000, seed=3),
+    "shuffled batches": lambda ds: ds.shuffle(5000, seed=3).batch(16),
+    "selected": lambda ds: ds.select(range(4999, -1, -1)),
+    "in order": lambda ds: ds,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_rows_that_are_overwritten_between_epochs_are_errors(tmp_path, order):
+    rows = np.arange(1, 5000 * 64 + 1).reshape(5000, 64)
+    ps.Dataset.from_tensor_slices(rows).save(tmp_path / "saved")
+    ds = order(ps.Dataset.load(tmp_path / "saved"))
+    assert not [step for step in steps(iter(ds), most=6000) if isinstance(step, Failure)]
+    (file,) = (tmp_path / "saved").glob("*.rows")
+    whole, before = file.read_bytes(), file.stat()
+
+    def written(contents, later_ns):
+        with file.open("r+b") as opened:
+            opened.write(contents)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + later_ns))
+        return steps(iter(ds), most=6000)
+
+    damaged = written(whole[:1_000_000] + bytes(800_000) + whole[1_800_000:], 1_000_000_000)
+    errors = [step for step in damaged if isinstance(step, Failure)]
+    assert errors
+    assert {error.kind for error in errors} == {"DataError"}
+    assert all("checksum does not match" in error.text for error in errors)
+    assert all((step > 0).all() for step in damaged if not isinstance(step, Failure))
+    repaired = written(whole, 2_000_000_000)
+    assert not [step for step in repaired if isinstance(step, Failure)]
+    assert sum(int(step.sum()) for step in repaired) == int(rows.sum())
+
+
+def test_rows_that_are_overwritten_during_an_epoch_are_errors(tmp_path):
+    rows = np.arange(1, 5000 * 64 + 1).reshape(5000, 64)
+    ps.Dataset.from_tensor_slices(rows).save(tmp_path / "saved")
+    ds = ps.Dataset.load(tmp_path / "saved")
+    assert int(ds[4000][0]) == 4000 * 64 + 1
+    (file,) = (tmp_path / "saved").glob("*.rows")
+    before = file.stat()
+    with file.open("r+b") as opened:
+        opened.seek(2_000_000)
+        opened.write(bytes(100_000))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000_000))
+    assert int(ds[1][0]) == 65
+    with pytest.raises(ps.DataError, match="checksum does not match"):
+        ds[4000]
 
 
 def test_a_load_is_fingerprinted_by_its_files(tmp_path):

@@ -1,6 +1,7 @@
 """TextLineDataset: the lines of files, one after the other or several files at a time."""
 
 import itertools
+import os
 import pickle
 
 import pytest
@@ -139,6 +140,43 @@ def test_a_file_that_grows_while_threads_read_it_is_read_to_its_end(tmp_path):
     with path.open("ab") as file:
         file.write(b"more\n")
     assert list(it)[-1] == b"more"
+
+
+@pytest.mark.parametrize("calls", [None, 1, 3, ps.AUTOTUNE])
+@pytest.mark.parametrize("size", [80_000, 2_000_003, 3_999_999])
+def test_a_file_that_is_truncated_while_threads_read_it_is_an_error(tmp_path, calls, size):
+    path = tmp_path / "cut.txt"
+    lines = [b"%07d" % i for i in range(500_000)]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    it = iter(ps.TextLineDataset(path, buffer_size=1, num_parallel_calls=calls))
+    assert next(it) == lines[0]
+    os.truncate(path, size)
+    *came, error = steps(it, most=len(lines))
+    assert came == lines[1 : 1 + len(came)]
+    assert len(came) < len(lines) - 1
+    assert error.kind == "DataError"
+    assert "the file had 4000000 bytes when it was opened, and now ends at byte" in error.text
+    assert "it was truncated while it was read" in error.text
+    assert list(it) == []
+
+
+@pytest.mark.parametrize("calls", [None, 1, 3, ps.AUTOTUNE])
+@pytest.mark.parametrize("change", ["replaced", "deleted"])
+def test_a_file_that_is_replaced_while_threads_read_it_is_read_to_its_end(tmp_path, calls, change):
+    path, other = tmp_path / "old.txt", tmp_path / "new.txt"
+    lines = [b"%07d" % i for i in range(500_000)]
+    path.write_bytes(b"\n".join(lines))
+    other.write_bytes(b"new version\n" * 500_000)
+    ds = ps.TextLineDataset(path, buffer_size=1, num_parallel_calls=calls)
+    it = iter(ds)
+    assert next(it) == lines[0]
+    if change == "replaced":
+        other.replace(path)
+    else:
+        path.unlink()
+    assert list(it) == lines[1:]
+    if change == "replaced":
+        assert list(ds) == [b"new version"] * 500_000
 
 
 def test_indexed_lines_take_no_threads(long_file):

@@ -12,18 +12,13 @@ namespace {
 
 class PlainStream final : public ByteStream {
  public:
-  explicit PlainStream(std::unique_ptr<InputFile> file)
-      : file_(std::move(file)), size_(file_->size()) {}
+  PlainStream(std::shared_ptr<InputFile> file, int64_t size)
+      : file_(std::move(file)), size_(size) {}
 
   size_t Read(uint8_t* to, size_t room) override {
     size_t got = file_->Read(offset_, to, room);
     offset_ += static_cast<int64_t>(got);
-    if (got == 0 && offset_ < size_) {
-      problem_ = Format(
-          "the file had {} bytes when it was opened, and now ends at byte {}: it was truncated "
-          "while it was read",
-          size_, offset_);
-    }
+    if (got == 0 && size_ > 0) CheckEnd();
     return got;
   }
   LentBytes Lend(int64_t offset, size_t size) override {
@@ -31,15 +26,7 @@ class PlainStream final : public ByteStream {
     if (lent.memory) offset_ = offset + static_cast<int64_t>(lent.size);
     return lent;
   }
-  void Seek(int64_t offset) override {
-    if (size_ >= 0 && offset > size_) {
-      throw Error(ErrorKind::kData,
-                  "the state was saved at byte {}, but the file has only {} bytes: it is not the "
-                  "same file",
-                  offset, size_);
-    }
-    offset_ = offset;
-  }
+  void Seek(int64_t offset) override { offset_ = offset; }
   int64_t left(int64_t offset) override {
     int64_t size = file_->size();
     return size > offset ? size - offset : -1;  // some file systems report 0 for generated files
@@ -47,15 +34,26 @@ class PlainStream final : public ByteStream {
   const std::string& problem() const override { return problem_; }
 
  private:
-  std::unique_ptr<InputFile> file_;
-  const int64_t size_;  // when opened
+  // Call where a read met the end of the file.
+  void CheckEnd() {
+    const int64_t now = file_->size();
+    const bool passed = now >= 0 && now < offset_;
+    if (offset_ >= size_ && !passed) return;
+    problem_ = Format(
+        "the file had {} bytes when it was opened, and now ends at byte {}: it was truncated "
+        "while it was read",
+        std::max(size_, offset_), passed ? now : offset_);
+  }
+
+  const std::shared_ptr<InputFile> file_;
+  const int64_t size_;  // when the file was opened; -1 if unknown
   int64_t offset_ = 0;
   std::string problem_;
 };
 
 class DecompressedStream final : public ByteStream {
  public:
-  DecompressedStream(std::unique_ptr<InputFile> file, Compression format, size_t chunk)
+  DecompressedStream(std::shared_ptr<InputFile> file, Compression format, size_t chunk)
       : file_(std::move(file)),
         format_(format),
         decompressor_(NewDecompressor(format)),
@@ -154,7 +152,7 @@ class DecompressedStream final : public ByteStream {
     return false;
   }
 
-  std::unique_ptr<InputFile> file_;
+  const std::shared_ptr<InputFile> file_;
   const Compression format_;
   const std::unique_ptr<Decompressor> decompressor_;
   const BufferRef packed_;  // aligned, because reads into unaligned memory can be slow (file.cc)
@@ -171,9 +169,11 @@ class DecompressedStream final : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> OpenStream(std::unique_ptr<InputFile> file, Compression compression,
-                                       size_t chunk) {
-  if (compression == Compression::kNone) return std::make_unique<PlainStream>(std::move(file));
+std::unique_ptr<ByteStream> OpenStream(std::shared_ptr<InputFile> file, int64_t size,
+                                       Compression compression, size_t chunk) {
+  if (compression == Compression::kNone) {
+    return std::make_unique<PlainStream>(std::move(file), size);
+  }
   return std::make_unique<DecompressedStream>(std::move(file), compression,
                                               std::max<size_t>(chunk, 4096));
 }

@@ -19,7 +19,8 @@ class ByteStream {
     (void)offset, (void)size;
     return {};
   }
-  // Only before the first Read; in an uncompressed file (left() >= 0) at any time.
+  // Only before the first Read; in an uncompressed file (left() >= 0) at any time. An uncompressed
+  // file may be shorter: the next Read then meets its end.
   virtual void Seek(int64_t offset) = 0;
   // The number of bytes from `offset` to the end; -1 if unknown.
   virtual int64_t left(int64_t offset) = 0;
@@ -27,7 +28,9 @@ class ByteStream {
   virtual const std::string& problem() const = 0;
 };
 
-std::unique_ptr<ByteStream> OpenStream(std::unique_ptr<InputFile> file, Compression compression,
-                                       size_t chunk);
+// Several streams may share an uncompressed file, each in a thread of its own. `size`: of the file
+// when it was opened, -1 if unknown; an earlier end of an uncompressed file is a problem.
+std::unique_ptr<ByteStream> OpenStream(std::shared_ptr<InputFile> file, int64_t size,
+                                       Compression compression, size_t chunk);
 
 }  // namespace penstock

@@ -85,8 +85,10 @@ class FileDataset final : public RecordFile {
     return static_cast<int>(calls_ == kAutotune ? context.session->threads()
                                                 : std::min(calls_, kMostReaders));
   }
-  std::unique_ptr<ByteSource> Open(std::unique_ptr<InputFile> file) const {
-    return std::make_unique<ByteSource>(OpenStream(std::move(file), compression_, chunk_), chunk_);
+  // `size`: of the file when it was opened.
+  std::unique_ptr<ByteSource> Open(std::shared_ptr<InputFile> file, int64_t size) const {
+    return std::make_unique<ByteSource>(OpenStream(std::move(file), size, compression_, chunk_),
+                                        chunk_);
   }
   std::unique_ptr<RecordReader> Reader() const override { return format_.maker(args_); }
 
@@ -213,9 +215,25 @@ class FileIterator final : public BlockIterator {
     return {.cancel = &cancel_, .budget = &session_.budget(), .begin = begin};
   }
 
-  std::unique_ptr<ByteSource> Opened(int64_t begin, std::unique_ptr<InputFile> file = {}) const {
-    if (!file) file = OpenFile(*data_->path(), ReadingFrom(begin));
-    auto bytes = data_->Open(std::move(file));
+  // Opens the file, once per pass: if it is replaced or removed meanwhile, the old one is read to
+  // its end.
+  void OpenOnce() {
+    if (file_) return;
+    std::shared_ptr<InputFile> file = std::move(requested_);
+    if (!file) file = OpenFile(*data_->path(), ReadingFrom(offset_));
+    if (data_->compression() == Compression::kNone) size_ = file->size();
+    if (size_ >= 0 && offset_ > size_) {
+      throw Error(ErrorKind::kData,
+                  "the state was saved at byte {}, but the file has only {} bytes: it is not the "
+                  "same file",
+                  offset_, size_);
+    }
+    file_ = std::move(file);
+  }
+
+  // The bytes from `begin` on. May be called by several threads.
+  std::unique_ptr<ByteSource> Bytes(int64_t begin) const {
+    auto bytes = data_->Open(file_, size_);
     if (session_.slow().limit_ns() > 0) {
       bytes->Time(session_.slow(),
                   Format("{} of {}", label().text(), WithoutSecrets(*data_->path())));
@@ -225,7 +243,8 @@ class FileIterator final : public BlockIterator {
   }
 
   void Open() {
-    auto bytes = Opened(offset_, std::move(requested_));
+    OpenOnce();
+    auto bytes = Bytes(offset_);
     reader_ = data_->Reader();
     bytes_ = std::move(bytes);
     jumps_ = reader_->extent_bytes() && bytes_->left() >= 0;
@@ -244,7 +263,7 @@ class FileIterator final : public BlockIterator {
     if (plan.count < kFewestStretches) return;
     plan.begin = bytes_->window().offset;
     plan.max_record = data_->max_record();
-    plan.open = [this](int64_t begin) { return Opened(begin); };
+    plan.open = [this](int64_t begin) { return Bytes(begin); };
     plan.reader = [this] { return data_->Reader(); };
     try {
       stretches_.emplace(session_, label(), cancel_.Child(), stats(), threads, std::move(plan));
@@ -502,6 +521,8 @@ class FileIterator final : public BlockIterator {
   CancelToken cancel_;
   Session& session_;
   std::unique_ptr<InputFile> requested_;  // before the first step; starts at offset_
+  std::shared_ptr<InputFile> file_;       // shared with the threads
+  int64_t size_ = -1;                     // of file_ when it was opened; -1 if unknown
   std::unique_ptr<ByteSource> bytes_;
   std::unique_ptr<RecordReader> reader_;
   int64_t offset_ = 0;

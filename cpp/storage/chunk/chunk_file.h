@@ -94,6 +94,8 @@ class ChunkIndex {
   // Reads exactly `size` bytes; false if the file ends earlier. The file stays open, so a
   // replacement of the file goes unnoticed.
   bool ReadAt(uint64_t offset, void* data, size_t size) const;
+  // A number that changes when the file is written to.
+  uint64_t Stamp() const;
   // Reads a whole chunk. Throws a DataError if it is damaged.
   ChunkRows Read(size_t chunk) const;
   [[noreturn]] void ThrowDamaged(size_t chunk, std::string_view what) const;

@@ -1,6 +1,7 @@
 // Opens a file of rows through its index, and reads chunks.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "runtime/blocking.h"
 #include "storage/chunk/chunk_index.h"
@@ -22,6 +23,10 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
   LeaveForeignLock();
   ScopedBlockingHook none(nullptr);
   return ReadFully(*file_, static_cast<int64_t>(offset), data, size);
+}
+
+uint64_t ChunkIndex::Stamp() const {
+  return std::hash<std::string>()(file_->version());
 }
 
 // Reads only the header.

@@ -15,13 +15,28 @@ from penstock.plain_tables import column_of
 if TYPE_CHECKING:
     from penstock.remote.reading import ObjectReader
 
-__all__ = ["IpcFile"]
+__all__ = ["FileVersion", "IpcFile", "version_of"]
 
 _CONTINUATION = 0xFFFFFFFF  # before the length of a message, since version 0.15
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
 _KIND, _HEADER, _BODY = 1, 2, 3  # fields of a message
 _ROWS = 0  # field of a record batch
 _ID, _EXTENDS = 0, 2  # fields of a dictionary
+
+
+class FileVersion(NamedTuple):
+    """The size of a file, and the time of its last modification."""
+
+    size: int
+    modified_ns: int
+
+
+def version_of(opened: Any) -> FileVersion | None:
+    """Return the present version of an open `pyarrow.OSFile`; None for other objects."""
+    if isinstance(opened, library("ArrowDataset", "pyarrow", "arrow").OSFile):
+        now = os.fstat(opened.fileno())
+        return FileVersion(now.st_size, now.st_mtime_ns)
+    return None
 
 
 class IpcFile:
@@ -43,9 +58,8 @@ class IpcFile:
                 "it again: pyarrow.feather.write_feather(pyarrow.feather.read_table(path), path)",
                 of if isinstance(of, str) else of.name,
             )
-        self._source = source
-        self._opened = self._version()
-        self.size = None if self._opened is None else self._opened[0]
+        self.source = source
+        self.opened = version_of(source)
         source.seek(0)
         self._stream: _Stream | None = None
         self._batches: list[Any] = []
@@ -67,16 +81,6 @@ class IpcFile:
             if begin == b"ARROW1":
                 source.seek(0)
                 self._reader = pa.ipc.open_file(source, options=self._options)
-
-    def is_same(self, size: int | None) -> bool:
-        """Return whether a local file has this size, and has not been written to."""
-        return self.size == size and self._version() == self._opened
-
-    def _version(self) -> tuple[int, int] | None:
-        if self._path is None:
-            return None
-        now = os.fstat(self._source.fileno())
-        return now.st_size, now.st_mtime_ns
 
     def batch(self, number: int) -> Any:
         """Return the table of a record batch."""
@@ -103,9 +107,9 @@ class IpcFile:
                 return 1 << 30
 
         smallest = min(range(len(self.schema)), key=width)
-        self._source.seek(0)
+        self.source.seek(0)
         options = self._pa.ipc.IpcReadOptions(included_fields=[smallest])
-        reader = self._pa.ipc.open_file(self._source, options=options)
+        reader = self._pa.ipc.open_file(self.source, options=options)
         return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
 
 

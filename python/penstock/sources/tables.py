@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from penstock import _core
@@ -16,7 +17,7 @@ from penstock.on_error import MAX_ERRORS, OnError
 from penstock.paths import Names, is_url
 from penstock.plain_tables import PlainTables, column_of, names_of_columns
 from penstock.printable import printable
-from penstock.sources.arrow_ipc import IpcFile
+from penstock.sources.arrow_ipc import FileVersion, IpcFile, version_of
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
 
@@ -77,7 +78,8 @@ class ParquetDataset(Source):
     Columns become arrays as in `Dataset.from_arrow`, in pyarrow's memory until they are batched,
     but strings are bytes. A missing value of another type than floats and times raises unless
     `null_values` has a value for it. A column that has only missing values, or only empty lists, in
-    one file has the type of the other files.
+    one file has the type of the other files. If a file is modified or replaced while the dataset
+    exists, each row group that is read from the new version raises `DataError`.
 
     The order is that of the files and of the rows in them, whatever `num_parallel_reads` is. As
     many row groups are in memory, and one more or two. A saved state holds a row group and a row:
@@ -146,9 +148,8 @@ class ArrowDataset(Source):
     Notes
     -----
     A record batch is read when its first row is requested. In the file format, only the columns
-    that are needed are read. A file that is modified while it is read raises `DataError`. Other
-    behaviour is as in `ParquetDataset`. To shuffle all rows of uncompressed files, pass the mapped
-    table:
+    that are needed are read. Other behaviour is as in `ParquetDataset`. To shuffle all rows of
+    uncompressed files, pass the mapped table:
     ``Dataset.from_arrow(pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())``. Never
     truncate such a file: the operating system kills a process that reads the missing part.
 
@@ -209,6 +210,7 @@ class _Contents(NamedTuple):
 
     empty: Any
     sizes: dict[int, int]
+    version: FileVersion | None = None  # of a local file
     size: int | None = None  # bytes of the file; None: not compared
 
 
@@ -255,9 +257,9 @@ class _Format:
         """Return the table of a chunk."""
         raise NotImplementedError
 
-    def is_same(self, file: Any, size: int | None) -> bool:
-        """Return whether an open file has this size and has not been written to."""
-        return True
+    def version(self, file: Any) -> FileVersion | None:
+        """Return the present version of an open file; None for a remote file."""
+        raise NotImplementedError
 
     def finished(self, table: Any, file: str = "") -> Any:
         """Return the columns that were asked for, in their order and in types of the engine.
@@ -315,45 +317,53 @@ class _Parquet(_Format):
     unit = "row group"
 
     def contents(self, path: str, source: _Source) -> _Contents:
-        file = self._file(source)
+        opened = self._opened(source)
+        version = version_of(opened)
+        file = self._file(opened)
         self.check(path, file.schema_arrow, _prefixes(file.schema))
         if self.filter is None:
             groups = range(file.num_row_groups)
             sizes = {i: file.metadata.row_group(i).num_rows for i in groups}
-            return _Contents(file.read_row_groups([], self.columns), sizes)
+            return _Contents(file.read_row_groups([], self.columns), sizes, version)
         if any(name not in file.schema_arrow.names for name in self.columns or ()):
             raise ValueError(f"{self.stage}: with filters, columns must be whole ones")
         # Those whose statistics leave it open whether there are such rows.
-        chosen = self._fragment(source).split_by_row_group(filter=self.filter)
+        chosen = self._fragment(opened).split_by_row_group(filter=self.filter)
         sizes = {each.row_groups[0].id: each.row_groups[0].num_rows for each in chosen}
-        return _Contents(file.schema_arrow.empty_table(), sizes)
+        return _Contents(file.schema_arrow.empty_table(), sizes, version)
 
     def read(self, file: Any, number: int) -> Any:
+        _, rows = file
         # Another thread reads the next row group meanwhile.
         if self.filter is None:
-            return file.read_row_group(number, self.columns, use_threads=False)
-        group = file.subset(row_group_ids=[number])
+            return rows.read_row_group(number, self.columns, use_threads=False)
+        group = rows.subset(row_group_ids=[number])
         return group.to_table(filter=self.filter, columns=self.columns, use_threads=False)
 
     def open(self, source: _Source) -> Any:
-        return self._file(source) if self.filter is None else self._fragment(source)
+        opened = self._opened(source)
+        return opened, self._file(opened) if self.filter is None else self._fragment(opened)
 
-    def _file(self, source: _Source) -> Any:
+    def version(self, file: Any) -> FileVersion | None:
+        return version_of(file[0])
+
+    def _opened(self, source: _Source) -> Any:
+        # Not mapped: of a file that is truncated meanwhile, a read is an error, and no signal.
+        if isinstance(source, str):
+            return library(self.stage, "pyarrow", "arrow").OSFile(source)
+        return source
+
+    def _file(self, opened: Any) -> Any:
         parquet = library(self.stage, "pyarrow.parquet", "arrow")
-        # Not mapped: of a file that is rewritten meanwhile, a read is an error, and no signal.
+        remote = version_of(opened) is None
         # Pages have checksums where the writer added them.
-        return parquet.ParquetFile(
-            source, pre_buffer=not isinstance(source, str), page_checksum_verification=True
-        )
+        return parquet.ParquetFile(opened, pre_buffer=remote, page_checksum_verification=True)
 
-    def _fragment(self, source: _Source) -> Any:
-        local = library(self.stage, "pyarrow.fs", "arrow").LocalFileSystem()
+    def _fragment(self, opened: Any) -> Any:
         dataset = library(self.stage, "pyarrow.dataset", "arrow")
         verified = dataset.ParquetFragmentScanOptions(page_checksum_verification=True)
         format_ = dataset.ParquetFileFormat(default_fragment_scan_options=verified)
-        if not isinstance(source, str):
-            return format_.make_fragment(source)
-        return format_.make_fragment(source, filesystem=local)
+        return format_.make_fragment(opened)
 
 
 class _Arrow(_Format):
@@ -364,7 +374,8 @@ class _Arrow(_Format):
         file = IpcFile(self.stage, source)
         self.check(path, file.schema, ())
         sizes = dict(enumerate(file.sizes()))
-        return _Contents(file.schema.empty_table(), sizes, file.size)
+        size = None if file.opened is None else file.opened.size
+        return _Contents(file.schema.empty_table(), sizes, file.opened, size)
 
     def open(self, source: _Source) -> Any:
         # A filter may name any column.
@@ -375,8 +386,8 @@ class _Arrow(_Format):
         table = file.batch(number)
         return table if self.filter is None else table.filter(self.filter)
 
-    def is_same(self, file: Any, size: int | None) -> bool:
-        return bool(file.is_same(size))
+    def version(self, file: Any) -> FileVersion | None:
+        return version_of(file.source)
 
 
 class _Opened(NamedTuple):
@@ -387,10 +398,15 @@ class _Opened(NamedTuple):
 
 
 class _IdleFiles:
-    """Files that were read last, which threads borrow: none is used by two at a time."""
+    """Files that were read last, which threads borrow: none is used by two at a time.
 
-    def __init__(self) -> None:
+    `versions` are those of local files when the dataset was created. Another process, which may
+    run on another machine, compares with the version that it opens first.
+    """
+
+    def __init__(self, versions: Mapping[str, FileVersion] = MappingProxyType({})) -> None:
         self._idle: list[tuple[str, _Opened]] = []
+        self._versions = dict(versions)
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -404,6 +420,14 @@ class _IdleFiles:
                     del self._idle[i]
                     return file
         return None
+
+    def is_same(self, chunk: _Chunk, version: FileVersion | None) -> bool:
+        """Return whether a file was neither replaced nor written to."""
+        if version is None:
+            return True
+        with self._lock:
+            known = self._versions.setdefault(chunk.file, version)
+        return version == known and chunk.size in (None, version.size)
 
     def give(self, path: str, file: _Opened) -> None:
         """Keep a file for the next one that asks, if it asks soon."""
@@ -430,10 +454,12 @@ def _prefixes(schema: Any) -> set[str]:
 class _Chunks:
     """The chunks of all files, one after the other."""
 
-    def __init__(self, reader: _Format, chunks: list[_Chunk]) -> None:
+    def __init__(
+        self, reader: _Format, chunks: list[_Chunk], versions: dict[str, FileVersion]
+    ) -> None:
         self._reader = reader
         self._chunks = chunks
-        self._idle = _IdleFiles()
+        self._idle = _IdleFiles(versions)
 
     def __len__(self) -> int:
         return len(self._chunks)
@@ -448,7 +474,7 @@ class _Chunks:
             if not isinstance(opened.source, str):  # threads of pyarrow work for no run
                 opened.source.cancel = _core.cancel_of_run()
             table = reader.finished(reader.read(opened.file, chunk.number), chunk.file)
-            if not reader.is_same(opened.file, chunk.size):
+            if not self._idle.is_same(chunk, reader.version(opened.file)):
                 raise DataError(
                     f"{reader.stage}: the file was modified after this dataset was created; "
                     "create the dataset again",
@@ -474,12 +500,15 @@ def _rows_of(
     files = names_of(reader.stage, filenames)
     found = _contents_of_all(reader, files)
     chunks: list[_Chunk] = []
+    versions: dict[str, FileVersion] = {}
     for path, contents in zip(files, found, strict=True):
         if isinstance(contents, Exception):
             chunks.append(_Chunk(path, 0, 1, contents))
         else:
             sizes, size = contents.sizes, contents.size
             chunks += [_Chunk(path, number, rows, None, size) for number, rows in sizes.items()]
+            if contents.version is not None:
+                versions[path] = contents.version
     readable = [(p, c.empty) for p, c in zip(files, found, strict=True) if isinstance(c, _Contents)]
     if not readable:
         raise next(
@@ -496,7 +525,7 @@ def _rows_of(
     reads = _READS if num_parallel_reads is None else num_parallel_reads
     fetched = Dataset.range(len(chunks))._then(
         "parallel_from_indexable",
-        obj=Indexable(_Chunks(reader, chunks), len(chunks)),
+        obj=Indexable(_Chunks(reader, chunks, versions), len(chunks)),
         output_signature=None,
         num_parallel_calls=reads,
         deterministic=True,

@@ -90,6 +90,23 @@ def test_requests_that_stall_in_all_slots_are_sent_again(monkeypatch):
     run(work)
 
 
+def test_hedges_that_stall_are_sent_again(monkeypatch):
+    monkeypatch.setattr(module, "_UNKNOWN_HEDGE", 0.02)
+    monkeypatch.setattr(module, "_MIN_HEDGE", 0.02)
+
+    async def work():
+        async def answers(number):
+            if number <= 8:  # the first requests and their hedges
+                await asyncio.Event().wait()
+
+        limits = Limits(timeout=100 * PATIENCE, max_seconds=100 * PATIENCE, max_requests=8)
+        store = Attempts(FakeFiles(answers), limits)
+        reads = [store.read("a", i, 1, False, "") for i in range(4)]
+        assert [answer.offset for answer in await asyncio.gather(*reads)] == list(range(4))
+
+    run(work)
+
+
 def test_a_range_has_one_hedge_at_most(monkeypatch):
     monkeypatch.setattr(module, "_UNKNOWN_HEDGE", 0.01)
     monkeypatch.setattr(module, "_MIN_HEDGE", 0.01)

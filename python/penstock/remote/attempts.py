@@ -83,6 +83,7 @@ class Attempts:
         self._took: deque[float] = deque(maxlen=128)
         self._hedges = _MAX_HEDGES
         self._hedges_at = time.monotonic()
+        self._answered = 0.0  # when the last of the successful requests began
         self._failed = 0  # since the last request that succeeded
         self._recovered = asyncio.Event()  # another one each time
 
@@ -112,10 +113,10 @@ class Attempts:
                 turn = contextlib.nullcontext() if running else self._line.turn(urgent=again)
                 running.append(asyncio.create_task(self._request(transfer, tries, turn)))
                 while running:
-                    hedges = self._limits.hedge and len(running) == 1 and not transfer.whole
+                    hedges = self._limits.hedge and not transfer.whole
                     done, _ = await asyncio.wait(
                         running,
-                        timeout=self._until_slow(transfer) if hedges else None,
+                        timeout=self._until_slow(transfer, len(running)) if hedges else None,
                         return_when=asyncio.FIRST_COMPLETED,
                     )
                     if transfer.complete:
@@ -125,7 +126,11 @@ class Attempts:
                         running.remove(task)
                         if not task.cancelled():
                             self._look(task, tries)
-                    if hedges and not done and self._may_hedge(transfer, tries):
+                    if hedges and not done and self._may_hedge(transfer, len(running), tries):
+                        if len(running) > 1:
+                            lost = running.pop(0)
+                            lost.cancel()
+                            lost.add_done_callback(_forget)
                         break
                 else:
                     await self._before_another(tries)
@@ -165,6 +170,7 @@ class Attempts:
             finally:
                 transfer.requests.remove(request)
             seconds = time.monotonic() - request.began
+            self._answered = max(self._answered, request.began)
             self._took.append(seconds)
             self._line.ended(seconds, request.at - request.start)
 
@@ -253,28 +259,35 @@ class Attempts:
             self._recovered = asyncio.Event()
         self._failed = 0
 
-    def _until_slow(self, transfer: _Transfer) -> float:
-        """Return the seconds after which a hedge may be sent."""
-        if not transfer.requests:
+    def _until_slow(self, transfer: _Transfer, running: int) -> float:
+        """Return the seconds after which a hedge, or another one in its place, may be sent."""
+        request = transfer.latest()
+        if request is None:
             return _MIN_HEDGE  # it waits for its turn
-        request = transfer.requests[0]
         stalled, slow = _UNKNOWN_HEDGE, math.inf
         if len(self._took) >= 8:
             slow = max(_SLOW * sorted(self._took)[len(self._took) * 9 // 10], _MIN_HEDGE)
             stalled = min(slow, _MAX_HEDGE)
-        due = max(min(request.arrived + stalled, request.began + slow), request.not_before)
-        return max(0.0, due - time.monotonic())
+        due = request.arrived + stalled
+        if running == 1:
+            due = min(due, request.began + slow)
+        return max(0.0, max(due, request.not_before) - time.monotonic())
 
-    def _may_hedge(self, transfer: _Transfer, tries: _Tries) -> bool:
-        if not transfer.requests or self._until_slow(transfer) > 0:
+    def _may_hedge(self, transfer: _Transfer, running: int, tries: _Tries) -> bool:
+        request = transfer.latest()
+        if request is None or self._until_slow(transfer, running) > 0:
             return False
         now = time.monotonic()
         more = (now - self._hedges_at) * _HEDGES_IN_A_SECOND
         self._hedges, self._hedges_at = min(_MAX_HEDGES, self._hedges + more), now
-        if self._hedges < 1 or tries.since >= self._limits.max_attempts:
-            transfer.requests[0].not_before = now + 1 / _HEDGES_IN_A_SECOND
+        # While a server is silent, few hedges probe it. Once a request has succeeded that began
+        # after the last bytes of this transfer, the running requests are lost.
+        lost = self._answered > request.arrived
+        if (self._hedges < 1 and not lost) or tries.since >= self._limits.max_attempts:
+            request.not_before = now + _MIN_HEDGE
             return False
-        self._hedges -= 1
+        if not lost:
+            self._hedges -= 1
         self._line.broke()
         return True
 
@@ -379,6 +392,10 @@ class _Transfer:
     def begun(self) -> bool:
         """Whether bytes have arrived."""
         return bool(self._parts)
+
+    def latest(self) -> _Request | None:
+        """Return the running request whose bytes, or which itself, came last."""
+        return max(self.requests, key=lambda request: request.arrived, default=None)
 
     def begin(self, task: asyncio.Task[None] | None) -> _Request:
         request = _Request(self._have, self.whole, task)

@@ -1,4 +1,4 @@
-"""How many elements there are, found out without making them."""
+"""The number of elements, counted in the engine."""
 
 from __future__ import annotations
 

@@ -64,8 +64,7 @@ _UNSET = Options()  # of datasets created by the engine
 
 
 class Dataset(
-    # A class that calls methods of another precedes it: Python's method resolution order requires
-    # it.
+    # Mixins precede those that they inherit from, as the method resolution order requires.
     Forms,
     ListFiles,
     FromZarr,

@@ -141,7 +141,7 @@ def make_csv_dataset(
     max_record_bytes : int, optional
         As in `TextLineDataset`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------

@@ -201,7 +201,7 @@ def make_batched_features_dataset(
         Drop a last batch with fewer than `batch_size` messages. With ``num_epochs=None`` all
         batches are full.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------

@@ -25,7 +25,7 @@ class TFRecordWriter:
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for a plain file.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def save(
     compression, shard_func, checkpoint_args
         As in `Dataset.save`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def load(
     element_spec, compression, reader_func
         As in `Dataset.load`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def snapshot(
     compression, reader_func, shard_func
         As in `Dataset.snapshot`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------

@@ -23,7 +23,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
         At least one; all with the same structure and dtypes. Large arrays are shared with the
         dataset: do not change them afterwards.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
 
     Returns
     -------

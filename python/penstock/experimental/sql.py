@@ -43,7 +43,7 @@ class SqlDataset(Source):
         A type for each column: integers, bool, floats, `bytes` or `str`. Columns are assigned to
         leaves in order; the keys of a dict are sorted first.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------

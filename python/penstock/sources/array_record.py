@@ -33,12 +33,12 @@ class ArrayRecordDataset(Source):
         The files, in order. A file at a URL is downloaded completely to the folder for temporary
         files, once per process.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     num_parallel_calls : int, optional
         Concurrent reads, each on its own thread; AUTOTUNE (-1) picks the number. None reads in the
         consumer's thread.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------

@@ -34,9 +34,9 @@ class NumpyDataset(Source):
         The arrays of ``.npz`` files to read, nested as the elements: ``("x", "y")`` yields pairs.
         None reads all of them, as a dict; for ``.npy`` files, it reads their only array.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------

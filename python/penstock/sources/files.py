@@ -46,11 +46,11 @@ class TFRecordDataset(Source):
         None reads the files sequentially. `n` reads `n` files concurrently, alternating after each
         record; AUTOTUNE (-1) means 8.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     on_error : "raise", "skip", "log" or callable
         Action for a record or file that cannot be read; see :doc:`/guides/errors`.
     max_errors : int, optional
-        The most errors in a row to leave out, >= 1; None means any number.
+        Maximum number of consecutive errors to skip, >= 1; None means no limit.
     max_record_bytes : int, optional
         Maximum size of a record in bytes, >= 1; None means 256 MiB. A reader uses at most about
         twice as much memory, whatever a compressed file expands to. A longer record raises an
@@ -61,7 +61,7 @@ class TFRecordDataset(Source):
         `global_shuffle` shuffle positions. Files must be uncompressed and are read sequentially;
         `num_parallel_reads` must be None.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
@@ -141,7 +141,7 @@ class FixedLengthRecordDataset(Source):
         Whether to read records by position, as in `TFRecordDataset`. Needs no index files: the
         sizes of the files, which are read at the call, determine the positions.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
@@ -229,7 +229,7 @@ class TextLineDataset(Source):
     indexed : bool, str or path
         As in `TFRecordDataset`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------

@@ -35,12 +35,12 @@ class HDF5Dataset(Source):
     crop_stride : sequence of int, optional
         Distance between crops along each axis; `crop_shape` by default.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     num_parallel_calls : int, optional
         Number of reading threads; the HDF5 library serializes their reads. None reads in the
         consumer's thread.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------

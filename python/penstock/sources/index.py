@@ -74,7 +74,7 @@ def index(
         Whether to show a progress line on standard error; None shows it in a terminal or a
         notebook.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------

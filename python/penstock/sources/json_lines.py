@@ -49,7 +49,7 @@ class JSONLinesDataset(Source):
         Number of threads that parse; AUTOTUNE (-1) picks the number. None parses in the consumer's
         thread.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     null_values : mapping, optional
         Replacements for null and for missing fields, by field name; ``"a.b"`` is field b of the
         object a. Needs a signature.
@@ -60,7 +60,7 @@ class JSONLinesDataset(Source):
     indexed : bool, str or path
         As in `TextLineDataset`: lines are read by position, with an index written by `index`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class ParquetDataset(Source):
         Number of row groups to read concurrently, ahead of their use; AUTOTUNE (-1) picks the
         number. None means 2.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     drop_remainder : bool
         Drop a last batch with fewer than `batch_size` rows.
     null_values : mapping, optional
@@ -59,7 +59,7 @@ class ParquetDataset(Source):
     on_error, max_errors
         As in `TFRecordDataset`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class ArrowDataset(Source):
     batch_size, filters, num_parallel_reads, name, drop_remainder, null_values, on_error, max_errors
         As in `ParquetDataset`, with record batches in place of row groups.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------

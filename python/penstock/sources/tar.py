@@ -68,7 +68,7 @@ class TarDataset(Source):
     indexed : bool, str or path
         As in `TFRecordDataset`: samples are read by position, with the indexes written by `index`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Warns
     -----

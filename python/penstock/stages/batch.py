@@ -43,7 +43,7 @@ class Batch(Plan):
         deterministic : bool, optional
             Accepted and ignored: batches are always in order.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class Batch(Plan):
         drop_remainder : bool
             Drop the last batch if it has fewer rows than its size.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

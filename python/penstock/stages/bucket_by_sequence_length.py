@@ -136,7 +136,7 @@ class BucketBySequenceLength(Plan):
         drop_remainder : bool
             Drop batches at the end that are not full.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -36,12 +36,12 @@ class Cache(Plan):
             "" stores them in memory. A name or URL stores them in that file, for later processes
             too; missing parent folders are created.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional
             Named tuples, dataclasses and attrs classes of the elements, for a file that another
             process has written. Needed only for classes that do not occur in the first element.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------

@@ -24,7 +24,7 @@ class Concatenate(Plan):
         dataset : Dataset
             The dataset that follows this one.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -44,7 +44,7 @@ class Filter(Plan):
             Takes the element as a `map` function does; returns one bool. May be a coroutine
             function: see :doc:`/guides/coroutines`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
             Maximum number of concurrent calls of `predicate`, each on its own thread; AUTOTUNE (-1)
             picks the number. None calls it in the consumer's thread. Coroutines all run on one
@@ -68,7 +68,7 @@ class Filter(Plan):
         on_error : "raise", "skip", "log", "retry" or callable
             Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
         max_retries : int, optional
             Maximum number of times to retry a failed call before `on_error` applies; None is 3 for
             "retry", and 0 otherwise.

@@ -40,7 +40,7 @@ class FromArrow(Tensors):
             A table, record batch or any other object with ``__arrow_c_stream__`` or
             ``__arrow_c_array__``. Its memory is shared with the dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             Replacements for missing values, by column name; ``"column.field"`` names a field of a
             struct. In a column of lists, a scalar replaces missing items and a list replaces
@@ -115,7 +115,7 @@ class FromArrow(Tensors):
         df : polars.DataFrame
             The table. Its memory is shared with the dataset, except for strings.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             As in `from_arrow`.
 
@@ -169,7 +169,7 @@ class FromArrow(Tensors):
         df : pandas.DataFrame
             The table, without its index; ``reset_index()`` turns the index into a column.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             As in `from_arrow`; NaN also counts as missing.
 
@@ -222,7 +222,7 @@ class FromArrow(Tensors):
             (``with_transform``) and format arguments, as in ``with_format("numpy", dtype=...)``,
             are applied. Other formats only select columns: elements are NumPy values.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             As in `from_arrow`. Not allowed if rows are transformed.
 

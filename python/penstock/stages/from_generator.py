@@ -54,7 +54,7 @@ class FromGenerator(Plan):
             one array. Without it, the first value determines structure and dtypes; shapes may
             differ.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         executor : "thread" or "process", optional
             "process" runs the generator in a worker process, a few values ahead; see
             :doc:`/guides/python_functions`. None uses the setting in `Options` ("thread" by
@@ -69,7 +69,7 @@ class FromGenerator(Plan):
             Action for a value that does not match, or for an exception in the generator, which ends
             the data in any case; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------

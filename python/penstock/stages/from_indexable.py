@@ -37,7 +37,7 @@ class FromIndexable(Numbers):
             table. If it has ``__getitems__``, that is called with a list of ints when several rows
             are needed together, and returns a list of rows.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
             Maximum number of concurrent calls, each on its own thread; AUTOTUNE (-1) picks the
             number. None calls in the consumer's thread.

@@ -40,7 +40,7 @@ class GroupByWindow(Plan):
         window_size_func : callable, optional
             Takes a key, returns the size of its windows. Pass either this or `window_size`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -31,9 +31,9 @@ class IgnoreErrors(Plan):
         log_warning : bool
             Log each error as a warning of the `logging` logger ``"penstock"``.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------

@@ -40,14 +40,14 @@ class Interleave(Plan):
         map_func : callable
             Takes the element as a `map` function does; returns a Dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         output_signature : nested TensorSpec, optional
             Elements of the datasets are checked against this; `element_spec` is then known without
             a call.
         on_error : "raise", "skip", "log" or callable
             Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class Interleave(Plan):
             Whether results are in order; False takes from any dataset that is ready. None uses the
             setting in `Options` (True by default).
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         buffer_output_elements : int, optional
             With `num_parallel_calls`: elements to buffer for each open dataset, >= 1; None means
             ``2 * block_length``.
@@ -121,7 +121,7 @@ class Interleave(Plan):
         on_error : "raise", "skip", "log" or callable
             Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------

@@ -46,11 +46,11 @@ class ListFiles(Tensors, Shuffle):
         seed : int, optional
             Seed of the shuffle.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         include_directories : bool, optional
             Whether to include directories that match, as tf.data does.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------

@@ -61,7 +61,7 @@ class Load(Plan):
             Maximum number of bytes that a compressed chunk may expand to, >= 1; None means 256 MiB.
             A chunk has about 1 MB, or one element.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------

@@ -60,7 +60,7 @@ class Map(Plan):
         use_unbounded_threadpool : bool
             Accepted for compatibility with tf.data; calls have their own threads in any case.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         output_signature : nested TensorSpec, optional
             Results are converted to this and checked against it; `element_spec` is then known
             without a call.
@@ -80,7 +80,7 @@ class Map(Plan):
         on_error : "raise", "skip", "log", "retry" or callable
             Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
         max_retries : int, optional
             Maximum number of times to retry a failed call before `on_error` applies; None is 3 for
             "retry", and 0 otherwise.

@@ -33,7 +33,7 @@ class Numbers(Plan):
         output_type : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Numbers(Plan):
         dtype : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class Numbers(Plan):
             True draws differently in each epoch (of `repeat`) and for each iterator, in a sequence
             determined by `seed`; None means False.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

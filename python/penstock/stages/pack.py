@@ -51,7 +51,7 @@ class Pack(Plan):
         drop_remainder : bool
             Drop the last row of "concat_then_split" if it is not full.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -43,7 +43,7 @@ class PaddedBatch(Plan):
         drop_remainder : bool
             Drop a last batch with fewer than `batch_size` elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -27,7 +27,7 @@ class Prefetch(Plan):
             with 2 and doubles it, up to 64, whenever the buffer runs empty after it was full. 0
             does nothing.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

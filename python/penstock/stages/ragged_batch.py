@@ -36,7 +36,7 @@ class RaggedBatch(Plan):
         row_splits_dtype : dtype-like
             int64 or int32.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -43,7 +43,7 @@ class RejectionResample(Plan):
             Seed of the random draws; None draws differently in each run, unless `set_seed` was
             called.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -24,7 +24,7 @@ class Repeat(Plan):
         count : int, optional
             Number of epochs; None or a negative number repeats forever.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -26,7 +26,7 @@ class Rows(Plan):
         count : int
             Number of elements; a negative number means all.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -52,7 +52,7 @@ class Rows(Plan):
         count : int
             Number of elements; a negative number means all.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class Rows(Plan):
         start : int
             Number of the first element.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class Rows(Plan):
         predicate : callable
             Takes the element as a `map` function does; returns one bool. May be native.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class Rows(Plan):
         Parameters
         ----------
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -36,7 +36,7 @@ class Scan(Single):
             Takes the state and the element as two arguments, however they are nested; returns the
             new state and the resulting element.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class Scan(Single):
             Takes the state and the element as two arguments, however they are nested; returns the
             new state.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -49,7 +49,7 @@ class Select(Plan):
         count : int, optional
             For a function: the number of elements. None means the length of the dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class Select(Plan):
         seed, reshuffle_each_iteration
             As in `shuffle`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

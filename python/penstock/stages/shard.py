@@ -37,7 +37,7 @@ class Shard(Plan):
         index : int
             Index of this shard, in ``[0, num_shards)``.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Shard(Plan):
             batches would be uneven. `gather_exact` collects the results that the processes computed
             for their batches, without the padding and in the order of this dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

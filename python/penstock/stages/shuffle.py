@@ -39,7 +39,7 @@ class Shuffle(Plan):
         reshuffle_each_iteration : bool, optional
             Whether each epoch and each new iterator has its own order; None means True.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -51,13 +51,13 @@ class Snapshot(Rows):
         shard_func : callable, optional
             Takes an element and returns the number of its file, 0 to 999. None writes one file.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional
             As in `cache`.
         max_record_bytes : int, optional
             As in `load`.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Snapshot(Rows):
         progress : bool, optional
             Whether to show a progress line; None shows it in a terminal or a notebook.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Raises
         ------

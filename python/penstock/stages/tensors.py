@@ -28,7 +28,7 @@ class Tensors(Plan):
             mapping (``np.load("x.npz")``) becomes a dict of its arrays; a pandas, polars or Arrow
             table a dict of its columns, without the index; a structured array a dict of its fields.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class Tensors(Plan):
             Arrays share memory with the dataset: do not change them afterwards. Mappings, tables
             and structured arrays become dicts, as in `from_tensors`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

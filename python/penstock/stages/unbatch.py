@@ -22,7 +22,7 @@ class Unbatch(Plan):
         Parameters
         ----------
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

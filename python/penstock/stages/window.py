@@ -38,7 +38,7 @@ class Window(Plan):
         drop_remainder : bool
             Drop windows at the end that have fewer than `size` elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

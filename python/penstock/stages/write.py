@@ -53,7 +53,7 @@ class Write(RaggedBatch):
             Whether to show a progress line on standard error; None shows it in a terminal or a
             notebook.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class Write(RaggedBatch):
         path, shards, compression, progress
             As in `write_tfrecords`, but without "ZLIB".
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class Write(RaggedBatch):
         path, shards, compression, progress
             As in `write_tfrecords`, but without "ZLIB".
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class Write(RaggedBatch):
         row_group_size : int
             Rows per row group, >= 1. One row group per file is held in memory.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------

@@ -28,7 +28,7 @@ class Zip(Plan):
         datasets : nested Dataset, optional
             The older name of this argument, as one structure.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------

@@ -145,7 +145,7 @@ class Dataset(
         return iter(self)
 
     def cardinality(self) -> int:
-        """Return the number of elements, where it is known without running the pipeline.
+        """Return the number of elements, if it is known without running the pipeline.
 
         Returns
         -------

@@ -36,7 +36,8 @@ def checked(function: _F, stage: str | None = None) -> _F:
     -------
     callable
         The checked function. If it raises an error that names no argument, and an array argument
-        cannot be converted to an array, a TypeError that names this argument replaces the error.
+        cannot be converted to an array, the error is replaced by one that names this argument: a
+        ValueError if it was a ValueError, otherwise a TypeError.
     """
     stage = stage or _stage_of(function)
     parameters = inspect.signature(function).parameters

@@ -45,7 +45,7 @@ def shown(value: Any) -> str:
 
 
 def is_symbol(value: Any) -> bool:
-    """Return whether a value represents a future argument of a traced function."""
+    """Return whether a value represents an argument of a function being traced."""
     return type(value) in SYMBOLS
 
 

@@ -46,7 +46,7 @@ def at(dataset: Dataset, index: int) -> Any:
     Notes
     -----
     A `shuffle` always uses the order of the first epoch, whatever has been iterated; without a
-    seed, it uses an order of its own. It keeps the positions up to the largest one requested, 8
+    seed, that is a separate random order. It keeps the positions up to the largest one requested, 8
     bytes each. Random operations draw the same numbers each time. A complete `cache` returns the
     stored element; an incomplete one computes it from its input, and stores nothing.
 

@@ -206,8 +206,8 @@ def make_batched_features_dataset(
     Returns
     -------
     Dataset
-        Dicts from keys to arrays, as `io.parse_example` returns; with `label_key`, pairs ``(dict,
-        label)``.
+        Dicts from keys to arrays, as returned by `io.parse_example`; with `label_key`, pairs
+        ``(dict, label)``.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def dense_to_ragged_batch(
 
 @checked
 def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[Dataset], Dataset]:
-    """Pad a dataset with elements of zeros to a given length, and add a mask.
+    """Pad a dataset with zero-valued elements to a given length, and add a mask.
 
     Parameters
     ----------

@@ -39,9 +39,9 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
 
     Notes
     -----
-    `from_generator` does not hold all elements in memory. Elements whose leaves differ only in the
-    size of the first axis are copied into columns, in groups of 256, if they have at most 2 KB each
-    on average; each then takes 8 bytes in addition to its numbers. Other elements are kept
+    All elements stay in memory; `from_generator` avoids that. Elements whose leaves differ only in
+    the size of the first axis are copied into columns, in groups of 256, if they have at most 2 KB
+    each on average; each then takes 8 bytes in addition to its numbers. Other elements are kept
     unchanged and take about 400 bytes in addition to their arrays.
 
     Examples

@@ -149,8 +149,8 @@ def map_and_batch(
 
     Notes
     -----
-    ``map(..., num_parallel_calls=n).batch(...)`` is equally fast without this function: calls write
-    their results directly into the batch.
+    ``map(..., num_parallel_calls=n).batch(...)`` runs the same way without this function: calls
+    write their results directly into the batch.
 
     Examples
     --------

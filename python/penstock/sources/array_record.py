@@ -35,8 +35,8 @@ class ArrayRecordDataset(Source):
     name : str, optional
         Name of the stage in errors, `Iterator.stats` and traces.
     num_parallel_calls : int, optional
-        Concurrent reads, each on its own thread; AUTOTUNE (-1) picks the number. None reads in the
-        consumer's thread.
+        Number of concurrent reads, each on its own thread; AUTOTUNE (-1) picks the number. None
+        reads in the consumer's thread.
     storage_options : dict, optional
         Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 

@@ -237,8 +237,8 @@ class TextLineDataset(Source):
         While iterating, at the position of a file that cannot be read (FileNotFoundError, ...); the
         next file follows.
     DataError
-        While iterating, if a file is truncated (compressed data) or modified, or is compressed
-        although `compression_type` does not indicate it; the next file follows.
+        While iterating, if compressed data is truncated, a file is modified, or a file is
+        compressed although `compression_type` does not indicate it; the next file follows.
     ValueError
         If an argument is invalid, or support for the compression was not built in.
 

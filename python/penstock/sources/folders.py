@@ -233,7 +233,7 @@ class _WithLabel:
 
 
 class ImageFolder(Source):
-    """The images of a folder, with the files and class names they came from.
+    """The images of a folder, with their files and class names.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ def index(
     progress: bool | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> dict[str, int]:
-    """Write an index of each file, which gives sources with ``indexed=True`` random access.
+    """Write an index of each file, so that sources with ``indexed=True`` have random access.
 
     Parameters
     ----------

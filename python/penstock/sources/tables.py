@@ -75,10 +75,10 @@ class ParquetDataset(Source):
 
     Notes
     -----
-    Columns become arrays as in `Dataset.from_arrow`, which stay in pyarrow's memory until they are
-    batched, but strings are bytes. A missing value raises an error, except for floats and times and
-    where `null_values` has a replacement. If a column has only missing values, or only empty lists,
-    in one file, it takes its type from the other files.
+    Columns become arrays as in `Dataset.from_arrow`, except that strings become bytes. They stay in
+    pyarrow's memory until they are batched. A missing value raises an error, unless it is a float
+    or a time or `null_values` has a replacement. If a column has only missing values, or only empty
+    lists, in one file, it takes its type from the other files.
 
     Rows are in the order of the files and of the rows in them, whatever `num_parallel_reads` is.
     That many row groups are in memory, plus one or two. A saved state holds a row group and a row:

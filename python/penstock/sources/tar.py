@@ -37,7 +37,7 @@ _BYTES, _TEXT, _NUMBER = range(3)  # output formats of io.tar_fields
 
 
 class TarDataset(Source):
-    """Read samples from tar archives, grouping files with the same key as WebDataset does.
+    """Read samples from tar archives; files with the same key form a sample, as in WebDataset.
 
     The key of a file is its path up to the first dot in the base name. The rest is the name of its
     field, in lower case: ``train/01.jpg`` and ``train/01.cls`` are the fields ``"jpg"`` and
@@ -49,10 +49,10 @@ class TarDataset(Source):
         The archives. A str may be a brace pattern: ``"shard-{000..099}.tar"``,
         ``"{train,val}.tar"``; a path, and names in a `Dataset`, are taken literally.
     fields : str, or nested tuples and dicts of str, optional
-        The fields of an element, with its nesting: ``("jpg", "cls")`` yields pairs, ``{"image":
-        "jpg;png"}`` yields dicts with the first of these fields that a sample has. ``"__key__"``
-        and ``"__url__"`` are the key and the name of the archive. None yields a dict of all fields
-        of a sample, including both of these.
+        The fields of an element, with its nesting. For example, ``("jpg", "cls")`` yields pairs,
+        and ``{"image": "jpg;png"}`` yields dicts with the first of these fields that a sample has.
+        ``"__key__"`` and ``"__url__"`` are the key and the name of the archive. None yields a dict
+        of all fields of a sample, including both of these.
     decode : bool or mapping
         False yields contents as `bytes`. True decodes by extension (the part after the last dot);
         see below. A mapping contains, for each extension (``"jpg"``, or ``"seg.png"`` for the end
@@ -90,20 +90,20 @@ class TarDataset(Source):
 
     Notes
     -----
-    With `fields`, `element_spec` is known without reading, and archives are read without the GIL.
-    So is decoding, except for JSON, NumPy files and your own functions that are not `native`.
-    Without `fields`, each sample is built in Python, samples may have different fields, and
-    `element_spec` describes the first one.
+    With `fields`, `element_spec` is known without reading. Reading and decoding run without the
+    GIL, except when decoding JSON or NumPy files or calling your own functions that are not
+    `native`. Without `fields`, each sample is built in Python, samples may have different fields,
+    and `element_spec` describes the first one.
 
     ===================================  ==========================================================
     extension                            with ``decode=True``
     ===================================  ==========================================================
     jpg, jpeg, png, gif, bmp, webp       uint8 array, shape ``(height, width, 3)`` (the first
-                                         frame); which of these a file is, its content decides
+                                         frame); the content determines the format
     cls, cls2, index, inx, id            int64
     txt, text, transcript                str
-    json, jsn                            the Python object; of a list an array
-    npy                                  array; arrays of objects are refused
+    json, jsn                            the Python object; a list becomes an array
+    npy                                  array; object arrays are rejected
     npz                                  dict of arrays
     ===================================  ==========================================================
 

@@ -98,7 +98,7 @@ class Batch(Plan):
         batch_size : int or sequence of int
             Rows per batch, >= 1. With several numbers, new batches cycle through these sizes.
         drop_remainder : bool
-            Drop the last batch if it has fewer rows than its size.
+            Drop the last batch if it has too few rows.
         name : str, optional
             Name of the stage in errors, `Iterator.stats` and traces.
 
@@ -151,7 +151,7 @@ def short_batches(dataset: Stage, full_is_known: bool = False) -> int | None:
     dataset : Dataset
         Only the plan is examined: nothing runs.
     full_is_known : bool
-        The size of a full batch is known otherwise, so the first batch may be short too.
+        Whether to count the first batch too, if it has fewer rows than a full batch.
     """
     passes = 1
     # A user's function may return batches of any size, unless it declares one.

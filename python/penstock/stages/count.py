@@ -1,4 +1,4 @@
-"""The number of elements, counted in the engine."""
+"""Counting the elements of a plan in the engine."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Filter(Plan):
         Returns
         -------
         Dataset
-            The elements for which it returned True; their number is not known in advance.
+            The elements for which `predicate` returned True; their number is not known in advance.
 
         Raises
         ------

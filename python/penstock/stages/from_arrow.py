@@ -177,9 +177,9 @@ class FromArrow(Tensors):
         -------
         Dataset
             The rows. They are as from `from_arrow` if pyarrow is installed and can represent all
-            columns. Otherwise, and if all columns are numbers and times, they are as from
-            `from_tensor_slices`. pyarrow cannot represent objects of mixed types, complex and
-            sparse columns, integers beyond 64 bits, or column names that are not `str`.
+            columns. Otherwise, or if all columns are numbers and times, they are as from
+            `from_tensor_slices`. That applies to objects of mixed types, complex and sparse
+            columns, integers beyond 64 bits, and column names that are not str.
 
         Raises
         ------

@@ -43,7 +43,7 @@ class FromGenerator(Plan):
         Parameters
         ----------
         generator : callable
-            Called once for each iterator; returns an iterable or asynchronous iterable (see
+            Called again for each iteration; returns an iterable or asynchronous iterable (see
             :doc:`/guides/coroutines`).
         output_types, output_shapes : nested dtypes and shapes, optional
             The older form of `output_signature`; shapes are optional.

@@ -96,8 +96,8 @@ class Map(Plan):
             If `map_func` is not callable; while iterating, if a result does not match
             `output_signature`.
         ValueError
-            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or `synchronous` excludes it; if
-            `worker_init` or `worker_teardown` is given without ``executor="process"``.
+            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or is combined with `synchronous`;
+            if `worker_init` or `worker_teardown` is given without ``executor="process"``.
 
         Notes
         -----

@@ -91,8 +91,8 @@ class Numbers(Plan):
 
         Notes
         -----
-        Integers wrap around at the end of their dtype. For a float dtype, element `i` is ``start +
-        i * step``, computed in float64, so rounding errors do not accumulate.
+        Integers wrap around at the end of their dtype. Element `i` of a float dtype is computed in
+        float64 as ``start + i * step``, so rounding errors do not accumulate.
 
         Examples
         --------

@@ -64,10 +64,10 @@ class Pack(Plan):
         Raises
         ------
         ValueError
-            At the call, if a number is < 1, an argument is not nested as the elements are, or a
-            name is unknown. While iterating, if an element is too long, has a component other than
-            a sequence of numbers, or differs in structure or dtype from those in the open rows; it
-            is skipped, and the others are kept.
+            At the call, if a number is < 1, an argument is not nested as the elements are, or
+            `strategy` or `too_long` is unknown. While iterating, if an element is too long, has a
+            component other than a sequence of numbers, or differs in structure or dtype from those
+            in the open rows; it is skipped, and the others are kept.
         TypeError
             If the dtype of a padding value does not match its component.
 

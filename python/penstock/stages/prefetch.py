@@ -24,8 +24,8 @@ class Prefetch(Plan):
         ----------
         buffer_size : int or None
             Number of elements (after `batch`: batches) to keep ready. AUTOTUNE (-1) or None starts
-            with 2 and doubles it, up to 64, whenever the buffer runs empty after it was full. 0
-            does nothing.
+            with 2 and doubles the number, up to 64, whenever the buffer runs empty after it was
+            full. 0 does nothing.
         name : str, optional
             Name of the stage in errors, `Iterator.stats` and traces.
 

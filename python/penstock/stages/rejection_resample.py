@@ -32,8 +32,8 @@ class RejectionResample(Plan):
         Parameters
         ----------
         class_func : callable
-            Takes the element as a `map` function does; returns its class, an integer in ``[0,
-            len(target_dist))``.
+            Takes the element as a `map` function does; returns its class, an integer from 0 to
+            ``len(target_dist) - 1``.
         target_dist : array of shape ``(classes,)``
             The proportion of each class in the result: floats >= 0, normalized to a sum of 1.
         initial_dist : array of shape ``(classes,)``, optional

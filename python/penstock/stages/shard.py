@@ -97,13 +97,13 @@ class Shard(Plan):
 
             "drop" drops them in all shards.
 
-            "pad" adds elements of zeros ("" for strings), and a mask that marks the real elements:
-            a dict gets it under `mask_key`, a tuple as an additional last leaf, and anything else
-            becomes ``(element, mask)``. No element is lost or repeated.
+            "pad" adds zero-valued elements ("" for strings), and a mask that marks the real
+            elements: a dict gets it under `mask_key`, a tuple as an additional last leaf, and
+            anything else becomes ``(element, mask)``. No element is lost or repeated.
 
             "repeat" fills the gap with elements from the beginning, repeatedly if necessary.
         seed : int
-            The seed of everything random before this stage that has no seed of its own.
+            The seed of all earlier random stages that have no seed.
         mask_key : str
             The key of the mask, for dicts.
         by : "elements" or "files"
@@ -172,7 +172,7 @@ class Shard(Plan):
         that drops elements (`filter`, ``on_error="skip"``) makes the lengths unequal again.
 
         States: a saved state holds the progress of all shards, so the state of one shard can
-        restore any other, also with a different number of shards or batch size. This requires that
+        restore any other, even with a different number of shards or batch size. This requires that
         no later stage changes the number of elements or mixes elements of several steps
         (docs/guides/checkpoints.md). `merge_states` combines the states of shards that are not at
         the same step. With ``by="files"`` each process has its own state, because each reads a

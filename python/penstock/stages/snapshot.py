@@ -130,9 +130,9 @@ class Snapshot(Rows):
         Raises
         ------
         FileExistsError
-            If `path` is not a folder, or the folder contains other files.
+            If `path` exists and is not a folder, or the folder contains other files.
         OSError
-            If the files cannot be written; no files remain then.
+            If the files cannot be written; no partial files remain.
         TypeError
             For an opaque Python object, which cannot be stored in a file.
         ValueError
@@ -141,7 +141,7 @@ class Snapshot(Rows):
         Notes
         -----
         Runs the whole dataset immediately. If a function raises, the exception is propagated and no
-        files remain. docs/reference/formats.md describes the format.
+        partial files remain. docs/reference/formats.md describes the format.
 
         Examples
         --------

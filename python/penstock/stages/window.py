@@ -53,9 +53,9 @@ class Window(Plan):
 
         Notes
         -----
-        A window is a dataset like any other: iterate it, transform it, or turn it into a batch with
-        ``flat_map(lambda w: w.batch(size))``. It holds its elements in memory as long as it is
-        referenced; it cannot be pickled.
+        A window is a dataset like any other: iterate it, transform it, or turn all windows into
+        batches with ``flat_map(lambda w: w.batch(size))``. It holds its elements in memory as long
+        as it is referenced; it cannot be pickled.
 
         Errors: the error of an element is raised at its position, and the element is skipped: the
         window continues with the next one.

@@ -72,7 +72,7 @@ class Write(RaggedBatch):
         Notes
         -----
         Runs the whole dataset immediately. Files are written under temporary names in the same
-        folder and renamed when all are complete; if anything fails, no files remain.
+        folder and renamed when all are complete; if anything fails, no partial files remain.
 
         Examples
         --------
@@ -115,8 +115,8 @@ class Write(RaggedBatch):
         Raises
         ------
         TypeError
-            If an element is not a dict, or a field is not bytes, str or a number and has no
-            ``json`` or ``npy`` representation.
+            If an element is not a dict, or a field is not bytes, str or a number, unless its
+            extension is ``json`` or ``npy``.
         ValueError
             If the last part of a key contains a dot, which would start the field name.
         OSError
@@ -126,7 +126,8 @@ class Write(RaggedBatch):
         -----
         The field ``"jpg"`` of an element becomes the file ``KEY.jpg``. The key is the field
         ``"__key__"``, or the nine-digit index of the element; other fields whose names begin with
-        two underscores are omitted. Arrays are written as ``npy``, nested values as ``json``.
+        two underscores are omitted. A field with extension ``npy`` takes an array, one with
+        ``json`` a nested value.
 
         Otherwise as in `write_tfrecords`.
 
@@ -213,7 +214,7 @@ class Write(RaggedBatch):
         progress
             As in `write_tfrecords`; counts row groups.
         row_group_size : int
-            Rows per row group, >= 1. One row group per file is held in memory.
+            Rows per row group, >= 1. Row groups that wait to be written are held in memory.
         storage_options : dict, optional
             Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 

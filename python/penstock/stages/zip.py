@@ -26,7 +26,7 @@ class Zip(Plan):
         *args : Dataset, or one nested structure of them
             ``zip(a, b)``, ``zip((a, b))`` or ``zip({"x": a, "y": b})``; a list counts as a tuple.
         datasets : nested Dataset, optional
-            The older name of this argument, as one structure.
+            The older form of the argument: one nested structure.
         name : str, optional
             Name of the stage in errors, `Iterator.stats` and traces.
 

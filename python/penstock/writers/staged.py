@@ -57,8 +57,8 @@ class StagedObjects:
 class StagedFiles:
     """Temporary files in the target folder, which are renamed once they are complete.
 
-    The files are locked until then. Unlocked files of the same names were left behind by a killed
-    writer, and are removed first.
+    The files are locked until then. Unlocked temporary files for the same names are the remains of
+    a killed writer, and are removed first.
 
     Attributes
     ----------

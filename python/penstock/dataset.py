@@ -201,8 +201,7 @@ class Dataset(
 
         Notes
         -----
-        The notes of `experimental.at` apply here too, except that `at` accepts no negative
-        positions.
+        The notes of `experimental.at` apply here too, except that it accepts no negative positions.
 
         Examples
         --------

@@ -65,8 +65,8 @@ class FromZarr(FromIndexable):
         Raises
         ------
         ImportError
-            If TensorStore or zarr, which read folders, is missing: ``pip install
-            'penstock[zarr]'``.
+            If TensorStore or zarr, which read folders, is not installed:
+            ``pip install 'penstock[zarr]'``.
         FileNotFoundError
             If the folder does not exist.
         DataError

@@ -1,4 +1,4 @@
-"""The Dataset: a handle on a plan, and what every dataset can do."""
+"""The `Dataset` class: a handle on a pipeline plan, with all its methods."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
-_UNSET = Options()  # of a dataset that the engine has made
+_UNSET = Options()  # of datasets created by the engine
 
 
 class Dataset(
-    # Those first that make use of others.
+    # Mixins precede those that they inherit from, as the method resolution order requires.
     Forms,
     ListFiles,
     FromZarr,
@@ -102,10 +102,10 @@ class Dataset(
 ):
     """A sequence of elements, described but not yet computed.
 
-    A dataset is made by a source (`range`, `from_tensor_slices`, ...) and grows by transformations
-    (`map`, `batch`, ...), each of which returns a new one. It can be iterated as often as wanted.
-    Elements are NumPy arrays and scalars, strings, and nested tuples, named tuples, dicts and
-    dataclasses of them.
+    A source (`range`, `from_tensor_slices`, ...) creates a dataset. Transformations (`map`,
+    `batch`, ...) extend it, and each returns a new dataset. A dataset can be iterated any number of
+    times. Elements are NumPy arrays and scalars, strings, and nested tuples, named tuples, dicts
+    and dataclasses of them.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Dataset(
     _inputs: tuple[Dataset, ...]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse: sources make datasets."""
+        """Raise TypeError: datasets are created by sources."""
         raise TypeError(
             f"{cls.__name__}: a Dataset is made by a source, not called: "
             "Dataset.from_tensor_slices for arrays in memory, Dataset.from_generator for what can "
@@ -130,12 +130,12 @@ class Dataset(
         )
 
     def as_numpy_iterator(self) -> Iterator:
-        """Return ``iter(self)``: elements are NumPy values anyway.
+        """Return ``iter(self)``, whose elements are already NumPy values.
 
         Returns
         -------
         Iterator
-            A new run, from the first element.
+            A new iterator, which starts at the first element.
 
         Examples
         --------
@@ -145,17 +145,17 @@ class Dataset(
         return iter(self)
 
     def cardinality(self) -> int:
-        """Return the number of elements, as far as it is known without running anything.
+        """Return the number of elements, if it is known without running the pipeline.
 
         Returns
         -------
         int
             The number, ``INFINITE_CARDINALITY`` (-1) or ``UNKNOWN_CARDINALITY`` (-2). ``len(ds)``
-            gives the same number, and raises TypeError for the other two.
+            returns the same number, and raises TypeError for the other two.
 
         Notes
         -----
-        Elements that will fail are counted.
+        Elements that will fail are included.
 
         Examples
         --------
@@ -178,30 +178,30 @@ class Dataset(
         return True
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the element at a position, or a dataset of those at several.
+        """Return the element at a position, or a dataset of several elements.
 
         Parameters
         ----------
         index : int, slice, or sequence of int
-            Negative positions count from the end. A slice, a list and an array (of positions, or
-            of a bool for each element) are what `select` takes.
+            An int may be negative, which counts from the end. A slice, or a list or array of
+            positions or of one bool per element, selects elements as `select` does.
 
         Returns
         -------
         nested arrays, or Dataset
-            For an int what iterating gives at this position, found without what comes before it;
-            else a dataset, of which nothing is computed yet.
+            For an int, the element that iteration yields at this position; earlier elements are not
+            computed. Otherwise a dataset, of which nothing is computed yet.
 
         Raises
         ------
         IndexError
-            If there is no such element.
+            If the position is outside the dataset.
         TypeError
             If a stage has no random access; the error names it.
 
         Notes
         -----
-        As of `experimental.at`, which takes no negative positions.
+        The notes of `experimental.at` apply here too, except that it accepts no negative positions.
 
         Examples
         --------
@@ -226,7 +226,7 @@ class Dataset(
             return self.select(index)
         size = self.cardinality()
         number = position + size if position < 0 <= size else position
-        picked = self._then("at", index=max(number, 0))  # names a stage without random access
+        picked = self._then("at", index=max(number, 0))  # checks random access
         if number < 0 and size == INFINITE_CARDINALITY:
             raise IndexError(f"index must be at least 0 for an infinite dataset, got {position}")
         if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
@@ -234,22 +234,21 @@ class Dataset(
         return only_element(picked)
 
     def fingerprint(self) -> np.uint64:
-        """Return a number that is the same for pipelines that give the same elements.
+        """Return a number that is the same for pipelines with the same elements.
 
         Returns
         -------
         numpy.uint64
-            It covers the stages, their arguments, the code of functions with the values that it
-            refers to, and the size and the time of the last change of files.
+            A hash of the stages, their arguments, the code of functions and the values they refer
+            to, and the size and modification time of files.
 
         Notes
         -----
-        It is the same in every process, as long as the program, its Python version and the files
-        are the same. It does not depend on what changes no element: ``prefetch``,
-        ``num_parallel_calls``, options. Of an object that it cannot examine (a generator object,
-        for example) it covers only the type, and it does not see what a function reads while it
-        runs. So different numbers show that something has changed; equal numbers show that nothing
-        visible has.
+        The number is the same in every process that has the same program, Python version and files.
+        It ignores whatever does not change elements: ``prefetch``, ``num_parallel_calls``, options.
+        For an object that it cannot examine (a generator object, for example) it covers only the
+        type, and it does not see data that a function reads while it runs. Different numbers
+        therefore show that something has changed; equal numbers show only that nothing visible has.
 
         Examples
         --------
@@ -263,29 +262,29 @@ class Dataset(
 
     @property
     def element_spec(self) -> Any:
-        """Types and shapes of the elements, nested as they are.
+        """Types and shapes of the elements, with the same nesting.
 
-        After a function they cannot be known without calling it: the first element that does not
-        fail is computed once, unless `map` or `from_generator` was given an ``output_signature``.
-        Its dtypes and numbers of axes are assumed for all elements. Its sizes are not: a size is
-        known only where tracing the function, as `native` does, shows it for all elements, and None
-        elsewhere.
+        After a function they cannot be known without calling it. The first element that does not
+        fail is therefore computed once, unless `map` or `from_generator` has an
+        ``output_signature``. Its dtypes and numbers of axes are assumed for all elements, but its
+        sizes are not. A size is known only if tracing the function, as `native` does, proves it for
+        all elements; otherwise it is None.
 
         Returns
         -------
         nested TensorSpec
-            None in a shape is an axis of any size, such as the first one of batches.
+            None in a shape is an axis of any size, such as the first axis of batches.
 
         Raises
         ------
         ValueError
-            If the first element is needed, and there is none.
+            If the first element is needed, but the dataset is empty.
 
         Notes
         -----
-        A plain function is traced only if that has no effects: if all that it reaches are
-        constants, operations of penstock, functions of NumPy and Python without effects, and other
-        such functions.
+        A plain function is traced only if it has no side effects: everything it reaches must be
+        constants, penstock operations, side-effect-free NumPy and Python functions, and other such
+        functions.
 
         Examples
         --------
@@ -305,10 +304,10 @@ class Dataset(
             )
         return self._node.spec(TensorSpec)
 
-    _account = account_of  # what decides the data, for states
+    _account = account_of  # what determines the data, for checkpoints
     _differences = staticmethod(differences)
-    _once_only = once_only  # the source that cannot be gone through again
-    _new_hints = Hints  # for speed, of a run
+    _once_only = once_only  # the source that can be iterated only once
+    _new_hints = Hints  # performance hints for one run
 
     @checked
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
@@ -317,25 +316,26 @@ class Dataset(
         Parameters
         ----------
         options : Options
-            What to set; what it leaves at None stays as it was.
+            The options to set; those that are None stay unchanged.
         name : str, optional
-            Ignored; TensorFlow's functions have it.
+            Ignored; accepted for compatibility with TensorFlow.
 
         Returns
         -------
         Dataset
-            The same elements, run in another way.
+            The same elements, produced with these options.
 
         Raises
         ------
         TypeError
-            If `options` is not an Options.
+            If `options` is not an `Options` object.
 
         Notes
         -----
-        Options belong to the whole pipeline, wherever they are set; of two values for one option
-        the one set later (further from the source) counts. Where inputs with different values meet
-        (in `zip`, for example), the value of the last input counts, with a RuntimeWarning.
+        Options apply to the whole pipeline, wherever they are set. If an option is set twice, the
+        later call (further from the source) takes precedence. If inputs with different values are
+        combined (in `zip`, for example), the value of the last input applies, with a
+        RuntimeWarning.
 
         Examples
         --------
@@ -357,13 +357,13 @@ class Dataset(
         Returns
         -------
         Options
-            A copy: changing it changes nothing here.
+            A copy: changing it does not affect this dataset.
         """
         return Options().merge(self._options)
 
     @checked
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """Return ``transformation_func(self)``, for chaining functions of datasets.
+        """Return ``transformation_func(self)``, to chain functions that take a dataset.
 
         Parameters
         ----------
@@ -373,12 +373,12 @@ class Dataset(
         Returns
         -------
         Dataset
-            What the function returned.
+            The result of the function.
 
         Raises
         ------
         TypeError
-            If it returned anything but a Dataset.
+            If the result is not a Dataset.
 
         Examples
         --------
@@ -393,7 +393,7 @@ class Dataset(
 
     @checked
     def show(self, n: int = 5) -> None:
-        """Print the first elements; a notebook shows a grid of pictures and text.
+        """Print the first elements; in a notebook, show a grid of images and text.
 
         Parameters
         ----------
@@ -402,10 +402,10 @@ class Dataset(
 
         Notes
         -----
-        Pictures are arrays of uint8, or of floats in [0, 1], whose shape is ``(H, W, C)`` with 1, 3
-        or 4 channels, or a batch of them, or ``(H, W)`` of uint8, with at least 8 x 8 pixels. Large
-        arrays are shown as their type and shape. Each call is a new run of the dataset, which
-        computes `n` elements and what the stages read ahead.
+        An image is an array of uint8, or of floats in [0, 1], with shape ``(H, W, C)`` and 1, 3 or
+        4 channels; a batch of such arrays; or a uint8 array of shape ``(H, W)``. It has at least 8
+        x 8 pixels. Large arrays are shown as their type and shape. Each call is a new run of the
+        dataset, which computes `n` elements and whatever the stages read ahead.
 
         Examples
         --------
@@ -427,7 +427,7 @@ Plan._facade = Dataset
 
 
 def of_node(node: _core.Node) -> Dataset:
-    """Return the Dataset of a node that the engine has made: an element of another dataset."""
+    """Return the Dataset of a node created by the engine: an element of another dataset."""
     dataset = object.__new__(Dataset)
     dataset._node = node
     dataset._kind = node.kind

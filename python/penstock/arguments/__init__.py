@@ -1,1 +1,1 @@
-"""What arguments may be, by their names, and the errors that name those that are not."""
+"""Argument checks by parameter name, with errors that name the invalid argument."""

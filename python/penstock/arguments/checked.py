@@ -1,4 +1,4 @@
-"""Functions whose arguments are checked when they are called, by the names of the parameters."""
+"""Functions whose arguments are checked at the call, by the names of the parameters."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ _C = TypeVar("_C", bound=type)
 
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
-# What NumPy and Python raise for a value that no one expected.
+# Exceptions that NumPy and Python raise for an unexpected value.
 _BLAMED = (TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
 def checked(function: _F, stage: str | None = None) -> _F:
-    """Return `function` with its arguments checked first.
+    """Return `function` with its arguments checked before each call.
 
     Parameters
     ----------
     function : callable
-        Its parameters' names say what they may be; see `penstock.arguments.names`. None is allowed
+        Its parameter names determine the checks; see `penstock.arguments.names`. None is accepted
         where it is the default.
     stage : str, optional
-        What errors call the function; by default its name.
+        The name of the function in errors; by default its own name.
 
     Returns
     -------
     callable
-        The same. An error that arises inside and names no argument is looked into: where one that
-        is data is no array at all, a TypeError names that one.
+        The checked function. If it raises an error that names no argument, and an array argument
+        cannot be converted to an array, the error is replaced by one that names this argument: a
+        ValueError if it was a ValueError, otherwise a TypeError.
     """
     stage = stage or _stage_of(function)
     parameters = inspect.signature(function).parameters
@@ -53,8 +54,8 @@ def checked(function: _F, stage: str | None = None) -> _F:
         positional = []
     by_place = tuple((i, *checks[name]) for i, name in enumerate(positional) if name in checks)
 
-    # An operation takes a microsecond or two: its checks are made in the wrapper itself, without
-    # another call, and only arguments that have a check are looked at.
+    # An operation takes only 1 to 2 us, so the wrapper runs the checks itself, without another
+    # call, and examines only arguments that have a check.
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # IPython and pytest omit this frame
@@ -87,13 +88,13 @@ def checked(function: _F, stage: str | None = None) -> _F:
                 blame(stage, data, dict(zip(parameters, args, strict=False)) | kwargs, error)
             raise
 
-    if "storage_options" in parameters and stage != "configure":  # whose are for a prefix
+    if "storage_options" in parameters and stage != "configure":  # its options apply to a prefix
         return carrying(call, stage)  # type: ignore[return-value]
     return call  # type: ignore[return-value]
 
 
 def _at_the_call(error: Exception) -> Exception:
-    """Return an error of a check without the frames of the check, unless it called users' code."""
+    """Return a check's error without the frames of the check, unless it called users' code."""
     trace = error.__traceback__
     while trace is not None:
         if not str(trace.tb_frame.f_globals.get("__name__")).startswith("penstock."):
@@ -103,7 +104,7 @@ def _at_the_call(error: Exception) -> Exception:
 
 
 def _is_of_the_call(error: Exception) -> bool:
-    """Return whether the function was not even begun: an argument is missing, or is too many."""
+    """Return whether the call itself failed: an argument is missing, or there are too many."""
     trace = error.__traceback__
     return isinstance(error, TypeError) and trace is not None and trace.tb_next is None
 
@@ -118,7 +119,7 @@ def _stage_of(function: Callable[..., Any]) -> str:
 def blame(
     stage: str, data: dict[str, tuple[Check, bool]], given: dict[str, Any], error: Exception
 ) -> None:
-    """Raise an error that names the argument which is no such data, if there is one."""
+    """Raise an error that names the argument that is not valid data, if there is one."""
     said = str(error)
     if any(f" {name} " in f" {said} " for name in given):
         return
@@ -134,7 +135,7 @@ def blame(
 
 
 def checked_tuple(cls: _C) -> _C:
-    """Return a class of named tuples with what it is made of checked."""
+    """Return a named tuple class whose fields are checked at creation."""
     setattr(cls, "__new__", staticmethod(checked(cls.__new__, cls.__name__)))  # noqa: B010
     return cls
 

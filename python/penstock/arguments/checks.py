@@ -1,7 +1,7 @@
-"""One check for each kind of argument: raises TypeError or ValueError that names it.
+"""Checks for each kind of argument, which raise TypeError or ValueError with its name.
 
-A check gets the label, ``"batch: batch_size"``, and the value. Symbols of a function that is being
-traced are left to the operation, which says what may depend on an element.
+A check takes the label, ``"batch: batch_size"``, and the value. Symbols of a function that is being
+traced are left to the operation, which knows which arguments may depend on an element.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from penstock.paths import what_came
 Check = Callable[[str, Any], None]
 
 MOST_THREADS = 1 << 14
-MOST_NESTING = 200  # as the engine has it for elements
+MOST_NESTING = 200  # the engine's limit for elements
 TOO_DEEP = f"nested more than {MOST_NESTING} deep (does it contain itself?)"
 _MOST = 2**63 - 1
-# Classes of what stands for values while a function is traced. They add themselves: the module of
-# symbols is above this one.
+# Classes whose instances represent values during tracing. They register themselves, because the
+# module of symbols is in a higher layer.
 SYMBOLS: set[type] = set()
 _TRUTH = (bool, np.bool_)
 _SCALARS = frozenset((bool, int, float, complex, str, bytes, *np.sctypeDict.values())) - {
@@ -35,7 +35,7 @@ _SCALARS = frozenset((bool, int, float, complex, str, bytes, *np.sctypeDict.valu
 
 
 def shown(value: Any) -> str:
-    """Return a value as text that fits into a sentence."""
+    """Return a value as text for an error message."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"an array of shape {value.shape} and dtype {value.dtype}"
     try:
@@ -45,12 +45,12 @@ def shown(value: Any) -> str:
 
 
 def is_symbol(value: Any) -> bool:
-    """Return whether a value stands for one that a traced function will be given."""
+    """Return whether a value represents an argument of a function being traced."""
     return type(value) in SYMBOLS
 
 
 def whole(low: int = -(2**63), high: int = _MOST, *, also: str = "") -> Check:
-    """Return the check of an int in a range; `also` names others that are allowed."""
+    """Return a check for an int in a range; `also` names other valid values in errors."""
 
     def check(place: str, value: Any) -> None:
         if type(value) is not int:
@@ -68,7 +68,7 @@ def whole(low: int = -(2**63), high: int = _MOST, *, also: str = "") -> Check:
 
 
 def count_or_all(place: str, value: Any) -> None:
-    """Check a number of elements, or `UNKNOWN_CARDINALITY` for all that there are."""
+    """Check a number of elements, or `UNKNOWN_CARDINALITY` for all elements."""
     if type(value) is not int or value != -2:
         whole(1, also=" or UNKNOWN_CARDINALITY")(place, value)
 
@@ -78,7 +78,7 @@ def _index(place: str, value: Any, expected: str) -> int:
         try:
             return index(value)
         except TypeError:
-            pass  # an array of several, or of another dtype
+            pass  # an array with several items, or of another dtype
     raise TypeError(f"{place} must be {expected}, got {shown(value)}")
 
 
@@ -91,7 +91,7 @@ _at_least_one = whole(1, MOST_THREADS)
 
 
 def threads(place: str, value: Any) -> None:
-    """Check how many threads there may be: 1 or more, or AUTOTUNE."""
+    """Check a number of threads: 1 or more, or AUTOTUNE."""
     if not (isinstance(value, (int, np.integer)) and value == -1):
         _at_least_one(place, value)
 
@@ -100,13 +100,13 @@ _any_size = whole(0, also=" or AUTOTUNE")
 
 
 def ahead(place: str, value: Any) -> None:
-    """Check how many elements are kept ready: 0 or more, or AUTOTUNE."""
+    """Check a number of elements to keep ready: 0 or more, or AUTOTUNE."""
     if not (isinstance(value, (int, np.integer)) and value == -1):
         _any_size(place, value)
 
 
 def wholes(place: str, value: Any) -> None:
-    """Check an int or a sequence of them."""
+    """Check an int or a sequence of ints."""
     items = value if type(value) in (tuple, list) else (value,)
     if all([type(item) is int and -(2**63) <= item <= _MOST for item in items]):  # noqa: C419
         return
@@ -122,7 +122,7 @@ def wholes(place: str, value: Any) -> None:
 
 
 def size_or_sizes(place: str, value: Any) -> None:
-    """Check the shape of an array that is made."""
+    """Check the shape of a new array."""
     wholes(place, value)
     sizes = value if type(value) in (tuple, list) else (value,)
     for size in sizes:
@@ -131,7 +131,7 @@ def size_or_sizes(place: str, value: Any) -> None:
 
 
 def truth(place: str, value: Any) -> None:
-    """Check a bool; 0 and 1 stand for one."""
+    """Check a bool; 0 and 1 are accepted."""
     if value is True or value is False:
         return
     if isinstance(value, _TRUTH) or is_symbol(value):
@@ -144,7 +144,7 @@ def truth(place: str, value: Any) -> None:
 
 
 def real(place: str, value: Any) -> None:
-    """Check a number, NaN as well."""
+    """Check a number, which may be NaN."""
     if type(value) is float:
         return
     if is_symbol(value):
@@ -154,7 +154,7 @@ def real(place: str, value: Any) -> None:
             float(value)
             return
     except TypeError:
-        pass  # an array of several
+        pass  # an array with several items
     except OverflowError:
         raise ValueError(f"{place} must be finite, got an int that no float can be") from None
     raise TypeError(f"{place} must be a number, got {shown(value)}")
@@ -174,7 +174,7 @@ def text(place: str, value: Any) -> None:
 
 
 def one_of(*choices: str) -> Check:
-    """Return the check of one of a few words."""
+    """Return a check for one of several words."""
     wanted = " or ".join((*filter(None, [", ".join(map(repr, choices[:-1]))]), repr(choices[-1])))
 
     def check(place: str, value: Any) -> None:
@@ -186,7 +186,7 @@ def one_of(*choices: str) -> Check:
 
 
 def word_or(word: str, check: Check) -> Check:
-    """Return a check that allows a word, too."""
+    """Return a check that also accepts a word."""
 
     def both(place: str, value: Any) -> None:
         if not isinstance(value, str):
@@ -204,7 +204,7 @@ def text_or_bytes(place: str, value: Any) -> None:
 
 
 def or_none(check: Check) -> Check:
-    """Return a check that allows None."""
+    """Return a check that also accepts None."""
     return lambda place, value: None if value is None else check(place, value)
 
 
@@ -216,14 +216,14 @@ def character(place: str, value: Any) -> None:
 
 
 def seconds(place: str, value: Any) -> None:
-    """Check how long to wait."""
+    """Check a waiting time in seconds."""
     number(place, value)
     if value > threading.TIMEOUT_MAX:
         raise ValueError(f"{place} must be <= {threading.TIMEOUT_MAX:.0f} seconds, got {value}")
 
 
 def function(place: str, value: Any) -> None:
-    """Check what is called."""
+    """Check a callable."""
     if not callable(value):
         raise TypeError(f"{place} must be callable, got {shown(value)}")
 
@@ -243,7 +243,7 @@ def truth_or_path(place: str, value: Any) -> None:
 
 
 def dtype(place: str, value: Any) -> None:
-    """Check what NumPy makes a dtype of, except None, which NumPy takes for float64."""
+    """Check anything that NumPy converts to a dtype, except None, which NumPy takes as float64."""
     if type(value) is type and value in _SCALARS:
         return
     if isinstance(value, (np.dtype, type)):
@@ -264,7 +264,7 @@ def nested_dtypes(place: str, value: Any) -> None:
 
 
 def specification(place: str, value: Any) -> None:
-    """Check nested TensorSpecs: whatever has a shape and a dtype."""
+    """Check nested TensorSpecs: anything with a shape and a dtype."""
 
     def leaf(place: str, value: Any) -> None:
         if not (hasattr(value, "shape") and hasattr(value, "dtype")):
@@ -291,7 +291,7 @@ def _each_leaf(
 
 
 def anything(place: str, value: Any) -> None:
-    """Take anything: the function itself says what is wrong."""
+    """Accept anything: the function itself raises the error."""
 
 
 def texts(place: str, value: Any) -> None:
@@ -317,7 +317,7 @@ def encoding(place: str, value: Any) -> None:
 
 
 def shape(place: str, value: Any) -> None:
-    """Check the sizes of axes; None is any size."""
+    """Check the sizes of axes; None means any size."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, _TRUTH):
         wholes(place, value)
         return
@@ -326,7 +326,7 @@ def shape(place: str, value: Any) -> None:
 
 
 def paths(place: str, value: Any) -> None:
-    """Check names of files or folders, one or many."""
+    """Check one or several names of files or folders."""
     if isinstance(value, (str, bytes, os.PathLike)) or is_symbol(value):
         return
     for each in value.flat if isinstance(value, np.ndarray) else _items(place, value):
@@ -339,13 +339,13 @@ def nested_arrays(place: str, value: Any) -> None:
 
 
 def names(place: str, value: Any) -> None:
-    """Check a sequence of names; the letters of a str are names, too."""
+    """Check a sequence of names; the letters of a str are also names."""
     if not isinstance(value, str):
         sequence(place, value)
 
 
 def mapping(place: str, value: Any) -> None:
-    """Check a dict of names."""
+    """Check a dict with str keys."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{place} must be a dict, got {shown(value)}")
     for key in value:
@@ -354,7 +354,7 @@ def mapping(place: str, value: Any) -> None:
 
 
 def sequence(place: str, value: Any) -> None:
-    """Check a sequence, or anything else to iterate over that is no text."""
+    """Check a sequence, or another iterable that is not text."""
     if type(value) is tuple:
         return
     if isinstance(value, list):
@@ -378,7 +378,7 @@ def dataset(place: str, value: Any) -> None:
 
 
 def array(place: str, value: Any) -> None:
-    """Check what becomes an array."""
+    """Check anything that can be converted to an array."""
     if is_symbol(value):
         return
     try:
@@ -392,14 +392,14 @@ def array(place: str, value: Any) -> None:
 
 
 def numbers(place: str, value: Any) -> None:
-    """Check what becomes an array of numbers."""
+    """Check anything that can be converted to an array of numbers."""
     array(place, value)
     if not is_symbol(value) and np.asarray(value).dtype.kind not in "biufc":
         raise TypeError(f"{place} must hold numbers, got {shown(value)}")
 
 
 def mixes_strings(values: Any) -> bool:
-    """Return whether strings and numbers are among values, of which NumPy would make strings."""
+    """Return whether values mix strings and numbers, which NumPy would turn into strings."""
     kinds = set(map(type, values))
     strings = {kind for kind in kinds if issubclass(kind, (str, bytes))}
     others = kinds - strings

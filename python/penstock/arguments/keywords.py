@@ -1,4 +1,4 @@
-"""Errors of wrong keyword arguments: they name ours, or the nearest."""
+"""Errors for wrong keyword arguments, which suggest the right or the nearest name."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-# What PyTorch, Grain, Hugging Face, Keras and other loaders call it: arguments of ours, of which
-# the first one that a function has is meant.
+# Names in PyTorch, Grain, Hugging Face, Keras and other loaders, with the equivalent arguments
+# here; the first one that a function has is suggested.
 _SAME = {
     **dict.fromkeys(
         ("num_workers", "num_proc", "worker_count", "workers", "max_workers", "num_threads"),
@@ -33,7 +33,7 @@ _SAME = {
     "random_state": ("seed",),
     **dict.fromkeys(("worker_init_fn", "initializer"), ("worker_init",)),
 }
-# What is a stage of its own here.
+# Arguments elsewhere that are separate stages here.
 _STAGES = {
     "batch_size": "batch(batch_size) is a stage of its own",
     "batched": "put batch(n) before it, and the function gets whole batches",
@@ -56,7 +56,7 @@ _STAGES = {
 def explain(
     stage: str, parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]
 ) -> None:
-    """Raise TypeError for a keyword argument that a function has not: it names ours."""
+    """Raise TypeError for an unknown keyword argument, and suggest the right one."""
     if all(name in parameters for name in given):
         return
     kinds = {parameter.kind for parameter in parameters.values()}
@@ -81,7 +81,7 @@ def _advice(wrong: str, names: list[str]) -> str:
             return f"it is {same} here"
     if wrong in _STAGES:
         return _STAGES[wrong]
-    import difflib  # here: only a mistake needs it
+    import difflib  # imported here because only a mistake needs it
 
     near = difflib.get_close_matches(wrong, names, 1)
     if near:

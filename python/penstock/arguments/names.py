@@ -1,4 +1,4 @@
-"""What the parameters of public functions may be: one name, one meaning, with few exceptions."""
+"""The checks of public functions' parameters: by name, with few exceptions by function."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RESIZE_METHODS = (
 )
 _RESIZING = ("random_crop", "random_resized_crop", "resize", "resize_with_pad")
 
-# By the name of a parameter.
+# By parameter name.
 _KINDS: dict[str, Check] = {
     **dict.fromkeys(_TRUTHS.split(), checks.truth),
     **dict.fromkeys(_FUNCTIONS.split(), checks.function),
@@ -149,7 +149,7 @@ _KINDS: dict[str, Check] = {
     "worker_teardown": checks.or_none(checks.function),
 }
 
-# Where a name means something else: by function and parameter.
+# Exceptions, by function and parameter name.
 _OTHERWISE: dict[tuple[str, str], Check | None] = {
     ("DataLoader", "num_workers"): None,
     ("distribute", "engine"): checks.one_of("ray", "local"),
@@ -272,7 +272,7 @@ _ARRAYS = """
     tensors value x y
 """
 
-# Looked at when a function has failed: whatever becomes an array.
+# Applied only after a function has failed: anything that can be converted to an array.
 _DATA: dict[str, Check] = {
     **dict.fromkeys(_NUMBERS.split(), checks.numbers),
     **dict.fromkeys(_ARRAYS.split(), checks.array),
@@ -285,12 +285,12 @@ _DATA: dict[str, Check] = {
 
 
 def check_of(stage: str, name: str) -> Check | None:
-    """Return the check of a function's parameter; None: any value may be right."""
+    """Return the check of a function's parameter, or None if any value may be valid."""
     if (stage, name) in _OTHERWISE:
         return _OTHERWISE[stage, name]
     return _KINDS.get(name)
 
 
 def data_of(stage: str, name: str) -> Check | None:
-    """Return what a parameter that is data must be, to be asked when the function has failed."""
+    """Return the check of an array parameter, which is applied after the function has failed."""
     return None if _OTHERWISE.get((stage, name)) else _DATA.get(name)

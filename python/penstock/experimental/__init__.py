@@ -1,4 +1,4 @@
-"""tf.data.experimental: its functions for ``ds.apply``, sources and older names."""
+"""tf.data.experimental: functions for ``ds.apply``, sources, and older names."""
 
 from penstock.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from penstock.debugging import debug_mode, disable_debug_mode, enable_debug_mode

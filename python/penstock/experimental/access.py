@@ -1,4 +1,4 @@
-"""Looking at a dataset from outside: one element, how many there are, of what kind."""
+"""Inspection of a dataset: a single element, the number of elements, their types."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ __all__ = ["at", "cardinality", "count", "get_structure"]
 
 @checked
 def at(dataset: Dataset, index: int) -> Any:
-    """Return the element at a position, without running through those before it.
+    """Return the element at a position, without computing earlier elements.
 
     Parameters
     ----------
     dataset : Dataset
-        Whose stages all have random access: `range`, `from_tensors`, `from_tensor_slices`,
-        `from_indexable`, `from_arrow` and other tables, `from_zarr`, `from_image_folder`,
-        `list_files`, files with ``indexed=True``, `NumpyDataset`, `HDF5Dataset`,
-        `ArrayRecordDataset`, `ParquetDataset` and `ArrowDataset` without filters, and saved
-        datasets with rows of one size; `map`, `batch`, `shard`, `shard_evenly`, `zip`, `skip`,
-        `take`, `repeat`, `concatenate`, `enumerate`, `shuffle`, `global_shuffle`, `select`,
+        A dataset whose stages all have random access. These are `range`, `from_tensors`,
+        `from_tensor_slices`, `from_indexable`, `from_arrow` and other tables, `from_zarr`,
+        `from_image_folder`, `list_files`, files with ``indexed=True``, `NumpyDataset`,
+        `HDF5Dataset`, `ArrayRecordDataset`, `ParquetDataset` and `ArrowDataset` without filters,
+        and saved datasets with rows of one size; `map`, `batch`, `shard`, `shard_evenly`, `zip`,
+        `skip`, `take`, `repeat`, `concatenate`, `enumerate`, `shuffle`, `global_shuffle`, `select`,
         `prefetch`, `assert_cardinality` and `cache` in memory.
     index : int
-        From 0 to ``len(dataset) - 1``.
+        A position in ``[0, len(dataset))``.
 
     Returns
     -------
     nested arrays
-        What iterating gives at this position.
+        The element that iteration yields at this position.
 
     Raises
     ------
     IndexError
-        If there is no such element; negative numbers do not count from the end.
+        If `index` is out of range; negative numbers do not count from the end.
     TypeError
         If a stage has no random access; the error names it.
 
     Notes
     -----
-    A `shuffle` always has the order of the first epoch, whatever has been iterated; without a seed,
-    an order of its own. It keeps the positions up to the largest one that was asked for, 8 bytes
-    each. Random operations draw the same numbers each time. A complete `cache` gives the element
-    itself; an incomplete one takes it from its input, and keeps nothing.
+    A `shuffle` always uses the order of the first epoch, whatever has been iterated; without a
+    seed, that is a separate random order. It keeps the positions up to the largest one requested, 8
+    bytes each. Random operations draw the same numbers each time. A complete `cache` returns the
+    stored element; an incomplete one computes it from its input, and stores nothing.
 
-    Cost: computing the one element (of a batch, its rows), and some 20 us to set up a run. For many
-    elements, ``skip`` and ``take`` cost less.
+    Cost: computing the one element (of a batch, its rows), plus about 20 us to set up a run. For
+    many elements, ``skip`` and ``take`` are cheaper.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def at(dataset: Dataset, index: int) -> Any:
     array([160000000000, 160000800001, 160001600004, 160002400009])
     """
     number = operator.index(index)
-    picked = dataset._then("at", index=max(number, 0))  # names a stage without random access
+    picked = dataset._then("at", index=max(number, 0))  # raises if a stage lacks random access
     size = dataset.cardinality()
     if number < 0 or (size != INFINITE_CARDINALITY and number >= size):
         raise IndexError(f"at: index must be in [0, {size}), got {number}")
@@ -69,7 +69,7 @@ def at(dataset: Dataset, index: int) -> Any:
 
 @checked
 def cardinality(dataset: Dataset) -> int:
-    """Return the number of elements, as far as it is known: `Dataset.cardinality`.
+    """Return the number of elements, where it is known: `Dataset.cardinality`.
 
     Parameters
     ----------
@@ -91,28 +91,28 @@ def cardinality(dataset: Dataset) -> int:
 
 @checked
 def count(dataset: Dataset) -> int:
-    """Count the elements of a dataset by going through it.
+    """Count the elements of a dataset by iterating over it.
 
     Parameters
     ----------
     dataset : Dataset
-        A dataset that ends.
+        A finite dataset.
 
     Returns
     -------
     int
-        How many elements it gives; those that fail are counted.
+        The number of elements, including those that fail.
 
     Raises
     ------
     ValueError
-        If it is known to be infinite.
+        If the dataset is known to be infinite.
 
     Notes
     -----
-    Only what shows that an element exists is computed: the function of a `map` is not called, and
-    of large TFRecords only the lengths are read. A known `cardinality` is returned at once.
-    `assert_cardinality` makes the number known to a pipeline.
+    Computes only what is needed to establish that an element exists: the function of a `map` is not
+    called, and only the lengths of large TFRecords are read. A known `cardinality` is returned
+    immediately. `assert_cardinality` makes the number known to a pipeline.
 
     Examples
     --------
@@ -130,12 +130,12 @@ def count(dataset: Dataset) -> int:
 
 @checked
 def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:
-    """Return types and shapes of the elements: `Dataset.element_spec`.
+    """Return the types and shapes of the elements: `Dataset.element_spec`.
 
     Parameters
     ----------
     dataset_or_iterator : Dataset or Iterator
-        Any of them.
+        A dataset, or an iterator over one.
 
     Returns
     -------

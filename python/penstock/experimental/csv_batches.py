@@ -1,4 +1,4 @@
-"""Batches of named columns out of files of comma-separated values: make_csv_dataset."""
+"""Batches of named columns from CSV files: make_csv_dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["make_csv_dataset"]
 
 
 class _Named:
-    """Gives columns their names, and takes the label out."""
+    """Name the columns, and separate the label."""
 
     def __init__(self, names: Sequence[str], label: str | None) -> None:
         self.names = names
@@ -34,9 +34,10 @@ class _Named:
 
 
 class _WholeRecords:
-    """Opens a file as the fields of its records, without those that fail.
+    """Open a file as the fields of its records, and skip records that fail.
 
-    They are left out file by file: they have neither a turn among files nor a slot in a shuffle.
+    Failed records are skipped within each file, so they take neither a turn of the interleaving nor
+    a place in a shuffle buffer.
     """
 
     def __init__(self, args: dict[str, Any], fields: CsvFields, calls: int | None) -> None:
@@ -50,7 +51,7 @@ class _WholeRecords:
         return columns.ignore_errors()
 
     def of(self, files: Dataset, reads: int | None, deterministic: bool | None) -> Dataset:
-        """Return the records of files, of several at a time if asked to."""
+        """Return the records of files, several of which are read concurrently if `reads` is set."""
         if reads is None:
             dataset = files.flat_map(self)
         else:
@@ -88,76 +89,76 @@ def make_csv_dataset(
     max_record_bytes: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    r"""Read files of comma-separated values into batches of named columns.
+    r"""Read CSV files into batches of named columns.
 
     Parameters
     ----------
     file_pattern : str, path, or sequence of them
         The files, or patterns as in `Dataset.list_files`.
     batch_size : int
-        Records of a batch, >= 1.
+        Records per batch, >= 1.
     column_names : sequence of str, optional
-        Names of all columns; None takes them from the headers, which must be equal in all files.
+        Names of all columns; None reads them from the headers, which must be equal in all files.
     column_defaults : sequence, optional
-        As `record_defaults` of `CsvDataset`, for the columns that are read, in their order in the
-        file. None finds the types: int32, int64, float32, float64 or `bytes`, the first that fits
-        all values that were read; empty fields are then 0 or ``b""``.
+        As `record_defaults` of `CsvDataset`, for the selected columns, in their order in the file.
+        None infers the types: the first of int32, int64, float32, float64 and `bytes` that fits all
+        values examined; empty fields are then 0 or ``b""``.
     label_name : str, optional
-        The column that is given separately.
+        The column to return separately.
     select_columns : sequence of str or int, optional
         The columns to read, by name or number; None reads all.
     field_delim, use_quote_delim, na_value
         As in `CsvDataset`.
     header : bool
-        Whether the first record of each file holds names.
+        Whether the first record of each file contains column names.
     num_epochs : int, optional
-        How many times the files are read; None means for ever.
+        Number of epochs; None repeats forever.
     shuffle : bool
-        Whether files and records are shuffled again in each epoch.
+        Whether to reshuffle files and records in each epoch.
     shuffle_buffer_size : int
         Records in the buffer, as in `Dataset.shuffle`.
     shuffle_seed : int, optional
-        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
+        Seed of the shuffles; None draws differently in each run, unless `set_seed` was called.
     prefetch_buffer_size : int, optional
-        Batches to have ready; AUTOTUNE (-1) or None chooses, 0 makes none ahead.
+        Number of batches to prefetch; AUTOTUNE (-1) or None picks the number, 0 prefetches none.
     num_parallel_reads : int, optional
-        How many files are read at a time, a record of each in turn; None reads one after the
-        other.
+        Number of files to read concurrently, alternating after each record; None reads
+        sequentially.
     sloppy : bool
-        Whether a file that has nothing ready loses its turn, so that the order may change.
+        Whether to skip the turn of a file that has no record ready, which may change the order.
     num_rows_for_inference : int, optional
-        How many records are read to find the types; None means all.
+        Number of records to read to infer the types; None means all.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     ignore_errors : bool
-        Whether records that cannot be decoded, and files that cannot be read on, are left out: as
-        `Dataset.ignore_errors` does it, for up to 100 in a row in one file. Names and types are
-        found out without it.
+        Whether to skip records that cannot be decoded and the rest of files that cannot be read, as
+        `Dataset.ignore_errors` does, up to 100 consecutive errors per file. Does not apply while
+        names and types are inferred.
     encoding : str
-        The encoding of the files, to find names and types.
+        The encoding of the files, used to infer names and types.
     num_parallel_calls : int, optional
-        As in `CsvDataset`; with `ignore_errors`, for each of the files that are read at a time.
+        As in `CsvDataset`; with `ignore_errors`, for each of the files read concurrently.
     max_record_bytes : int, optional
         As in `TextLineDataset`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------
     Dataset
-        Of dicts from names to arrays of shape ``(batch_size,)``, in the order of the columns; with
-        `label_name` of ``(dict, array)``. With ``num_epochs=None`` every batch is full; else the
-        last one may have fewer records.
+        Dicts from column names to arrays of shape ``(batch_size,)``, in the order of the columns;
+        with `label_name`, pairs ``(dict, array)``. With ``num_epochs=None`` every batch is full;
+        otherwise the last one may have fewer records.
 
     Raises
     ------
     FileNotFoundError
         If a pattern matches nothing.
     ValueError
-        If names are not unique, not there, or not equal in all files; a record that is looked at
-        has another number of fields; or another argument is wrong.
+        If names are not unique, do not exist, or differ between files; if a record that is examined
+        has a different number of fields; or if another argument is invalid.
     DataError, OSError
-        While iterating, as with `CsvDataset`; with `ignore_errors` only after 100 in a row.
+        While iterating, as in `CsvDataset`; with `ignore_errors` only after 100 consecutive errors.
 
     Examples
     --------
@@ -221,7 +222,7 @@ def make_csv_dataset(
             deterministic,
             shown_as="make_csv_dataset",
         )
-        # Records are decoded after the shuffle, where many are at a time.
+        # Records are decoded after the shuffle, where many are available together.
         records = shuffled_epochs(records, *epochs)
         dataset = csv_fields("make_csv_dataset", records, fields, num_parallel_calls)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
@@ -233,7 +234,7 @@ def make_csv_dataset(
 
 
 def _selected(columns: Sequence[str | int], names: list[str]) -> list[int]:
-    """Return the numbers of columns, ascending."""
+    """Return the indices of columns, ascending."""
     numbers = []
     for column in columns:
         known = column in names if isinstance(column, str) else 0 <= column < len(names)

@@ -1,4 +1,4 @@
-"""What the first records of files of comma-separated values show about their columns."""
+"""Column names and types inferred from CSV files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from penstock.ops.decoding import decode_csv_records
 from penstock.printable import printable
 from penstock.sources.files import read_files
 
-# The types of a column, from the narrowest to the one that takes everything.
+# The candidate types of a column, from the narrowest to the one that accepts every value.
 _TYPES: list[Any] = [np.int32, np.int64, np.float32, np.float64, bytes]
 
 
 class CsvColumns:
-    """What the first records of files show about their columns."""
+    """Infer the columns of CSV files from their first records."""
 
     def __init__(self, files: list[str], args: dict[str, Any], encoding: str) -> None:
         self.files = files
@@ -50,7 +50,7 @@ class CsvColumns:
     def defaults(
         self, columns: int, selected: list[int], na_value: str, most: int | None
     ) -> list[Any]:
-        """Return 0 or b"" of the narrowest types that hold what is seen in the columns."""
+        """Return a 0 or b"" per column, of the narrowest type that fits the values examined."""
         types = dict.fromkeys(selected, -1)
         header = self.args["header"]
         records = (
@@ -90,7 +90,7 @@ class CsvColumns:
 
 
 def _widened(number: int, text: str) -> int:
-    """Return the first type from `number` on that `text` is of; -1 is before all of them."""
+    """Return the first type from index `number` on that can represent `text`; -1 precedes all."""
     for candidate in range(max(number, 0), len(_TYPES) - 1):
         try:
             (value,) = decode_csv_records(text, [_TYPES[candidate]], use_quote_delim=False)

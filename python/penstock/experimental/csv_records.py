@@ -1,4 +1,4 @@
-"""Files of comma-separated values: CsvDataset."""
+"""CSV files: CsvDataset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CsvDataset"]
 
 
 class CsvFields:
-    """Reads records to tuples of columns."""
+    """Decode records into tuples of columns."""
 
     def __init__(self, keep: Sequence[int], **arguments: Any) -> None:
         self.keep = keep
@@ -34,7 +34,7 @@ class CsvFields:
         return tuple(columns[i] for i in self.keep)
 
     def spec(self) -> _core.Spec:
-        """Return what each tuple of columns is."""
+        """Return the spec of the tuples."""
         types = csv_types(self.arguments["record_defaults"])
         return _core.Spec(tuple(TensorSpec((), types[i]) for i in self.keep))
 
@@ -42,68 +42,68 @@ class CsvFields:
 def csv_fields(
     stage: str, records: Dataset, fields: CsvFields, num_parallel_calls: int | None = None
 ) -> Dataset:
-    """Return the fields of records, of which the types are known beforehand."""
+    """Return the fields of records, whose types are known in advance."""
     dataset = map_for(stage, records, native(fields), num_parallel_calls, deterministic=True)
     dataset._node.set_spec(fields.spec())
     return dataset
 
 
 class CsvDataset(Source):
-    r"""Read the records of files of comma-separated values (RFC 4180).
+    r"""Read the records of CSV files (RFC 4180).
 
     Elements are tuples of scalars, one for each of `record_defaults`.
 
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files, read one after the other.
+        The files, read sequentially.
     record_defaults : sequence
-        For each column that is read, the value of empty fields, or a type if no field may be empty:
-        as in `io.decode_csv`.
+        For each column that is read, the default for empty fields, or a type if no field may be
+        empty, as in `io.decode_csv`.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     buffer_size : int, optional
-        Bytes of one read; None means 512 KiB.
+        Size of each read in bytes; None means 512 KiB.
     header : bool
-        Whether the first record of each file is skipped.
+        Whether to skip the first record of each file.
     field_delim : str
         The character between fields.
     use_quote_delim : bool
-        Whether a field may be in double quotes, with delimiters, line ends and doubled quotes
-        inside; otherwise quotes are ordinary characters.
+        Whether fields may be enclosed in double quotes, with delimiters, line ends and doubled
+        quotes inside; otherwise quotes are ordinary characters.
     na_value : str
-        A text that means an empty field.
+        A text that is treated as an empty field.
     select_cols : sequence of int, optional
         The columns to read, ascending. Fields after the last one are not examined.
     exclude_cols : sequence of int, optional
-        The columns to leave out, ascending, instead.
+        The columns to skip, ascending, as an alternative to `select_cols`.
     num_parallel_calls : int, optional
-        Threads that decode records; AUTOTUNE (-1) chooses. None decodes in the thread that asks.
-        Order, states and errors are the same.
+        Number of threads that decode records; AUTOTUNE (-1) picks the number. None decodes in the
+        consumer's thread. Order, saved states and errors are the same.
     max_record_bytes : int, optional
         As in `TextLineDataset`.
     indexed : bool, str or path
         As in `TFRecordDataset`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is wrong.
+        If an argument is invalid.
     DataError
-        While iterating, at the position of a record with another number of fields, or with a field
-        that is no number of its type or empty without a default; it names field, file and byte,
-        and the next record follows. Where quotes are not closed before the end of a file, and for
-        a file without the header that it should have, the next file follows.
+        While iterating, at the position of a record with a different number of fields, or with a
+        field that is not a number of its type, or empty without a default. The error names field,
+        file and byte offset, and the next record follows. After quotes that are still open at the
+        end of a file, and for a file without the expected header, the next file follows.
     OSError
         While iterating, at the position of a file that cannot be read; the next file follows.
 
     Notes
     -----
     Records end with ``\n``, ``\r\n`` or ``\r``. A UTF-8 byte order mark at the beginning of a file
-    is skipped. Reading and decoding are native and run without the
-    GIL. A saved state holds a byte offset.
+    is skipped. Reading and decoding are native and release the GIL. A saved state holds a byte
+    offset.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class CsvDataset(Source):
             na_value=na_value,
             select_cols=select_cols,
         )
-        fields(np.empty(0, object))  # checks the arguments
+        fields(np.empty(0, object))  # validates the arguments
         args = {
             "header": header,
             "field_delim": field_delim,
@@ -162,7 +162,7 @@ class CsvDataset(Source):
 
 
 def _around(left_out: list[int], defaults: list[Any]) -> tuple[list[int], list[Any]]:
-    """Return which columns are kept, and the defaults of all columns."""
+    """Return the indices of the columns to keep, and the defaults of all columns."""
     if any(a >= b for a, b in itertools.pairwise([-1, *left_out])):
         raise ValueError(f"CsvDataset: exclude_cols must ascend from 0 or more, got {left_out}")
     keep: list[int] = []

@@ -1,4 +1,4 @@
-"""Elements on devices, which are the CPU here: prefetch_to_device, copy_to_device."""
+"""Elements on devices, of which only the CPU exists: prefetch_to_device, copy_to_device."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _CPU = re.compile(r"(/?job:\w+/replica:\d+/task:\d+)?/?(device:)?cpu(:0)?", re.I
 
 @checked
 def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transformation:
-    """Make elements ahead of use, in the memory of the CPU: `Dataset.prefetch`.
+    """Prefetch elements in CPU memory: `Dataset.prefetch`.
 
     Parameters
     ----------
     device : str
-        "cpu", "/cpu:0" or another way to write it.
+        "cpu", "/cpu:0" or an equivalent name.
     buffer_size : int, optional
-        Elements to have ready; AUTOTUNE (-1) or None chooses.
+        Number of elements to keep ready; AUTOTUNE (-1) or None picks the number.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Raises
     ------
@@ -46,22 +46,22 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transform
 
 @checked
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
-    """Leave elements where they are, in the memory of the CPU.
+    """Return a transformation that leaves elements in CPU memory.
 
     Parameters
     ----------
     target_device, source_device : str
-        "cpu", "/cpu:0" or another way to write it.
+        "cpu", "/cpu:0" or an equivalent name.
 
     Returns
     -------
     callable
-        For `Dataset.apply`: gives back the dataset.
+        A function for `Dataset.apply`, which returns the dataset unchanged.
 
     Raises
     ------
     ValueError
-        If one of them is not the CPU.
+        If one of the devices is not the CPU.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""tf.train.Example messages in batches: parse_example_dataset, make_batched_features_dataset."""
+"""Batches of tf.train.Example messages: parse_example_dataset, make_batched_features_dataset."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NATIVE_READERS = (FixedLengthRecordDataset, TextLineDataset, TFRecordDataset)
 
 
 class _Parsed:
-    """Parses a batch of messages."""
+    """Parse a batch of messages."""
 
     def __init__(self, features: Mapping[str, Feature]) -> None:
         self.features = features
@@ -37,7 +37,7 @@ class _Parsed:
         return parse_example(serialized, self.features)
 
     def spec(self, rows: int | None) -> dict[str, Any]:
-        """Return types and shapes of the results for batches of `rows` messages."""
+        """Return the types and shapes of the results for batches of `rows` messages."""
         empty = parse_example([], self.features)
         return {key: self._leaves(key, value, rows) for key, value in empty.items()}
 
@@ -55,7 +55,7 @@ class _Parsed:
 
 
 class _Labelled:
-    """Takes a feature out of the others."""
+    """Separate one feature from the others."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -66,7 +66,7 @@ class _Labelled:
 
 
 class _Opened:
-    """Opens a file by a reader with more arguments."""
+    """Open a file with a reader and additional arguments."""
 
     def __init__(self, reader: Callable[..., Dataset], arguments: Sequence[Any]) -> None:
         self.reader = reader
@@ -86,32 +86,33 @@ def parse_example_dataset(
     num_parallel_calls: int = 1,
     deterministic: bool | None = None,
 ) -> Transformation:
-    """Parse batches of `tf.train.Example` messages: `io.parse_example` for each, natively.
+    """Parse batches of `tf.train.Example` messages natively, as `io.parse_example` does.
 
     Parameters
     ----------
     features : mapping of str to features
         The features to parse, as in `io.parse_example`.
     num_parallel_calls : int
-        Calls at a time, each on its own thread; AUTOTUNE (-1) chooses.
+        Maximum number of concurrent calls, each on its own thread; AUTOTUNE (-1) picks the number.
     deterministic : bool, optional
-        Whether results come in order; None takes it from `Options` (True by default).
+        Whether results are in order; None uses the setting in `Options` (True by default).
 
     Returns
     -------
     callable
-        For `Dataset.apply`: from batches of messages to dicts, in the order of `features`.
+        A function for `Dataset.apply`, from batches of messages to dicts in the order of
+        `features`.
 
     Raises
     ------
     ValueError
-        If there are no features; when the transformation is applied, if `num_parallel_calls` is
+        If `features` is empty; when the transformation is applied, if `num_parallel_calls` is
         neither AUTOTUNE nor >= 1.
     TypeError
-        When the transformation is applied, to anything but batches of bytes.
+        When the transformation is applied, if the elements are not batches of bytes.
     DataError
-        While iterating, at the position of a batch with a corrupt message, or one without a feature
-        that it must have; the next batch follows.
+        While iterating, at the position of a batch with a corrupt message, or a message that lacks
+        a required feature; the next batch follows.
 
     Examples
     --------
@@ -170,42 +171,42 @@ def make_batched_features_dataset(
     file_pattern : str, path, or sequence of them
         The files, or patterns as in `Dataset.list_files`.
     batch_size : int
-        Messages of a batch, >= 1.
+        Messages per batch, >= 1.
     features : mapping of str to features
         The features to parse, as in `io.parse_example`.
     reader : callable, optional
-        Called with a file name and `reader_args`; returns a dataset of messages, or of pairs of
-        which they are the second. None means `TFRecordDataset`.
+        Called with a file name and `reader_args`; returns a dataset of messages, or of pairs whose
+        second component is a message. None means `TFRecordDataset`.
     label_key : str, optional
-        The feature that is given separately.
+        The feature to return separately.
     reader_args : sequence, optional
-        More arguments of `reader`.
+        Additional arguments of `reader`.
     num_epochs : int, optional
-        How many times the files are read; None means for ever.
+        Number of epochs; None repeats forever.
     shuffle : bool
-        Whether files and messages are shuffled again in each epoch.
+        Whether to reshuffle files and messages in each epoch.
     shuffle_buffer_size : int
         Messages in the buffer, as in `Dataset.shuffle`.
     shuffle_seed : int, optional
-        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
+        Seed of the shuffles; None draws differently in each run, unless `set_seed` was called.
     prefetch_buffer_size : int, optional
-        Batches to have ready; AUTOTUNE (-1) or None chooses, 0 makes none ahead.
+        Number of batches to prefetch; AUTOTUNE (-1) or None picks the number, 0 prefetches none.
     reader_num_threads : int, optional
-        How many files are read at a time, a message of each in turn; None means 1.
+        Number of files to read concurrently, alternating after each message; None means 1.
     parser_num_threads : int, optional
-        How many batches are parsed at a time; None means 2.
+        Number of batches to parse concurrently; None means 2.
     sloppy_ordering : bool
-        Whether a file that has nothing ready loses its turn, so that the order may change.
+        Whether to skip the turn of a file that has no message ready, which may change the order.
     drop_final_batch : bool
-        Leave out a last batch with fewer than `batch_size` messages. With ``num_epochs=None`` all
-        are full.
+        Drop a last batch with fewer than `batch_size` messages. With ``num_epochs=None`` all
+        batches are full.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------
     Dataset
-        Of dicts from keys to arrays, as `io.parse_example` returns; with `label_key` of
+        Dicts from keys to arrays, as returned by `io.parse_example`; with `label_key`, pairs
         ``(dict, label)``.
 
     Raises
@@ -213,13 +214,13 @@ def make_batched_features_dataset(
     FileNotFoundError
         If a pattern matches nothing.
     ValueError
-        If `label_key` is none of `features`, or another argument is wrong.
+        If `label_key` is not in `features`, or another argument is invalid.
     DataError, OSError
-        While iterating, as with `TFRecordDataset` and `io.parse_example`.
+        While iterating, as in `TFRecordDataset` and `io.parse_example`.
 
     Notes
     -----
-    Whole batches are parsed at once, natively and without the GIL.
+    Each batch is parsed in one native call, without the GIL.
 
     Examples
     --------

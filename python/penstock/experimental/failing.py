@@ -1,4 +1,4 @@
-"""ignore_errors, as a function for ``ds.apply``."""
+"""`Dataset.ignore_errors`, as a function for ``ds.apply``."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ __all__ = ["ignore_errors"]
 
 @checked
 def ignore_errors(log_warning: bool = False) -> Transformation:
-    """Leave out the elements that fail: `Dataset.ignore_errors`.
+    """Skip elements that fail: `Dataset.ignore_errors`.
 
     Parameters
     ----------
     log_warning : bool
-        Report each one as a warning of the `logging` logger ``"penstock"``.
+        Log each error as a warning of the `logging` logger ``"penstock"``.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Notes
     -----
-    At most 100 in a row are left out; the method takes another number.
+    Skips at most 100 consecutive errors; the method accepts another limit.
 
     Examples
     --------

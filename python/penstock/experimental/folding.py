@@ -1,4 +1,4 @@
-"""scan, as a function for ``ds.apply``."""
+"""`Dataset.scan`, as a function for ``ds.apply``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["scan"]
 
 @checked
 def scan(initial_state: Any, scan_func: Callable[[Any, Any], tuple[Any, Any]]) -> Transformation:
-    """Apply a function to each element and to a state that it hands on: `Dataset.scan`.
+    """Apply a function to each element and a state that is passed along: `Dataset.scan`.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def scan(initial_state: Any, scan_func: Callable[[Any, Any], tuple[Any, Any]]) -
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions for ``ds.apply`` that gather elements by a key."""
+"""Functions for ``ds.apply`` that group elements by key."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["Reducer", "bucket_by_sequence_length", "group_by_reducer", "group_by
 
 
 class Reducer:
-    """How `group_by_reducer` makes one value of many elements.
+    """The functions with which `group_by_reducer` reduces elements to one value.
 
     Parameters
     ----------
     init_func : callable
-        Takes a key (int64), returns the state that its elements begin with.
+        Takes a key (int64), returns the initial state for its elements.
     reduce_func : callable
-        Takes the state and an element, each as one argument; returns the new state, of the same
+        Takes the state and an element, each as one argument; returns the new state, with the same
         structure and dtypes. Shapes may change.
     finalize_func : callable
-        Takes the last state, a tuple as that many arguments; returns the value.
+        Takes the final state, the components of a tuple as separate arguments; returns the value.
 
     Raises
     ------
     TypeError
-        If one of them is not callable.
+        If an argument is not callable.
     """
 
     @checked
@@ -50,7 +50,7 @@ class Reducer:
 
     @property
     def init_func(self) -> Callable[[Any], Any]:
-        """The function that makes the first state of a key."""
+        """The function that returns the initial state of a key."""
         return self._functions["init_func"]
 
     @property
@@ -60,7 +60,7 @@ class Reducer:
 
     @property
     def finalize_func(self) -> Callable[..., Any]:
-        """The function from the last state to the value."""
+        """The function from the final state to the value."""
         return self._functions["finalize_func"]
 
 
@@ -75,7 +75,7 @@ def bucket_by_sequence_length(
     no_padding: bool = False,
     drop_remainder: bool = False,
 ) -> Transformation:
-    """Give batches of elements of similar length: `Dataset.bucket_by_sequence_length`.
+    """Batch elements of similar length: `Dataset.bucket_by_sequence_length`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def bucket_by_sequence_length(
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------
@@ -110,35 +110,34 @@ def bucket_by_sequence_length(
 
 @checked
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
-    """Make one value for each key, of all elements that have it.
+    """Reduce all elements with the same key to one value.
 
     Parameters
     ----------
     key_func : callable
-        Takes the element as `Dataset.map` does; returns one int.
+        Takes the element as a `Dataset.map` function does; returns one int.
     reducer : Reducer
-        The functions that make the value.
+        The functions that compute the value.
 
     Returns
     -------
     callable
-        For `Dataset.apply`: to one element for each key, in the order of the keys, when the input
-        has ended; how many is unknown beforehand.
+        A function for `Dataset.apply`. The result has one element per key, in the order of the
+        keys, after the input has ended; their number is not known in advance.
 
     Raises
     ------
     TypeError
-        If `key_func` is not callable or `reducer` no Reducer; while iterating, if `key_func`
-        returns anything but one int, or a state is of another structure or dtype than the one
-        before.
+        If `key_func` is not callable or `reducer` is not a Reducer; while iterating, if `key_func`
+        does not return one int, or the structure or dtype of the state changes.
 
     Notes
     -----
-    Errors of a function are raised at the position of the element, which is left out; those of
-    `finalize_func` at the position of the value.
+    An error of a function is raised at the position of the element, which is skipped; an error of
+    `finalize_func` is raised at the position of the value.
 
-    Memory: one state for each key. States of iterators do not hold them: after
-    `Iterator.set_state` the input is read again from its beginning.
+    Memory: one state per key. Saved iterator states do not contain them: after `Iterator.set_state`
+    the input is read again from the beginning.
 
     Examples
     --------
@@ -169,7 +168,7 @@ def group_by_window(
     window_size: int | None = None,
     window_size_func: Callable[[Any], Any] | None = None,
 ) -> Transformation:
-    """Gather elements of equal keys into windows: `Dataset.group_by_window`.
+    """Group elements with equal keys into windows: `Dataset.group_by_window`.
 
     Parameters
     ----------
@@ -179,7 +178,7 @@ def group_by_window(
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------

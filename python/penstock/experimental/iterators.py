@@ -1,4 +1,4 @@
-"""Functions of iterators."""
+"""Functions that take an iterator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def get_next_as_optional(iterator: Iterator) -> Optional:
     Parameters
     ----------
     iterator : Iterator
-        What ``iter(dataset)`` gave.
+        The result of ``iter(dataset)``.
 
     Returns
     -------

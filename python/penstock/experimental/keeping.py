@@ -1,4 +1,4 @@
-"""Older names for datasets in files: save, load, snapshot, TFRecordWriter."""
+"""Older names for saving datasets to files: save, load, snapshot, TFRecordWriter."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["TFRecordWriter", "load", "save", "snapshot"]
 
 
 class TFRecordWriter:
-    """Writes the elements of a dataset to a TFRecord file: a loop over `io.TFRecordWriter`.
+    """Write the elements of a dataset to a TFRecord file with `io.TFRecordWriter`.
 
     Parameters
     ----------
     filename : str or path
-        The file; one that exists is overwritten.
+        The file; an existing file is overwritten.
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for a plain file.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     ValueError
-        If `compression_type` is another one.
+        If `compression_type` has another value.
 
     Examples
     --------
@@ -57,13 +57,13 @@ class TFRecordWriter:
         Parameters
         ----------
         dataset : Dataset
-            Of bytes or str, which is written as UTF-8.
+            A dataset of bytes, or of str, which is written as UTF-8.
 
         Raises
         ------
         TypeError
-            If `dataset` is none, or an element is anything else. The file then holds those before
-            it.
+            If `dataset` is not a Dataset, or an element is anything else. The file then contains
+            the elements before it.
         OSError
             If the file cannot be written.
         """
@@ -94,13 +94,13 @@ def save(
     Parameters
     ----------
     dataset : Dataset
-        What is saved.
+        The dataset to save.
     path : str or path
         The folder.
     compression, shard_func, checkpoint_args
         As in `Dataset.save`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def load(
     *,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Read what `save` wrote: `Dataset.load`.
+    """Read a dataset written by `save`: `Dataset.load`.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def load(
     element_spec, compression, reader_func
         As in `Dataset.load`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def snapshot(
     *,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Transformation:
-    """Keep the elements in files, and take them from there in later runs: `Dataset.snapshot`.
+    """Store the elements in files, and read them in later runs: `Dataset.snapshot`.
 
     Parameters
     ----------
@@ -157,12 +157,12 @@ def snapshot(
     compression, reader_func, shard_func
         As in `Dataset.snapshot`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
     """
-    folder = name_of("snapshot", "path", path)  # the options are for a name that is given now
+    folder = name_of("snapshot", "path", path)  # outside the lambda: options apply to this call
     return lambda dataset: dataset.snapshot(folder, compression, reader_func, shard_func)

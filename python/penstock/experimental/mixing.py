@@ -19,7 +19,7 @@ def sample_from_datasets(
     seed: int | None = None,
     stop_on_empty_dataset: bool = False,
 ) -> Dataset:
-    """Take each element from a dataset that is drawn: `Dataset.sample_from_datasets`.
+    """Draw each element from a random dataset: `Dataset.sample_from_datasets`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def sample_from_datasets(
     Returns
     -------
     Dataset
-        The elements of all of them, each dataset's in its order.
+        The elements of all datasets; those of each dataset stay in order.
 
     Examples
     --------
@@ -44,19 +44,19 @@ def sample_from_datasets(
 def choose_from_datasets(
     datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
 ) -> Dataset:
-    """Take each element from the dataset whose number comes: `Dataset.choose_from_datasets`.
+    """Take each element from the dataset with a given index: `Dataset.choose_from_datasets`.
 
     Parameters
     ----------
     datasets, choice_dataset
         As in `Dataset.choose_from_datasets`.
     stop_on_empty_dataset : bool
-        As there, but False by default.
+        As in that method, but False by default.
 
     Returns
     -------
     Dataset
-        As many elements as there are choices, unless it ends earlier.
+        As many elements as there are choices, unless the result ends earlier.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def rejection_resample(
     initial_dist: Any = None,
     seed: int | None = None,
 ) -> Transformation:
-    """Leave out elements, so that classes come as often as asked: `Dataset.rejection_resample`.
+    """Skip elements to reach a class distribution: `Dataset.rejection_resample`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def rejection_resample(
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions for ``ds.apply`` about sizes: dense_to_ragged_batch, pad_to_cardinality."""
+"""Functions for ``ds.apply`` that adjust sizes: dense_to_ragged_batch, pad_to_cardinality."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.structure import TensorSpec, map_leaves
 def dense_to_ragged_batch(
     batch_size: int, drop_remainder: bool = False, row_splits_dtype: Any = np.int64
 ) -> Callable[[Dataset], Dataset]:
-    """Put elements of different sizes one after the other: `Dataset.ragged_batch`.
+    """Batch elements of different sizes without padding: `Dataset.ragged_batch`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def dense_to_ragged_batch(
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------
@@ -42,32 +42,32 @@ def dense_to_ragged_batch(
 
 @checked
 def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[Dataset], Dataset]:
-    """Add elements of zeros up to a number, and a mask that marks the others.
+    """Pad a dataset with zero-valued elements to a given length, and add a mask.
 
     Parameters
     ----------
     cardinality : int
         The number of elements of the result.
     mask_key : str
-        The key of the mask in each element: True for the dataset's own, False for those added.
+        The key of the mask in each element: True for original elements, False for padding.
 
     Returns
     -------
     callable
-        For `Dataset.apply`, on a dataset of dicts.
+        A function for `Dataset.apply`, on a dataset of dicts.
 
     Raises
     ------
     ValueError
-        When the transformation is applied, if the elements are no dicts, or hold opaque objects or
-        sizes that `element_spec` does not know; if the number of elements is unknown, infinite, or
-        more than `cardinality`.
+        When the transformation is applied, if the elements are not dicts, or contain opaque objects
+        or sizes that `element_spec` does not know; if the number of elements is unknown, infinite,
+        or larger than `cardinality`.
 
     Notes
     -----
-    For evaluation over several workers, or in batches of one size, without leaving elements out.
-    Strings are padded with "". After a function whose sizes are not known, added elements have the
-    sizes of the first element.
+    Use it for evaluation on several workers, or in batches of one size, without dropping elements.
+    Strings are padded with "". If sizes are unknown because of a function, padding elements have
+    the sizes of the first element.
 
     Examples
     --------

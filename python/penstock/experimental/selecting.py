@@ -1,4 +1,4 @@
-"""Functions for ``ds.apply`` that choose elements: take_while, unique."""
+"""Functions for ``ds.apply`` that select elements: take_while, unique."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from penstock.dataset import Dataset
 
 @checked
 def take_while(predicate: Callable[..., Any]) -> Callable[[Dataset], Dataset]:
-    """End before the first element that `predicate` is not True for: `Dataset.take_while`.
+    """End before the first element for which `predicate` is not True: `Dataset.take_while`.
 
     Parameters
     ----------
     predicate : callable
-        Called with each element; returns one bool.
+        Takes each element; returns one bool.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def take_while(predicate: Callable[..., Any]) -> Callable[[Dataset], Dataset]:
 
 @checked
 def unique() -> Callable[[Dataset], Dataset]:
-    """Leave out elements that have come before: `Dataset.unique`.
+    """Drop elements that have occurred before: `Dataset.unique`.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------

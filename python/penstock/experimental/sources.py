@@ -15,34 +15,34 @@ __all__ = ["Counter", "RandomDataset", "from_list"]
 
 @checked
 def from_list(elements: list[Any], name: str | None = None) -> Dataset:
-    """Make a dataset of the elements of a list; their shapes may differ.
+    """Create a dataset of the elements of a list; their shapes may differ.
 
     Parameters
     ----------
     elements : list of nested arrays
-        At least one; all of the same structure and dtypes. Large arrays are shared with the
+        At least one; all with the same structure and dtypes. Large arrays are shared with the
         dataset: do not change them afterwards.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
 
     Returns
     -------
     Dataset
-        Of these elements; `element_spec` has None for an axis that differs.
+        These elements; `element_spec` has None for an axis that differs.
 
     Raises
     ------
     ValueError
-        If `elements` is not a list, or empty.
+        If `elements` is not a list, or is empty.
     TypeError
         If the structure or a dtype differs.
 
     Notes
     -----
-    `from_generator` does not hold all elements at a time. Elements of one structure whose leaves
-    differ in their first axis alone are copied into columns, 256 at a time, where they have at most
-    2 KB each on average; each takes 8 bytes besides its numbers then. Others are kept as they are
-    and take some 400 bytes besides their arrays.
+    All elements stay in memory; `from_generator` avoids that. Elements whose leaves differ only in
+    the size of the first axis are copied into columns, in groups of 256, if they have at most 2 KB
+    each on average; each then takes 8 bytes in addition to its numbers. Other elements are kept
+    unchanged and take about 400 bytes in addition to their arrays.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def from_list(elements: list[Any], name: str | None = None) -> Dataset:
 
 @checked
 def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset:
-    """Count from `start` by `step`, without end: `Dataset.counter`.
+    """Count from `start` in increments of `step`, without end: `Dataset.counter`.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset
     Returns
     -------
     Dataset
-        Of scalars.
+        Scalars.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def Counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset
 
 
 class RandomDataset(Source):
-    """Draw whole numbers, without end: `Dataset.random`.
+    """Draw random integers, without end: `Dataset.random`.
 
     Elements are int64 scalars, uniform in [0, 2**32).
 

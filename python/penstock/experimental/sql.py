@@ -1,4 +1,4 @@
-"""Rows of databases: SqlDataset."""
+"""Database rows: SqlDataset."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ __all__ = ["SqlDataset"]
 
 
 class SqlDataset(Source):
-    """Read the rows that a query of an SQLite database gives.
+    """Read the rows returned by an SQLite query.
 
-    Elements are scalars, nested as `output_types`; how many is unknown beforehand. NULL is 0, False
-    or an empty string; a number where a string is asked for is written in digits.
+    Elements are scalars, nested as `output_types`; their number is not known in advance. NULL
+    becomes 0, False or an empty string; a number in a string column is written in decimal digits.
 
     Parameters
     ----------
     driver_name : str
-        "sqlite", the only one.
+        "sqlite", the only driver.
     data_source_name : str or path
-        The file of the database, which is only read. What is at a URL is fetched whole, to the
-        folder for temporary files, once by each process.
+        The database file, which is opened read-only. A database at a URL is downloaded completely
+        to the folder for temporary files, once per process.
     query : str
-        The query; it is run again for each iterator.
+        The query; each iterator runs it again.
     output_types : nested dtypes
-        A type for each column: integers, bool, floats, `bytes` or `str`. Columns are taken in the
-        order of the leaves, those of a dict in the order of its sorted keys.
+        A type for each column: integers, bool, floats, `bytes` or `str`. Columns are assigned to
+        leaves in order; the keys of a dict are sorted first.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
@@ -51,9 +51,9 @@ class SqlDataset(Source):
         If `driver_name` is unknown; while iterating, if SQLite rejects the query, or the query
         returns a different number of columns.
     TypeError
-        If an argument is of another type, such as an open file or a connection, or a type is none
-        of these; while iterating, at the position of a row with a value that its type cannot hold;
-        the next row follows.
+        If an argument has another type, such as an open file or a connection, or an output type is
+        not supported. While iterating, at the position of a row with a value that its type cannot
+        represent; the next row follows.
     OSError
         While iterating, if the file cannot be read, or another program has locked it.
     DataError
@@ -62,8 +62,9 @@ class SqlDataset(Source):
 
     Notes
     -----
-    A saved state holds a number of rows: restoring runs the query again and skips them, so the
-    query should have an ORDER BY. Python's ``sqlite3`` is imported when the dataset is run.
+    A saved state holds the number of rows read: a restored iterator runs the query again and skips
+    them, so the query should have an ORDER BY clause. Python's ``sqlite3`` is imported at the first
+    iteration.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class SqlDataset(Source):
 
 
 def _mapped(nested: Any, function: Callable[[Any], Any]) -> Any:
-    """Apply a function to the leaves of nested tuples and dicts, those of dicts by sorted keys."""
+    """Apply a function to the leaves of nested tuples and dicts, in the order of sorted keys."""
     if isinstance(nested, Mapping):
         values = {key: _mapped(nested[key], function) for key in sorted(nested)}
         return {key: values[key] for key in nested}
@@ -122,7 +123,7 @@ def _checked(kind: Any) -> Any:
 
 
 class _Query:
-    """Makes an iterator over the rows, for each run."""
+    """Return an iterator over the rows, for each run."""
 
     def __init__(self, path: str, query: str, output_types: Any) -> None:
         self.path = path
@@ -134,7 +135,7 @@ class _Query:
 
 
 class _Rows:
-    """The rows of one run: an error is that of a row, and the next one follows."""
+    """The rows of one run; an error belongs to its row, and the next row follows."""
 
     def __init__(self, query: _Query) -> None:
         self._query = query
@@ -168,7 +169,7 @@ class _Rows:
         if not path.exists():
             raise FileNotFoundError(2, "SqlDataset: there is no such database", str(path))
         _check_end(path, self._query.path)
-        # One thread at a time uses it, but not always the same one.
+        # Only one thread uses the connection at any time, but not always the same one.
         with self._naming():
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
@@ -245,12 +246,12 @@ class _Rows:
 
 
 def _check_end(path: Path, name: str) -> None:
-    """Raise DataError for a file that is cut off within a page: SQLite reads zeros there."""
+    """Raise DataError if a file is truncated within a page, where SQLite would read zeros."""
     with path.open("rb") as file:
         head = file.read(18)
         size = os.fstat(file.fileno()).st_size
     if not head.startswith(b"SQLite format 3\0"):
-        return  # empty, or SQLite says what is wrong
+        return  # empty, or not a database, which SQLite reports
     page = int.from_bytes(head[16:18], "big")
     page = 1 << 16 if page == 1 else page
     if page and size % page:
@@ -263,7 +264,7 @@ def _check_end(path: Path, name: str) -> None:
 
 
 def _converter(kind: Any) -> Callable[[Any], Any]:
-    """Return the function from values of SQLite to those of a type; named like the type."""
+    """Return a function, named after the type, that converts SQLite values to the type."""
     dtype = _checked(kind)
     if dtype is bytes:
         convert: Callable[[Any], Any] = _to_bytes

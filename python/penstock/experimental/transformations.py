@@ -1,4 +1,4 @@
-"""Functions for ``ds.apply``, and the older names of what methods of Dataset do now."""
+"""Functions for ``ds.apply``, and older names of methods of Dataset."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ Transformation: TypeAlias = Callable[[Dataset], Dataset]
 
 @checked
 def assert_cardinality(expected_cardinality: int) -> Transformation:
-    """Promise the number of elements, and have it checked.
+    """Declare the number of elements, and check it while iterating.
 
     Parameters
     ----------
     expected_cardinality : int
-        How many elements there are, >= 0, or ``INFINITE_CARDINALITY``.
+        The number of elements, >= 0, or ``INFINITE_CARDINALITY``.
 
     Returns
     -------
     callable
-        For `Dataset.apply`: from a dataset to the same elements, whose `cardinality` is known.
+        A function for `Dataset.apply`. The result has the same elements and a known `cardinality`.
 
     Raises
     ------
     ValueError
         When the transformation is applied, if the number is negative. While iterating, if it is
-        wrong: after the last element when there are too few, instead of the first one that is
-        too many; the run ends there.
+        wrong: after the last element if there are too few, in place of the first surplus element if
+        there are too many; the iteration ends there.
 
     Notes
     -----
-    An element that failed counts.
+    An element that fails counts.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def enumerate_dataset(start: int = 0) -> Transformation:
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def get_single_element(dataset: Dataset) -> Any:
     Parameters
     ----------
     dataset : Dataset
-        Of one element.
+        A dataset of one element.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def map_and_batch(
     drop_remainder: bool = False,
     num_parallel_calls: int | None = None,
 ) -> Transformation:
-    """Apply `map_func` to each element, and stack the results: ``map(...).batch(...)``.
+    """Apply `map_func` to each element, and batch the results: ``map(...).batch(...)``.
 
     Parameters
     ----------
@@ -127,16 +127,17 @@ def map_and_batch(
     batch_size : int
         Elements per batch, >= 1.
     num_parallel_batches : int, optional
-        Batches to assemble ahead; `num_parallel_calls` is then AUTOTUNE.
+        Number of batches to assemble ahead; `num_parallel_calls` is then AUTOTUNE.
     drop_remainder : bool
-        Leave out a last batch with fewer than `batch_size` elements.
+        Drop a last batch with fewer than `batch_size` elements.
     num_parallel_calls : int, optional
-        Calls at a time, each on its own thread; AUTOTUNE (-1) or None chooses.
+        Maximum number of concurrent calls, each on its own thread; AUTOTUNE (-1) or None picks the
+        number.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Raises
     ------
@@ -148,8 +149,8 @@ def map_and_batch(
 
     Notes
     -----
-    ``map(..., num_parallel_calls=n).batch(...)`` runs in the same way without this function:
-    calls write their results straight into the batch.
+    ``map(..., num_parallel_calls=n).batch(...)`` runs the same way without this function: calls
+    write their results directly into the batch.
 
     Examples
     --------
@@ -183,42 +184,42 @@ def parallel_interleave(
     buffer_output_elements: int | None = None,
     prefetch_input_elements: int | None = None,
 ) -> Transformation:
-    """Turn each element into a dataset, and read several of them at a time: `Dataset.interleave`.
+    """Map each element to a dataset, and read several concurrently: `Dataset.interleave`.
 
     Parameters
     ----------
     map_func : callable
         As in `Dataset.interleave`.
     cycle_length : int
-        Datasets that are open, and read, at a time, >= 1.
+        Number of datasets to open and read concurrently, >= 1.
     block_length : int
-        Consecutive elements taken from one of them, >= 1.
+        Consecutive elements to take from each, >= 1.
     sloppy : bool or None
-        True takes from a dataset that is ready, so that the order may change; None takes it from
+        True takes from any dataset that is ready, which may change the order; None uses
         `Options.deterministic`.
     buffer_output_elements : int, optional
-        How many elements each of them has ready, >= 1; None means ``2 * block_length``.
+        Elements to buffer for each dataset, >= 1; None means ``2 * block_length``.
     prefetch_input_elements : int, optional
-        How many datasets are opened, and read ahead, before one of the others has ended, >= 0; None
-        means ``2 * cycle_length``.
+        Number of further datasets to open and read ahead, before one of the cycle has ended, >= 0;
+        None means ``2 * cycle_length``.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Raises
     ------
     TypeError
         When the transformation is applied, if `map_func` is not callable.
     ValueError
-        If `cycle_length` < 1; when the transformation is applied, if another number is less than
-        the least value named above.
+        If `cycle_length` < 1; when the transformation is applied, if another number is below the
+        minimum given above.
 
     Notes
     -----
     Threads: one for each dataset that is open or opened ahead, so up to ``3 * cycle_length`` unless
-    `prefetch_input_elements` is less. `Dataset.interleave` opens fewer ahead.
+    `prefetch_input_elements` is smaller. `Dataset.interleave` opens fewer datasets ahead.
 
     Examples
     --------
@@ -245,21 +246,21 @@ def parallel_interleave(
 def shuffle_and_repeat(
     buffer_size: int, count: int | None = None, seed: int | None = None
 ) -> Transformation:
-    """Shuffle again in each epoch: ``shuffle(buffer_size, seed).repeat(count)``.
+    """Shuffle in a new order in each epoch: ``shuffle(buffer_size, seed).repeat(count)``.
 
     Parameters
     ----------
     buffer_size : int
         Elements in the buffer, >= 1.
     count : int, optional
-        How many epochs; None or a negative number means for ever.
+        Number of epochs; None or a negative number repeats forever.
     seed : int, optional
-        Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
+        Seed of the shuffles; None draws differently in each run, unless `set_seed` was called.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Raises
     ------
@@ -268,8 +269,8 @@ def shuffle_and_repeat(
 
     Notes
     -----
-    Epochs do not mix. ``shuffle(...).repeat(...)`` runs in the same way without this function:
-    while the last elements of one epoch leave the buffer, those of the next one fill it.
+    Epochs do not mix. ``shuffle(...).repeat(...)`` behaves the same without this function: while
+    the last elements of one epoch leave the buffer, elements of the next one enter it.
 
     Examples
     --------
@@ -283,12 +284,12 @@ def shuffle_and_repeat(
 
 @checked
 def unbatch() -> Transformation:
-    """Give the rows of each element one by one: `Dataset.unbatch`.
+    """Split each element into its rows: `Dataset.unbatch`.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        A function for `Dataset.apply`.
 
     Examples
     --------

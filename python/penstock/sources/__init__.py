@@ -1,1 +1,1 @@
-"""Datasets of files and of Python iterables: classes and functions on top of Dataset."""
+"""Datasets from files and Python iterables: classes and functions built on Dataset."""

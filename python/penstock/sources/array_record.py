@@ -1,4 +1,4 @@
-"""ArrayRecord files, through the package array-record."""
+"""ArrayRecord files, read with the array-record package."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from penstock.sources.source import Source
 from penstock.structure import TensorSpec
 
 _STAGE = "ArrayRecordDataset"
-# What array-record's own source has for access in any order: nothing is read ahead.
+# The options of array-record's own random-access source: no readahead.
 _OPTIONS = "readahead_buffer_size:0,max_parallelism:0"
 
 
 class ArrayRecordDataset(Source):
-    """Read the records of ArrayRecord files: ``bytes``, in any order.
+    """Read the records of ArrayRecord files as ``bytes``, with random access.
 
     Parameters
     ----------
     filenames : str, path, or sequence of them
-        The files, one after the other. What is at a URL is fetched whole, to the folder for
-        temporary files, once by each process.
+        The files, in order. A file at a URL is downloaded completely to the folder for temporary
+        files, once per process.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     num_parallel_calls : int, optional
-        Reads at a time, each on its own thread; AUTOTUNE (-1) chooses. None reads in the thread
-        that asks.
+        Number of concurrent reads, each on its own thread; AUTOTUNE (-1) picks the number. None
+        reads in the consumer's thread.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
@@ -47,16 +47,16 @@ class ArrayRecordDataset(Source):
     FileNotFoundError
         If a file does not exist.
     DataError
-        If a file is no ArrayRecord file, or is incomplete; while iterating, at the position of a
-        record that cannot be read.
+        If a file is not an ArrayRecord file, or is incomplete; while iterating, at the position of
+        a record that cannot be read.
 
     Notes
     -----
-    The number of records is known, and each is found by its position: `shuffle` directly after it
-    shuffles positions and reads nothing twice, and a saved state holds a position. Records of
-    several positions are read in one call, without the GIL.
+    The number of records is known, and records have random access: `shuffle` directly after it
+    shuffles positions and reads nothing twice, and a saved state holds a position. Several records
+    are read in one call, without the GIL.
 
-    The format is that of https://github.com/google/array_record.
+    The format is specified at https://github.com/google/array_record.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class ArrayRecordDataset(Source):
 
 
 class _Records:
-    """The records of files, by their position in all of them."""
+    """The records of several files, indexed by their position in the whole sequence."""
 
     def __init__(self, files: list[str]) -> None:
         self._files = OpenFiles(files, _opened)

@@ -1,4 +1,4 @@
-"""Rows of arrays in NumPy's files: NumpyDataset."""
+"""Rows of arrays in NumPy files: NumpyDataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.sources.source import Source
 
 __all__ = ["NumpyDataset"]
 
-_ZIP = b"PK"  # how archives of zip begin
+_ZIP = b"PK"  # signature of zip archives
 
 
 class NumpyDataset(Source):
@@ -29,43 +29,43 @@ class NumpyDataset(Source):
     Parameters
     ----------
     filenames : str, path, or sequence of them
-        The files: the rows of one come after those of the one before. Rows of all are of one shape
-        and type.
+        The files, whose rows are concatenated. All rows have the same shape and dtype.
     arrays : str, or nested tuples and dicts of str, optional
-        Which arrays of ``.npz`` files an element has rows of, nested as it is: ``("x", "y")`` gives
-        pairs. None takes all of them, as a dict, and the only one of ``.npy`` files as it is.
+        The arrays of ``.npz`` files to read, nested as the elements: ``("x", "y")`` yields pairs.
+        None reads all of them, as a dict; for ``.npy`` files, it reads their only array.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     OSError
         If a file cannot be read.
     DataError
-        If a file is damaged or not in NumPy's format; while iterating, at the position of a row
-        that cannot be read.
+        If a file is damaged or not in NumPy format; while iterating, at the position of a row that
+        cannot be read.
     ValueError
-        If an array has no rows of numbers: a single number, or an array of Python objects, strings,
-        fields or the other byte order; if rows differ between files, or numbers of rows within one;
-        if there is no such array.
+        If an array has no numeric rows: it is a single number, or consists of Python objects,
+        strings, structured records or numbers of the other byte order; if rows differ between
+        files, or the numbers of rows differ within a file; if an array does not exist.
 
     Notes
     -----
-    Rows are read on demand, and those of a batch directly into its memory. `shuffle`
-    directly after it shuffles row numbers, for any buffer size, and `batch` gathers the
-    rows. If a file is modified or truncated while the dataset exists, each row that is read
-    afterwards raises `DataError`.
+    Rows are read on demand, and the rows of a batch directly into its memory. `shuffle` directly
+    after it shuffles row numbers, for any buffer size, and `batch` gathers the rows. If a file is
+    modified or truncated while the dataset exists, each row that is read afterwards raises
+    `DataError`.
 
-    The rows of an array in Fortran order are scattered over its file: each read of consecutive rows
-    needs one small read for every number of a row. Batches in file order are therefore much faster
+    The rows of an array in Fortran order are scattered over its file: reading consecutive rows
+    takes one small read for every number in a row. Batches in file order are therefore much faster
     than shuffled rows. Save ``np.ascontiguousarray(array)`` for data that is read more than once.
 
-    Before the first row of an array in a ``.npz`` file is returned, the whole array is read once
-    to verify its checksum. A compressed array (``np.savez_compressed``) is then decompressed, and
-    stays in memory while the dataset exists. If it needs more memory than is available, it raises
-    `MemoryError`. Of two arrays with the same name the last one is read, as in `numpy.load`.
+    Before the first row of an array in a ``.npz`` file is returned, the whole array is read once to
+    verify its checksum. A compressed array (``np.savez_compressed``) is decompressed at that point,
+    and stays in memory while the dataset exists. If it needs more memory than is available,
+    `MemoryError` is raised. If two arrays have the same name, the last one is read, as in
+    `numpy.load`.
 
     The formats are those of `numpy.lib.format`, versions 1 to 3.
 
@@ -99,7 +99,7 @@ class NumpyDataset(Source):
 
 
 def _found(path: str) -> Any:
-    """Return the names of all arrays of a file; "" for the only one that it is."""
+    """Return the names of all arrays in a file; "" for the single array of a ``.npy`` file."""
     with _opened(path) as content:
         if content.read(len(_ZIP)) != _ZIP:
             return ""

@@ -1,4 +1,4 @@
-"""Files in Arrow's IPC formats, read by record batch."""
+"""Files in the Arrow IPC formats, read by record batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileVersion", "IpcFile", "version_of"]
 
-_CONTINUATION = 0xFFFFFFFF  # before the length of a message, since version 0.15
+_CONTINUATION = 0xFFFFFFFF  # precedes the length of a message, since version 0.15
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
 _KIND, _HEADER, _BODY = 1, 2, 3  # fields of a message
 _ROWS = 0  # field of a record batch
@@ -66,7 +66,7 @@ class IpcFile:
         if begin == b"ARROW1":
             self._reader = pa.ipc.open_file(source)
         elif self._path is None:
-            # Read whole, because each seek in a remote file is a request.
+            # Read completely, because each seek in a remote file is a request.
             self._reader = pa.ipc.open_stream(source)
             self._batches = list(self._reader)
         else:
@@ -83,7 +83,7 @@ class IpcFile:
                 self._reader = pa.ipc.open_file(source, options=self._options)
 
     def batch(self, number: int) -> Any:
-        """Return the table of a record batch."""
+        """Return a record batch as a table."""
         if self._stream is not None:
             batch = self._stream.batch(number, self._options)
         elif self._batches:
@@ -94,7 +94,7 @@ class IpcFile:
         return self._pa.Table.from_batches([batch])
 
     def sizes(self) -> list[int]:
-        """Return the number of rows of each batch; read at most the smallest column for it."""
+        """Return the number of rows of each batch; reads at most the smallest column."""
         if self._stream is not None:
             return [message.rows for message in self._stream.batches]
         if not hasattr(self._reader, "num_record_batches"):
@@ -120,14 +120,14 @@ class _Message(NamedTuple):
     begin: int
     end: int
     rows: int  # of a record batch
-    dictionary: int  # number of a dictionary; -1: not a dictionary message
-    extends: bool  # it appends to the dictionary with its number
+    dictionary: int  # id of a dictionary; -1: not a dictionary message
+    extends: bool  # whether it appends to the dictionary with its id
 
 
 class _Stream:
     """A file in the stream format, whose messages are found without reading their data.
 
-    A record batch is read as a short stream: the schema, the dictionaries before it, and itself.
+    A record batch is read as a short stream: the schema, the dictionaries it needs, and the batch.
     """
 
     def __init__(self, pa: Any, path: str, fd: int) -> None:
@@ -136,19 +136,19 @@ class _Stream:
         if os.fstat(self._file.fileno()).st_ino != os.fstat(fd).st_ino:
             raise self._damaged("it was replaced while it was opened")
         self.batches: list[_Message] = []
-        self._before: list[list[_Message]] = []  # messages that each batch needs; lists are shared
+        self._before: list[list[_Message]] = []  # messages required by each batch; lists are shared
         needed: list[_Message] = []
         for message in self._messages():
             if message.kind == _BATCH:
                 self.batches.append(message)
                 self._before.append(needed)
             elif message.kind in (_SCHEMA, _DICTIONARY):
-                # A dictionary that does not extend the former one replaces it.
+                # A dictionary that does not extend the previous one replaces it.
                 old = None if message.extends else message.dictionary
                 needed = [*(m for m in needed if m.dictionary != old), message]
 
     def batch(self, number: int, options: Any) -> Any:
-        """Return a record batch, with the columns that `options` includes."""
+        """Return a record batch, with the columns included by `options`."""
         messages = [*self._before[number], self.batches[number]]
         buffer = self._pa.allocate_buffer(sum(each.end - each.begin for each in messages))
         memory = memoryview(buffer).cast("B")
@@ -198,9 +198,9 @@ class _Stream:
         return bytes(data)
 
     def _message(self, begin: int, body_at: int, metadata: bytes) -> _Message:
-        """Parse the metadata of a message, a flatbuffer.
+        """Parse the metadata of a message, a FlatBuffer.
 
-        https://flatbuffers.dev/internals; Message.fbs of Arrow.
+        See https://flatbuffers.dev/internals and Arrow's Message.fbs.
         """
         rows, dictionary, extends = 0, -1, False
         try:
@@ -230,7 +230,7 @@ def _offset(data: bytes, at: int) -> int:
 
 
 class _Table:
-    """A table of a flatbuffer. Its methods raise struct.error or IndexError for damaged data."""
+    """A FlatBuffer table. Methods raise struct.error or IndexError for damaged data."""
 
     def __init__(self, data: bytes, at: int) -> None:
         self._data = data
@@ -248,7 +248,7 @@ class _Table:
         return self._at + offset if offset else 0
 
     def number(self, form: str, field: int) -> int:
-        """Return a number, 0 if it is missing."""
+        """Return a number, or 0 if it is missing."""
         place = self._place(field)
         return int(struct.unpack_from(form, self._data, place)[0]) if place else 0
 

@@ -1,4 +1,4 @@
-"""Names with braces: many in one, as in a shell."""
+"""Brace expansion in file names, as in a shell."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _MOST_NAMES = 1_000_000
 
 
 def expanded(stage: str, pattern: str) -> list[str]:
-    """Return the names that a pattern stands for.
+    """Return the names that a pattern expands to.
 
     Parameters
     ----------
     stage : str
-        What errors name.
+        The name to use in errors.
     pattern : str
-        A name with ``{000..099}`` (numbers or letters, perhaps with a step: ``{0..9..3}``) and
-        ``{train,val}``, also nested. Other braces stand for themselves.
+        A name with ``{000..099}`` (numbers or letters, optionally with a step: ``{0..9..3}``) and
+        ``{train,val}``, also nested. Other braces are literal.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def _names(pattern: str) -> Iterator[str]:
 
 
 def _group(pattern: str, begin: int) -> tuple[int, list[int]]:
-    """Return where a group ends, and where its own commas are."""
+    """Return the end of a group, and the positions of its top-level commas."""
     depth, commas = 0, []
     for at in range(begin, len(pattern)):
         depth += (pattern[at] == "{") - (pattern[at] == "}")

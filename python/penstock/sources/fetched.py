@@ -1,4 +1,4 @@
-"""Copies of remote files for libraries that read files of this machine only."""
+"""Copies of remote files for libraries that read only local files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.paths import is_url
 
 
 class _Copies:
-    """The copies of this process, which are removed when it ends."""
+    """The copies that this process made, which are removed when it exits."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,11 +37,11 @@ class _Copies:
 
     @staticmethod
     def _remove(folder: Path, process: int) -> None:
-        if process == os.getpid():  # and no fork of it
+        if process == os.getpid():  # not in a fork
             shutil.rmtree(folder, ignore_errors=True)
 
     def forget(self) -> None:
-        """Begin again in a fork, which may have been made while another thread held the lock."""
+        """Replace the lock in a forked child: another thread may have held it during the fork."""
         self._lock = threading.Lock()
 
 
@@ -51,9 +51,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def local_file(name: str) -> str:
-    """Return the path of a file, or of a copy of what is at a URL.
+    """Return the path of a file, or of a local copy of a file at a URL.
 
-    It is fetched whole, once by each process; `remote.configure` can keep it for the next one.
+    The file is downloaded completely, once per process; `remote.configure` can cache it for later
+    processes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Sources over files: the record formats."""
+"""Sources for record files: TFRecord, fixed-length and text."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from penstock.sources.source import Source
 from penstock.structure import TensorSpec
 from penstock.traits import traits_of
 
-# How many files num_parallel_reads=AUTOTUNE reads at a time: a constant, so that the order of the
-# records does not depend on the machine.
+# Number of files that num_parallel_reads=AUTOTUNE reads concurrently: a constant, so that the order
+# of the records does not depend on the machine.
 AUTOTUNE_READS = 8
-_BUFFER_SIZE = 512 * 1024  # fits the cache of a CPU
-# Records that each of several files is read ahead: a thread that fell asleep after every record
-# would take longer to wake than to read.
+_BUFFER_SIZE = 512 * 1024  # fits in a CPU cache
+# Records to read ahead from each of several files. If a thread blocked after every record, waking
+# it would take longer than reading.
 _READ_AHEAD = 128
 
 
 class TFRecordDataset(Source):
-    """Read the records of TFRecord files: ``bytes``, as they were written.
+    """Read the records of TFRecord files as ``bytes``.
 
     Parameters
     ----------
@@ -41,47 +41,47 @@ class TFRecordDataset(Source):
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD"; None or "" for plain files.
     buffer_size : int, optional
-        Bytes of one read, at most 256 MiB; None means 512 KiB.
+        Size of each read in bytes, at most 256 MiB; None means 512 KiB.
     num_parallel_reads : int, optional
-        None reads one file after the other. `n` reads `n` files at a time and takes a record of
-        each in turn; AUTOTUNE (-1) takes 8.
+        None reads the files sequentially. `n` reads `n` files concurrently, alternating after each
+        record; AUTOTUNE (-1) means 8.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     on_error : "raise", "skip", "log" or callable
-        What to do with a record or file that cannot be read: see :doc:`/guides/errors`.
+        Action for a record or file that cannot be read; see :doc:`/guides/errors`.
     max_errors : int, optional
-        The most errors in a row to leave out, >= 1; None means any number.
+        Maximum number of consecutive errors to skip, >= 1; None means no limit.
     max_record_bytes : int, optional
-        The most bytes of one record, >= 1; None means 256 MiB. A reader takes at most about twice
-        as much memory, whatever a compressed file expands to. A longer record is an error, and the
-        next file follows.
+        Maximum size of a record in bytes, >= 1; None means 256 MiB. A reader uses at most about
+        twice as much memory, whatever a compressed file expands to. A longer record raises an
+        error, and the next file follows.
     indexed : bool, str or path
-        Whether records are found by the indexes that `index` has written, beside the files or in
-        the folder given here. Then the length is known, ``ds[i]`` reads one record, and `shuffle`
-        and `global_shuffle` shuffle positions. Files are not compressed, and come one after the
-        other; `num_parallel_reads` must be None.
+        Whether to use the indexes written by `index`, next to the files or in the folder given
+        here. Then the length is known, ``ds[i]`` reads one record, and `shuffle` and
+        `global_shuffle` shuffle positions. Files must be uncompressed and are read sequentially;
+        `num_parallel_reads` must be None.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     OSError
         While iterating, at the position of a file that cannot be read (FileNotFoundError, ...); the
-        next file follows. At the call, if `indexed`, for a file without an index.
+        next file follows. At the call, with `indexed`, for a file without an index.
     DataError
-        At the call, if `indexed`, for an index that is damaged, or older than its file.
-        While iterating, at the position of a record whose checksum is wrong; the record after it
-        follows. Where a length is damaged or the file ends too early, the next file follows.
+        At the call, with `indexed`, for an index that is damaged, or older than its file. While
+        iterating, at the position of a record whose checksum is wrong; the next record follows. If
+        a length is damaged or the file is truncated, the next file follows.
     ValueError
-        If an argument is wrong, or the library of a compression was not built in.
+        If an argument is invalid, or support for the compression was not built in.
 
     Notes
     -----
-    Both checksums of every record are checked, and memory is only had for bytes that arrive,
-    whatever a damaged length says; a zstd file may need a window of up to 128 MiB. Files are read
+    Both checksums of every record are verified. Memory is allocated only for bytes that arrive,
+    whatever a damaged length states; a zstd file may need a window of up to 128 MiB. Files are read
     without the GIL. With `num_parallel_reads` each file has its own thread, and the order is always
-    the same. A saved state holds byte offsets; to continue in a compressed file, it is decompressed
-    again up to there. A pipe can be read once, from its beginning.
+    the same. A saved state holds byte offsets; to resume in a compressed file, it is decompressed
+    again up to that offset. A pipe can be read only once, from its beginning.
 
     Examples
     --------
@@ -125,39 +125,39 @@ class TFRecordDataset(Source):
 
 
 class FixedLengthRecordDataset(Source):
-    """Read records of a fixed length from binary files: ``bytes``, `record_bytes` each.
+    """Read records of a fixed length, `record_bytes` each, from binary files as ``bytes``.
 
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
         The files, or their URLs.
     record_bytes : int
-        Bytes of each record, at least 1.
+        Size of each record in bytes, at least 1.
     header_bytes, footer_bytes : int, optional
-        Bytes to leave out at the beginning and at the end of each file; None means 0.
+        Bytes to skip at the beginning and at the end of each file; None means 0.
     buffer_size, compression_type, num_parallel_reads, name, on_error, max_errors
-        As of `TFRecordDataset`.
+        As in `TFRecordDataset`.
     indexed : bool
-        Whether records are read by their positions, as with `TFRecordDataset`. No index is needed:
-        the sizes of the files, which are looked at in the call, say where records are.
+        Whether to read records by position, as in `TFRecordDataset`. Needs no index files: the
+        sizes of the files, which are read at the call, determine the positions.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     OSError
-        While iterating, at the position of a file that cannot be read; the next file follows. At
-        the call, if `indexed`.
+        While iterating, at the position of a file that cannot be read; the next file follows. With
+        `indexed`, at the call.
     DataError
-        While iterating, after the last whole record of a file whose bytes between header and
-        footer are no multiple of `record_bytes`, and where name and first bytes say that a file
-        is compressed and `compression_type` does not; the next file follows.
+        While iterating: after the last complete record of a file whose bytes between header and
+        footer are not a multiple of `record_bytes`; and if the name and first bytes of a file
+        indicate a compression that `compression_type` does not. The next file follows.
     ValueError
-        If an argument is wrong, or the library of a compression was not built in.
+        If an argument is invalid, or support for the compression was not built in.
 
     Notes
     -----
-    Order, states and pipes are as with `TFRecordDataset`.
+    Order, saved states and pipes are as in `TFRecordDataset`.
 
     Examples
     --------
@@ -213,23 +213,23 @@ class FixedLengthRecordDataset(Source):
 
 
 class TextLineDataset(Source):
-    r"""Read the lines of text files: ``bytes``, without ``\n`` or ``\r\n``.
+    r"""Read the lines of text files as ``bytes``, without ``\n`` or ``\r\n``.
 
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
         The files, or their URLs.
     compression_type, buffer_size, num_parallel_reads, name, on_error, max_errors
-        As of `TFRecordDataset`.
+        As in `TFRecordDataset`.
     num_parallel_calls : int, optional
-        Threads that read one file, stretch by stretch; AUTOTUNE (-1) takes one for each processor.
-        None reads in the thread that asks. Order, states and errors are the same.
+        Number of threads that read sections of the same file; AUTOTUNE (-1) uses one per CPU. None
+        reads in the consumer's thread. Order, saved states and errors are the same.
     max_record_bytes : int, optional
-        The most bytes of one line; else as of `TFRecordDataset`.
+        Maximum size of a line in bytes; otherwise as in `TFRecordDataset`.
     indexed : bool, str or path
-        As of `TFRecordDataset`.
+        As in `TFRecordDataset`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
@@ -237,18 +237,16 @@ class TextLineDataset(Source):
         While iterating, at the position of a file that cannot be read (FileNotFoundError, ...); the
         next file follows.
     DataError
-        While iterating, where a file ends or changes in a way that it should not (compressed data
-        that is cut off), or is compressed and `compression_type` does not say so; the next file
-        follows.
+        While iterating, if compressed data is truncated, a file is modified, or a file is
+        compressed although `compression_type` does not indicate it; the next file follows.
     ValueError
-        If an argument is wrong, or the library of a compression was not built in.
+        If an argument is invalid, or support for the compression was not built in.
 
     Notes
     -----
-    Order, states and pipes are as with `TFRecordDataset`. The threads of `num_parallel_calls` read
-    files that have at least four times `buffer_size` bytes, are not compressed, and are on this
-    machine; others are read as without it. A UTF-8 byte order mark at the beginning of a file
-    is skipped.
+    Order, saved states and pipes are as in `TFRecordDataset`. The threads of `num_parallel_calls`
+    read only local, uncompressed files of at least four times `buffer_size` bytes; other files are
+    read without them. A UTF-8 byte order mark at the beginning of a file is skipped.
 
     Examples
     --------
@@ -305,14 +303,14 @@ def file_args(
     buffer_size: int | None,
     max_record_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments that all formats of files have."""
+    """Return the arguments that all file formats share."""
     if buffer_size is not None and buffer_size < 0:
         raise ValueError(f"{stage}: buffer_size must be >= 0 bytes, got {buffer_size}")
     args = {
         "compression_type": compression_of(compression_type),
         "buffer_size": _BUFFER_SIZE if buffer_size is None else buffer_size,
     }
-    # Left out when it is not given, so that plans stay what they were without it.
+    # Omitted if None, so that plans without it stay unchanged.
     return args if max_record_bytes is None else args | {"max_record_bytes": max_record_bytes}
 
 
@@ -331,7 +329,7 @@ def read_files(
 ) -> Dataset:
     """Return a dataset of the records of files, with parallel reads if requested.
 
-    Errors begin with `shown_as`, the name that the user called; None: the name of the format.
+    Errors begin with `shown_as`, the name that the user called; None means the name of the format.
     """
     stage = traits_of(kind).format if shown_as is None else shown_as
     if shown_as is not None:
@@ -358,7 +356,7 @@ def read_files(
 
 
 def names_of(stage: str, filenames: Any) -> list[str]:
-    """Return names of files as a list of str; those of a Dataset are what it gives now."""
+    """Return file names as a list of str; a Dataset of names is iterated now."""
     if isinstance(filenames, (str, bytes, os.PathLike)):
         return [name_of(stage, "filenames", filenames)]
     if hasattr(filenames, "read") or not np.iterable(filenames):
@@ -377,7 +375,7 @@ def indexed_files(
     name: str | None = None,
     stage: str = "index",
 ) -> Dataset:
-    """Return the records of files by their indexes, beside the files or in a folder."""
+    """Return the records of files by their indexes, next to the files or in a folder."""
     folder = "" if indexed is True else name_of(stage, "indexed", indexed)
     files = Dataset.from_tensor_slices(np.array(names, dtype=object))
     return files._then("indexed_records", reader=Reader(kind, args), folder=folder, name=name)

@@ -1,4 +1,4 @@
-"""Files of a folder whose subfolders are classes: those of images as a dataset."""
+"""Folders whose subfolders are classes, and the dataset of their images."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ _FORMATS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp")
 
 
 class Files(NamedTuple):
-    """Files, the class of each, and what classes are called."""
+    """Files, their classes, and the names of the classes."""
 
     paths: list[str]
     classes: list[Any]
     names: list[str] | None
 
     def shuffled(self, seed: int | None) -> Files:
-        """Return them in the order that Keras gives them by a seed."""
+        """Return the files in the order in which Keras shuffles them with a seed."""
         order = np.random.RandomState(seed).permutation(len(self.paths)).tolist()
         return Files([self.paths[i] for i in order], [self.classes[i] for i in order], self.names)
 
     def share(self, validation_split: float | None, subset: str | None) -> Files:
-        """Return those for training, or the last ones for validation."""
+        """Return the files for training, or the last ones for validation."""
         first = len(self.paths) - int((validation_split or 0) * len(self.paths))
         taken = slice(first, None) if subset == "validation" else slice(first)
         return Files(self.paths[taken], self.classes[taken], self.names)
 
     def labels(self, stage: str, mode: str | None) -> Any:
-        """Return a label for each: its number, a row with a 1, or a row of 0 or 1."""
+        """Return a label per file: a class index, a one-hot row, or a row of 0 or 1 ("binary")."""
         if mode == "binary":
             if len(self.names or ()) != 2:
                 raise ValueError(
@@ -75,22 +75,23 @@ def files_of(
     class_names: Sequence[str] | None,
     follow_links: bool,
 ) -> Files:
-    """Return the files of a folder, in order of their names.
+    """Return the files of a folder, sorted by name.
 
     Parameters
     ----------
     stage : str
-        What errors name.
+        The name to use in errors.
     directory : str
         The folder, or its URL.
     formats : tuple of str
-        How names end, in lower case.
+        File extensions, in lower case.
     labels : "inferred", None, or sequence
-        Whether subfolders are classes, there are none, or what is given for each file.
+        "inferred" takes subfolders as classes, None omits labels, a sequence contains a label for
+        each file.
     class_names : sequence of str, optional
-        The subfolders in the order of their numbers; None takes all, in order of names.
+        The subfolders, in the order of their class indices; None takes all, sorted by name.
     follow_links : bool
-        Whether folders that are links are entered.
+        Whether to follow symbolic links to folders.
     """
     folder = _Listed(directory) if is_url(directory) else _Folder(directory, follow_links)
     if not isinstance(labels, str):
@@ -119,7 +120,7 @@ def files_of(
 
 
 class _Folder:
-    """A folder of this machine."""
+    """A local folder."""
 
     def __init__(self, path: str, follow_links: bool) -> None:
         self._path = path
@@ -131,7 +132,7 @@ class _Folder:
 
     def files(self, subfolders: list[str], formats: tuple[str, ...]) -> dict[str, list[str]]:
         """Return the files below each of these subfolders; "" is the folder itself."""
-        # A Path would change what the user wrote.
+        # Not a Path, which would normalize the user's spelling.
         tops = {os.path.join(self._path, name) if name else self._path: name for name in subfolders}  # noqa: PTH118
         found: dict[str, list[tuple[str, str]]] = {name: [] for name in subfolders}
         for top, folder, _, names in walk(tops, self._follow_links, is_hidden):
@@ -143,7 +144,7 @@ class _Folder:
 
 
 class _Listed:
-    """A folder of a store, which is listed once."""
+    """A folder in an object store, which is listed once."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -155,7 +156,7 @@ class _Listed:
         return {folder.partition("/")[0] for folder, _ in self._names if folder}
 
     def files(self, subfolders: list[str], formats: tuple[str, ...]) -> dict[str, list[str]]:
-        """Return the same as that of a folder of this machine."""
+        """Return the files below each of these subfolders, as for a local folder."""
         found: dict[str, list[str]] = {name: [] for name in subfolders}
         for folder, name in self._names:
             top = folder.partition("/")[0]
@@ -168,7 +169,7 @@ class _Listed:
 
 
 class LoadImage:
-    """Makes an image of the name of its file."""
+    """Load an image from a file."""
 
     def __init__(
         self,
@@ -188,7 +189,7 @@ class LoadImage:
         self.channels_first = channels_first
 
     def __call__(self, path: Any) -> Any:
-        """Read, decode and resize it."""
+        """Read, decode and resize the image."""
         contents = read_file(path)
         pixels = decode_image(contents, channels=self.channels, expand_animations=False)
         if self.size is not None:
@@ -200,7 +201,7 @@ class LoadImage:
         return transpose(pixels, (2, 0, 1)) if self.channels_first else pixels
 
     def spec(self) -> TensorSpec:
-        """Return what every image is."""
+        """Return the spec that all images share."""
         size = self.size or (None, None)
         sizes = (self.channels, *size) if self.channels_first else (*size, self.channels)
         as_is = self.size is None or (self.method == "nearest" and not self.padded)
@@ -208,7 +209,7 @@ class LoadImage:
 
 
 def _middle(pixels: Any, size: tuple[int, int]) -> Any:
-    """Return the middle of an image, as much of it as has the ratio of a size."""
+    """Return the largest centered crop of an image with the aspect ratio of a size."""
     height, width = shape(pixels)[0], shape(pixels)[1]
     rows = _fitting(height, width, size[0], size[1])
     columns = _fitting(width, height, size[1], size[0])
@@ -222,7 +223,7 @@ def _fitting(most: Any, other: Any, size: int, other_size: int) -> Any:
 
 
 class _WithLabel:
-    """Loads the image of a pair with its label."""
+    """Load the image of a (path, label) pair."""
 
     def __init__(self, load: LoadImage) -> None:
         self.load = load
@@ -232,12 +233,12 @@ class _WithLabel:
 
 
 class ImageFolder(Source):
-    """The images of a folder, which also says what it was made of.
+    """The images of a folder, with their files and class names.
 
     Attributes
     ----------
     class_names : list of str or None
-        What the labels stand for.
+        The names of the classes, by label.
     file_paths : list of str
         The files, in their order before a shuffle.
     """
@@ -272,7 +273,7 @@ def image_folder(
     on_error: OnError,
     max_errors: int | None,
 ) -> Any:
-    """Return what `Dataset.from_image_folder` does."""
+    """Implement `Dataset.from_image_folder`."""
     _check_labels(labels, class_names)
     _check_split(validation_split, subset, shuffle, seed)
     if crop_to_aspect_ratio and pad_to_aspect_ratio:

@@ -1,4 +1,4 @@
-"""HDF5 files, through h5py."""
+"""HDF5 files, read with h5py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.paths import Names, is_url
 from penstock.sources.files import names_of
 from penstock.sources.source import Source
 
-_READ = 1 << 20  # bytes of a remote file at a time
+_READ = 1 << 20  # bytes per read of a remote file
 
 
 class HDF5Dataset(Source):
@@ -25,42 +25,43 @@ class HDF5Dataset(Source):
     Parameters
     ----------
     filenames : str, path, or sequence of them
-        The files, one after the other. All have the same arrays.
+        The files, in order. All have the same arrays.
     keys : str or sequence of str, optional
-        The paths of the arrays in a file: ``"images"``, ``"train/labels"``. One str gives elements
-        that are arrays, several give dicts. None means all arrays at the top of the first file.
+        The paths of the arrays in a file: ``"images"``, ``"train/labels"``. A str yields elements
+        that are arrays; a sequence yields dicts. None means all arrays at the top level of the
+        first file.
     crop_shape : sequence of int, optional
-        The shape of crops, of as many axes as `keys` has, or for the first of them. None means rows
-        along the first axis.
+        The shape of crops, for all axes or the leading ones. None yields rows along the first axis.
     crop_stride : sequence of int, optional
-        From one crop to the next along each axis; by default `crop_shape`.
+        Distance between crops along each axis; `crop_shape` by default.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     num_parallel_calls : int, optional
-        Reads at a time; HDF5 itself reads one at a time. None reads in the thread that asks.
+        Number of reading threads; the HDF5 library serializes their reads. None reads in the
+        consumer's thread.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     ImportError
         If h5py is not installed: ``pip install 'penstock[hdf5]'``.
     DataError
-        If a file is no HDF5 file, or is damaged.
+        If a file is not an HDF5 file, or is damaged.
     ValueError
-        If a file has no such array, arrays of one file differ in length, or crops do not fit.
+        If a file lacks one of the arrays, arrays of a file differ in length, or crops do not fit.
     TypeError
         If values have fields, or are references.
 
     Notes
     -----
     Rows are numbers of any type, strings (as bytes), or arrays of different sizes (vlen). The
-    number of elements is known, and each is found by its position: `shuffle` directly after it
-    shuffles positions, and a saved state holds a position. Rows that follow one another are read
-    together. Crops lie on a grid, the last axis changing first; those that would end after the
-    array are left out.
+    number of elements is known, and elements have random access: `shuffle` directly after it
+    shuffles positions, and a saved state holds a position. Consecutive rows are read together.
+    Crops lie on a grid, and the last axis varies fastest; crops that would extend beyond the array
+    are skipped.
 
-    The HDF5 library checks little: damaged variable-length values or chunks with Fletcher
+    The HDF5 library validates little: damaged variable-length values or chunks with Fletcher
     checksums can crash or hang the process. Read untrusted files in a separate process.
 
     Examples
@@ -122,5 +123,5 @@ def _checked(h5py: Any, name: str, file: Any) -> Any:
                     "HDF5_USE_FILE_LOCKING=FALSE if nobody writes to it",
                     name,
                 ) from None
-            # Its errno is of the last system call, which succeeded.
+            # Its errno is from the last system call, which succeeded.
             raise ValueError(str(error)) from None

@@ -1,4 +1,4 @@
-"""Indexes of record files: where each record begins, so that any of them can be read at once."""
+"""Indexes of record files: the position of each record, for random access."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from penstock.remote.listing import files_matching
 from penstock.sources.files import file_args, indexed_files, names_of
 from penstock.writers.staged import staged
 
-# The kind of source for each format, and the endings of names that mean it.
+# The kind of source for each format, and its file extensions.
 _FORMATS = {
     "tfrecord": ("tf_record", (".tfrecord", ".tfrecords", ".tfrec")),
     "text": ("text_line", (".txt", ".text")),
@@ -51,58 +51,57 @@ def index(
     progress: bool | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> dict[str, int]:
-    """Write an index of each file: then sources take ``indexed=True``, and any record is at hand.
+    """Write an index of each file, so that sources with ``indexed=True`` have random access.
 
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        Files that are not compressed.
+        The files, uncompressed.
     index_dir : str or path, optional
-        The folder for the indexes, which is made if it is missing: for files in a folder that
-        cannot be written to. None puts each beside its file. A source then takes
+        The folder for the indexes, for files in a folder that is not writable; it is created if it
+        does not exist. None puts each index next to its file. A source then takes
         ``indexed=index_dir``.
     format : "tfrecord", "text", "json_lines", "csv" or "tar", optional
         The format of the files; None uses the extension of each name (``.tfrecord``, ``.txt``,
         ``.jsonl``, ``.csv``, ``.tar``, ...).
     header, field_delim, use_quote_delim
-        Of "csv", as of `experimental.CsvDataset`: what the files will be read with.
+        For "csv", as in `experimental.CsvDataset`: the settings that the files will be read with.
     max_record_bytes : int, optional
-        As of `TFRecordDataset`.
+        As in `TFRecordDataset`.
     num_parallel_reads : int, optional
-        Files at a time, each in a thread; None means as many as there are processors, at most 8.
+        Number of files to index concurrently, one thread each; None means one per CPU, at most 8.
     progress : bool, optional
-        Whether a line on standard error shows how far it is; None shows it in a terminal or a
+        Whether to show a progress line on standard error; None shows it in a terminal or a
         notebook.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Returns
     -------
     dict of str to int
-        The records of each file, damaged ones included.
+        The number of records in each file, including damaged ones.
 
     Raises
     ------
     ValueError
-        If the format is not known, two files would have the same index, or a file is compressed.
+        If the format is unknown, two files would have the same index, or a file is compressed.
     DataError
-        If the first record of a file cannot be found: it is not of that format, or compressed.
+        If the first record of a file cannot be found: it has another format, or is compressed.
     FileExistsError
-        If something else than an index is where one should be.
+        If the path of an index is taken by something else.
     OSError
-        If a file cannot be read, or an index cannot be written; the others are complete.
+        If a file cannot be read, or an index cannot be written; the other indexes are complete.
 
     Notes
     -----
-    An index that is up to date stays. An index holds size and time of the last change of its file,
-    and is refused when they are others; copies that keep the times (``cp -p``, ``rsync -t``) keep
-    their indexes. Of a URL it holds size and ETag. It takes 32 bytes for 256 records and some 12
-    bits for each record, or none where
-    all have the same size, and appears when it is complete. The format is described in
-    docs/reference/formats.md.
+    An index that is up to date is kept. An index records the size and modification time of its
+    file, and is rejected if they differ; copies that preserve times (``cp -p``, ``rsync -t``) keep
+    their indexes valid. For a URL it records size and ETag. An index takes 32 bytes per 256 records
+    and about 12 bits per record, or none per record if all have the same size. It appears only when
+    it is complete. docs/reference/formats.md describes the format.
 
-    A damaged record is counted, as it is while iterating; if nothing can be found after it, a
-    RuntimeWarning says so, and so it does for a tar archive that may be cut off.
+    A damaged record is counted, as it is while iterating. If no record can be found after it, or if
+    a tar archive may be truncated, a RuntimeWarning reports it.
 
     Examples
     --------
@@ -161,7 +160,7 @@ def _require_different(names: Sequence[str], folder: str) -> None:
 
 
 class _Job:
-    """The index of one file."""
+    """The task of indexing one file."""
 
     def __init__(self, name: str, folder: str, kind: str, args: dict[str, Any]) -> None:
         self.name = name
@@ -212,7 +211,7 @@ class _Job:
 
 
 def _run(jobs: Sequence[_Job], threads: int) -> None:
-    import concurrent.futures  # not with the module: it takes a while
+    import concurrent.futures  # imported here because it is slow to import
 
     cancel = _core.cancel_token()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
@@ -228,7 +227,7 @@ def _run(jobs: Sequence[_Job], threads: int) -> None:
 
 
 def _may_replace(target: str) -> bool:
-    """Return whether there is an index, or nothing."""
+    """Return whether the path is free, or holds an index."""
     if is_url(target):
         return not files_matching(target) or read_file(target).startswith(_MAGIC)
     path = Path(target)
@@ -240,7 +239,7 @@ def _may_replace(target: str) -> bool:
 
 @contextlib.contextmanager
 def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[None]:
-    """Show how much of the files has been read."""
+    """Show the progress of reading the files."""
     meter = Meter("index", round(sum(job.size() for job in jobs) / 1e6), "MB", shown)
     meter.watch(lambda: Reading(round(sum(job.read for job in jobs) / 1e6)))
     try:
@@ -250,17 +249,17 @@ def _shown(jobs: Sequence[_Job], shown: bool | None) -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the indexes of files.
+    """Run the command line that writes indexes of files.
 
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after ``index``; ``None`` takes those of the process.
+        Arguments after ``index``; ``None`` uses those of the process.
 
     Returns
     -------
     int
-        0 when all indexes are there, else 1.
+        0 if all indexes were written or up to date, otherwise 1.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock index",

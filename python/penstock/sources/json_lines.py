@@ -1,4 +1,4 @@
-"""Files of JSON, one value in a line: JSONLinesDataset."""
+"""JSON Lines files, with one JSON value per line: JSONLinesDataset."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COMPRESSIONS = {".gz": "GZIP", ".zst": "ZSTD"}
 
 
 class JSONLinesDataset(Source):
-    r"""Read files of JSON, one value in a line.
+    r"""Read JSON Lines files, with one JSON value per line.
 
     Parameters
     ----------
@@ -37,51 +37,55 @@ class JSONLinesDataset(Source):
         The files.
     signature : nested dict of TensorSpec, optional
         The fields to read, which become elements of this structure: numbers, bools, `str` or
-        `bytes`; lists of a fixed size, and of any size, ``TensorSpec((None,), ...)``. Other fields
-        are passed over. Without it, an element is the dict or list that Python's parser makes.
+        `bytes`; lists of a fixed size, or of any size, ``TensorSpec((None,), ...)``. Other fields
+        are skipped. Without a signature, an element is the dict or list that Python's parser
+        returns.
     compression_type : str, optional
-        "GZIP", "ZLIB", "ZSTD" or "" for none. None: what the names say, ``.gz`` or ``.zst``.
+        "GZIP", "ZLIB", "ZSTD" or "" for none. None chooses by the suffix of the names, ``.gz`` or
+        ``.zst``.
     num_parallel_reads : int, optional
-        None reads one file after the other; else as of `TFRecordDataset`.
+        None reads the files sequentially; otherwise as in `TFRecordDataset`.
     num_parallel_calls : int, optional
-        Threads that parse; AUTOTUNE (-1) chooses. None parses in the thread that asks.
+        Number of threads that parse; AUTOTUNE (-1) picks the number. None parses in the consumer's
+        thread.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     null_values : mapping, optional
-        By the names of fields: what stands for null, and for a field that is missing; ``"a.b"`` is
-        field b of the object a. Needs a signature.
+        Replacements for null and for missing fields, by field name; ``"a.b"`` is field b of the
+        object a. Needs a signature.
     buffer_size, on_error, max_errors
-        As of `TFRecordDataset`.
+        As in `TFRecordDataset`.
     max_record_bytes : int, optional
-        The most bytes of a line; else as of `TFRecordDataset`.
+        Maximum size of a line in bytes; otherwise as in `TFRecordDataset`.
     indexed : bool, str or path
-        As of `TextLineDataset`: lines are found by their positions, with an index of `index`.
+        As in `TextLineDataset`: lines are read by position, with an index written by `index`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     OSError
         While iterating, at the position of a file that cannot be read; the next file follows.
     DataError
-        While iterating, at the position of a line that is no JSON, or not what `signature` says: a
-        field is missing or null, of another type, or a number that its type does not hold. It names
-        the file and the line, the field and the byte; the next line follows.
+        While iterating, at the position of a line that is not JSON, or does not match `signature`:
+        a field is missing or null, has another type, or is a number that its type cannot represent.
+        The error names the file and the line, the field and the byte; the next line follows.
     ValueError, TypeError
-        If an argument is wrong.
+        If an argument is invalid.
 
     Notes
     -----
-    With a signature lines are parsed natively, without the GIL, as RFC 8259 has it: no NaN, no
-    comments, no bytes that are no UTF-8, no lone surrogates (``"\ud800"``), no nesting of more than
-    1,000 levels, and each of the fields once. An integer is one without a fraction or exponent.
+    With a signature, lines are parsed natively, without the GIL, as RFC 8259 specifies: no NaN, no
+    comments, no invalid UTF-8, no lone surrogates (``"\ud800"``), at most 1,000 levels of nesting,
+    and no duplicate fields. Integers must not have a fraction or exponent.
 
-    Without a signature an element is the result of Python's ``json.loads``, including integers of
+    Without a signature, an element is the result of Python's ``json.loads``, including integers of
     any size. If ``orjson`` is installed, it produces the same objects in less time. A dict is
-    passed on as it is, and becomes an element with fields where a function of `map` returns it.
+    passed on as an opaque object; it becomes an element with fields when a `map` function returns
+    it.
 
     Lines that are empty or contain only spaces and tabs are skipped, and are not counted. Order,
-    states and byte order marks are as with `TextLineDataset`, for any `num_parallel_calls`.
+    saved states and byte order marks are as in `TextLineDataset`, for any `num_parallel_calls`.
 
     Examples
     --------
@@ -147,7 +151,7 @@ class JSONLinesDataset(Source):
 
 
 class _Objects:
-    """Makes a Python object of a line."""
+    """Parse a line into a Python object."""
 
     def __call__(self, line: bytes) -> Any:
         try:
@@ -176,7 +180,7 @@ def _loads() -> Callable[[bytes], Any]:
 
 
 def _compression_of(filenames: Any) -> str:
-    """Return what the names of files say; all must say the same."""
+    """Return the compression that the suffixes of file names indicate; raise if they differ."""
     if isinstance(filenames, (str, bytes, os.PathLike)):
         filenames = [filenames]
     if isinstance(filenames, Dataset) or not np.iterable(filenames):

@@ -1,4 +1,4 @@
-"""Names of what elements are made of, nested as elements shall be."""
+"""Names of the parts of elements, nested as the elements."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 
 class Named:
-    """Names in tuples and dicts: the names, and the nesting of whatever is found under them.
+    """Names in nested tuples and dicts, and the same nesting of the values found by name.
 
     Parameters
     ----------
     stage, argument : str
-        What errors name.
+        The names to use in errors.
     nested : str, or nested tuples, lists and dicts of str
-        As the user gives it.
+        The user's argument.
 
     Raises
     ------
     TypeError, ValueError
-        If it is anything else, or has no names.
+        If it is anything else, or contains no names.
     """
 
     def __init__(self, stage: str, argument: str, nested: Any) -> None:
@@ -33,7 +33,7 @@ class Named:
             raise ValueError(f"{self._said} {'no names' if not self.names else 'an empty one'}")
 
     def _numbered(self, nested: Any) -> Any:
-        """Return the nesting with a number for each name."""
+        """Return the nesting with an index in place of each name."""
         if isinstance(nested, str):
             self.names.append(nested)
             return len(self.names) - 1
@@ -44,7 +44,7 @@ class Named:
         raise TypeError(f"{self._said} {nested!r:.200}")
 
     def nest(self, values: Sequence[Any]) -> Any:
-        """Return the nesting with a value for each name."""
+        """Return the nesting with a value in place of each name."""
         return _nest(self._form, values)
 
 

@@ -1,4 +1,4 @@
-"""The items of an existing loader, made in the background: the drop-in prefetch."""
+"""The drop-in `prefetch`: items of an existing loader, produced in the background."""
 
 from __future__ import annotations
 
@@ -57,23 +57,23 @@ def prefetch(
     Parameters
     ----------
     iterable : callable or iterable
-        A generator function without arguments (called again for each pass), or anything that can
-        be iterated: a generator, a list, a data loader of another library. Of an object that has
-        ``__len__`` and ``__getitem__`` only, the items 0 to ``len() - 1``.
+        A generator function without arguments (called again for each iteration), or any iterable: a
+        generator, a list, a data loader of another library. For an object that only has ``__len__``
+        and ``__getitem__``, the items 0 to ``len() - 1``.
     buffer_size : int
-        Items to have ready, >= 1; AUTOTUNE (-1) chooses.
+        Number of items to keep ready, >= 1; AUTOTUNE (-1) picks the number.
     executor : "thread" or "process"
-        "process" iterates in a worker process, to which `iterable` is pickled: see
+        "process" iterates in a worker process, to which `iterable` is pickled; see
         :doc:`/guides/python_functions`.
     worker_init, worker_teardown : callable, optional
         With ``executor="process"``: called without arguments once in the worker process, before
-        the first item and at the end of the process, as for `Dataset.from_generator`.
+        the first item and at the end of the process, as in `Dataset.from_generator`.
 
     Returns
     -------
     iterable
-        Gives the same items, in the same order; ``len()`` as the original. With threads they are
-        the very same objects, from a worker process they are copies.
+        Yields the same items in the same order; ``len()`` is that of the original. With threads the
+        items are the same objects; from a worker process they are copies.
 
     Raises
     ------
@@ -85,9 +85,9 @@ def prefetch(
 
     Notes
     -----
-    An exception of the original is raised at its position; ``break`` closes a generator that was
-    made for this pass. Up to `buffer_size` items more than were used may have been produced by
-    then.
+    An exception of the original is raised at its position. ``break`` closes a generator that was
+    created for this iteration. By then, up to `buffer_size` items beyond those used may have been
+    produced.
 
     Examples
     --------
@@ -108,14 +108,14 @@ def prefetch(
 
 
 class _Loop:
-    """What iterates a loader that is no function."""
+    """A callable that iterates a loader, as a generator function would."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
 
     def __call__(self) -> Iterable[Any]:
-        # Python's own loop over __getitem__ ends with an IndexError, which a PyDataset of Keras,
-        # for one, need not raise.
+        # Python's own loop over __getitem__ relies on IndexError, which not every loader raises (a
+        # Keras PyDataset, for example).
         source = self._source
         return (
             source if hasattr(source, "__iter__") else map(source.__getitem__, range(len(source)))

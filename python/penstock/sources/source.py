@@ -1,4 +1,4 @@
-"""Sources that are classes: for isinstance, and for subclasses of programs."""
+"""Sources that are classes, for isinstance and for subclassing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from penstock.stage import Stage
 
 
 class Source(Dataset):
-    """Base of datasets that are made by calling their class.
+    """Base of datasets that are created by calling their class.
 
-    A transformation of one is a `Dataset`.
+    Transformations of a source return a plain `Dataset`.
     """
 
     __slots__ = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one for `__init__`, or what a native function opens."""
+        """Create the instance, or return a reader if an argument is symbolic (native functions)."""
         made = object.__new__(cls)
         if any(map(is_symbol, (*args, *kwargs.values()))):
             made.__init__(*args, **kwargs)  # type: ignore[misc]
@@ -34,7 +34,7 @@ class Source(Dataset):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _become(self, made: Any) -> None:
-        """Take over what a dataset consists of; anything else is what a native function opens."""
+        """Copy the attributes of a dataset; anything else is the reader of a native function."""
         if not isinstance(made, Dataset):
             self._args = {"reader": made}
             return

@@ -1,4 +1,4 @@
-"""Files of tables: ParquetDataset and ArrowDataset."""
+"""Table files: ParquetDataset and ArrowDataset."""
 
 from __future__ import annotations
 
@@ -26,52 +26,53 @@ if TYPE_CHECKING:
 
 _Source: TypeAlias = "str | ObjectReader"
 
-_READS = 2  # row groups that are read at a time unless num_parallel_reads says otherwise
-_OPENED = 16  # files whose ends are read at a time
-_KEPT = 8  # files that stay open when nothing of them is read
+_READS = 2  # concurrent reads of row groups, unless num_parallel_reads is given
+_OPENED = 16  # concurrent reads of file footers
+_KEPT = 8  # idle files that stay open
 
 
 class ParquetDataset(Source):
-    """Read the rows of Parquet files: dicts of their columns.
+    """Read the rows of Parquet files, each a dict of its columns.
 
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files, all with the columns of the first one. The end of each, which says what it
-        contains, is read when the dataset is made.
+        The files, all with the columns of the first one. The footer of each file, which describes
+        its contents, is read at this call.
     columns : sequence of str, optional
-        The columns to read, in this order; ``"a.b"`` is the column of that name or, if there is
-        none, the field b of the struct a. None means all.
+        The columns to read, in this order; ``"a.b"`` is the column with that name or, if it does
+        not exist, the field b of the struct a. None means all.
     batch_size : int, optional
-        Rows of an element, as `batch` makes them; None gives single rows.
+        Rows per element, as in `batch`; None yields single rows.
     filters : list of tuples, or expression, optional
-        Which rows to read, as pyarrow has it: ``[("age", ">", 3), ("name", "in", ["a", "b"])]``, or
-        an expression of ``pyarrow.compute``. Row groups without such rows, by their statistics, are
-        not read.
+        The rows to read, as in pyarrow: ``[("age", ">", 3), ("name", "in", ["a", "b"])]``, or an
+        expression of ``pyarrow.compute``. Row groups whose statistics exclude such rows are not
+        read.
     num_parallel_reads : int, optional
-        Row groups that are read at a time, ahead of their use; AUTOTUNE (-1) chooses. None means 2.
+        Number of row groups to read concurrently, ahead of their use; AUTOTUNE (-1) picks the
+        number. None means 2.
     name : str, optional
-        Names the stage in errors, `Iterator.stats` and traces.
+        Name of the stage in errors, `Iterator.stats` and traces.
     drop_remainder : bool
-        Leave out a last batch with fewer than `batch_size` rows.
+        Drop a last batch with fewer than `batch_size` rows.
     null_values : mapping, optional
         Replacements for missing values, by column name, as in `Dataset.from_arrow`.
     on_error, max_errors
-        As of `TFRecordDataset`.
+        As in `TFRecordDataset`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     ModuleNotFoundError
         If pyarrow is not installed: ``pip install 'penstock[arrow]'``.
     ValueError, TypeError
-        If an argument is wrong, or a column has a type that NumPy does not have. While iterating,
-        at the position of a row group with missing values for which there is no value.
+        If an argument is invalid, or a column has a type that NumPy lacks. While iterating, at the
+        position of a row group with missing values without a replacement.
     OSError, DataError
-        While iterating, at the position of a file that cannot be read, or of a row group that is
-        damaged: there is one error for all of its rows, and the next row group follows. At once
-        where no file can be read.
+        While iterating, at the position of a file that cannot be read, or of a damaged row group:
+        one error is raised for all its rows, and the next row group follows. At the call, if no
+        file can be read.
 
     Notes
     -----
@@ -81,11 +82,11 @@ class ParquetDataset(Source):
     one file has the type of the other files. If a file is modified or replaced while the dataset
     exists, each row group that is read from the new version raises `DataError`.
 
-    The order is that of the files and of the rows in them, whatever `num_parallel_reads` is. As
-    many row groups are in memory, and one more or two. A saved state holds a row group and a row:
-    restoring reads that row group again. Without `filters` the number of rows is known, and
-    elements have positions for `experimental.at`; a row is found by reading its row group, of which
-    the last two are kept. `select` and `global_shuffle` keep as many rows as fit into half of
+    Rows are in the order of the files and of the rows in them, whatever `num_parallel_reads` is.
+    That many row groups are in memory, plus one or two. A saved state holds a row group and a row:
+    a restored iterator reads that row group again. Without `filters` the number of rows is known,
+    and `experimental.at` works: it reads the row group that contains the row, and the last two row
+    groups are cached. `select` and `global_shuffle` cache as many rows as fit into half of
     ``Options.memory_limit``.
 
     Examples
@@ -125,25 +126,25 @@ class ParquetDataset(Source):
 
 
 class ArrowDataset(Source):
-    """Read the rows of files in Arrow's IPC format, which Feather is too: dicts of their columns.
+    """Read the rows of files in Arrow IPC (Feather) format, each a dict of its columns.
 
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The files, in the file format or the stream format, all with the columns of the first one.
+        The files, in file or stream format, all with the columns of the first one.
     columns : sequence of str, optional
         The columns to read, in this order; None means all.
     batch_size, filters, num_parallel_reads, name, drop_remainder, null_values, on_error, max_errors
-        As of `ParquetDataset`, with record batches for row groups.
+        As in `ParquetDataset`, with record batches in place of row groups.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Raises
     ------
     ModuleNotFoundError
         If pyarrow is not installed: ``pip install 'penstock[arrow]'``.
     ValueError, TypeError, OSError, DataError
-        As with `ParquetDataset`.
+        As in `ParquetDataset`.
 
     Notes
     -----
@@ -186,7 +187,7 @@ class ArrowDataset(Source):
 
 
 class _Fetched:
-    """What the stage of the rows takes: a table, and the file that it is from."""
+    """The input of the stage that yields rows: a table, and the file it was read from."""
 
     __slots__ = ("file", "table")
 
@@ -196,17 +197,17 @@ class _Fetched:
 
 
 class _Chunk(NamedTuple):
-    """A row group or record batch; of a file that cannot be read, why."""
+    """A row group or record batch, or the error of a file that cannot be read."""
 
     file: str
     number: int
     rows: int
     error: Exception | None = None
-    size: int | None = None  # bytes of the file when the dataset was made
+    size: int | None = None  # bytes of the file when the dataset was created
 
 
 class _Contents(NamedTuple):
-    """What the end of a file says: a table without rows, and the sizes of its chunks."""
+    """The description in a file's footer: a table without rows, and the sizes of its chunks."""
 
     empty: Any
     sizes: dict[int, int]
@@ -215,7 +216,7 @@ class _Contents(NamedTuple):
 
 
 class _Format:
-    """How one format is opened and read."""
+    """Opening and reading files of one format."""
 
     form: str
     unit: str
@@ -246,15 +247,15 @@ class _Format:
         self._plain = PlainTables(stage, False, null_values)
 
     def contents(self, path: str, source: _Source) -> _Contents:
-        """Return what a file contains."""
+        """Return the description of a file's contents."""
         raise NotImplementedError
 
     def open(self, source: _Source) -> Any:
-        """Return a file as `read` takes it."""
+        """Return an open file for `read`."""
         raise NotImplementedError
 
     def read(self, file: Any, number: int) -> Any:
-        """Return the table of a chunk."""
+        """Return a chunk as a table."""
         raise NotImplementedError
 
     def version(self, file: Any) -> FileVersion | None:
@@ -262,9 +263,9 @@ class _Format:
         raise NotImplementedError
 
     def finished(self, table: Any, file: str = "") -> Any:
-        """Return the columns that were asked for, in their order and in types of the engine.
+        """Return the requested columns, in order, with types that the engine supports.
 
-        `file` is for errors.
+        `file` is used in errors.
         """
         if self.columns is not None:
             tops = dict.fromkeys(column_of(name, table.column_names) for name in self.columns)
@@ -272,11 +273,11 @@ class _Format:
         return self._plain.of(table, file)
 
     def learn(self, tables: list[Any]) -> None:
-        """Take the types of columns that have none in some files from the other files."""
+        """Take the types of columns without a type in some files from the other files."""
         self._plain.learn([table.schema for table in tables])
 
     def check(self, path: str, schema: Any, paths: Collection[str]) -> None:
-        """Raise ValueError for columns or filters that ask for what a file does not have.
+        """Raise ValueError if the columns or filters refer to something the file lacks.
 
         `paths` are all that may be named, with the fields of structs. A file without columns, or
         with impossible names, raises DataError.
@@ -378,7 +379,7 @@ class _Arrow(_Format):
         return _Contents(file.schema.empty_table(), sizes, file.opened, size)
 
     def open(self, source: _Source) -> Any:
-        # A filter may name any column.
+        # A filter may refer to any column.
         columns = self.columns if self.filter is None else None
         return IpcFile(self.stage, source, columns)
 
@@ -391,7 +392,7 @@ class _Arrow(_Format):
 
 
 class _Opened(NamedTuple):
-    """A file, as what it was opened and how it is read."""
+    """An open file, and the source it was opened from."""
 
     source: _Source
     file: Any
@@ -413,7 +414,7 @@ class _IdleFiles:
         return _IdleFiles, ()
 
     def take(self, path: str) -> _Opened | None:
-        """Return an open file, None if there is none of this name."""
+        """Remove and return an open file with this name, or None if there is none."""
         with self._lock:
             for i, (name, file) in enumerate(self._idle):
                 if name == path:
@@ -430,7 +431,7 @@ class _IdleFiles:
         return version == known and chunk.size in (None, version.size)
 
     def give(self, path: str, file: _Opened) -> None:
-        """Keep a file for the next one that asks, if it asks soon."""
+        """Keep a file for its next reader; the oldest files beyond the limit are dropped."""
         with self._lock:
             self._idle.append((path, file))
             del self._idle[:-_KEPT]
@@ -441,7 +442,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _prefixes(schema: Any) -> set[str]:
-    """Return what may be named in a Parquet file: columns, and fields of structs."""
+    """Return the valid column paths of a Parquet file: columns, and fields of structs."""
     found = set()
     for number in range(len(schema)):
         path = schema.column(number).path
@@ -452,7 +453,7 @@ def _prefixes(schema: Any) -> set[str]:
 
 
 class _Chunks:
-    """The chunks of all files, one after the other."""
+    """The chunks of all files, in order."""
 
     def __init__(
         self, reader: _Format, chunks: list[_Chunk], versions: dict[str, FileVersion]
@@ -471,7 +472,7 @@ class _Chunks:
         reader = self._reader
         try:
             opened = self._idle.take(chunk.file) or self._open(chunk.file)
-            if not isinstance(opened.source, str):  # threads of pyarrow work for no run
+            if not isinstance(opened.source, str):  # pyarrow's threads belong to no run
                 opened.source.cancel = _core.cancel_of_run()
             table = reader.finished(reader.read(opened.file, chunk.number), chunk.file)
             if not self._idle.is_same(chunk, reader.version(opened.file)):
@@ -534,7 +535,7 @@ def _rows_of(
 
 
 def _contents_of_all(reader: _Format, files: list[str]) -> list[_Contents | Exception]:
-    from concurrent.futures import ThreadPoolExecutor  # not with the module: it takes a while
+    from concurrent.futures import ThreadPoolExecutor  # imported here because it is slow to import
 
     cancel = _core.cancel_token()
     with ThreadPoolExecutor(_OPENED) as pool:
@@ -553,12 +554,12 @@ def _contents(reader: _Format, path: str, cancel: _core.CancelToken) -> _Content
     except Exception as error:
         failure = as_data_error(reader.stage, path, expected, error)
         if failure is error and isinstance(error, (ValueError, TypeError)):
-            raise  # an argument is wrong
+            raise  # an argument is invalid
         return failure
 
 
 def _source(path: str, cancel: _core.CancelToken | None) -> _Source:
-    """Return what pyarrow takes for a file: a path, or an object that reads what is at a URL."""
+    """Return a source for pyarrow: a path, or an object that reads from a URL."""
     if not is_url(path):
         return path
     from penstock.remote.reading import ObjectReader

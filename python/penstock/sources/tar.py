@@ -1,4 +1,4 @@
-"""Samples of tar archives, as WebDataset has them: TarDataset."""
+"""Samples of tar archives in WebDataset format: TarDataset."""
 
 from __future__ import annotations
 
@@ -33,87 +33,87 @@ from penstock.structure import TensorSpec
 __all__ = ["TarDataset"]
 
 _KEY, _URL = "__key__", "__url__"
-_BYTES, _TEXT, _NUMBER = range(3)  # forms of io.tar_fields
+_BYTES, _TEXT, _NUMBER = range(3)  # output formats of io.tar_fields
 
 
 class TarDataset(Source):
-    """Read samples from tar archives: the files of one key make one sample, as in WebDataset.
+    """Read samples from tar archives; files with the same key form a sample, as in WebDataset.
 
-    The key of a file is its path up to the first dot of its base name, and its field is the rest,
-    in lower case: ``train/01.jpg`` and ``train/01.cls`` are the fields ``"jpg"`` and ``"cls"`` of
-    the sample ``"train/01"``. Files of one key follow each other.
+    The key of a file is its path up to the first dot in the base name. The rest is the name of its
+    field, in lower case: ``train/01.jpg`` and ``train/01.cls`` are the fields ``"jpg"`` and
+    ``"cls"`` of the sample ``"train/01"``. Files with the same key must be adjacent in the archive.
 
     Parameters
     ----------
     filenames : str, path, sequence of them, or Dataset of str
-        The archives. A str may stand for many: ``"shard-{000..099}.tar"``, ``"{train,val}.tar"``;
-        a path and names in a `Dataset` are used as they are.
+        The archives. A str may be a brace pattern: ``"shard-{000..099}.tar"``,
+        ``"{train,val}.tar"``; a path, and names in a `Dataset`, are taken literally.
     fields : str, or nested tuples and dicts of str, optional
-        The fields of an element, nested as it is: ``("jpg", "cls")`` gives pairs,
-        ``{"image": "jpg;png"}`` dicts with the first of these that a sample has. ``"__key__"`` and
-        ``"__url__"`` are the key and the name of the archive. None gives a dict of all that a
-        sample has, with both of these.
+        The fields of an element, with its nesting. For example, ``("jpg", "cls")`` yields pairs,
+        and ``{"image": "jpg;png"}`` yields dicts with the first of these fields that a sample has.
+        ``"__key__"`` and ``"__url__"`` are the key and the name of the archive. None yields a dict
+        of all fields of a sample, including both of these.
     decode : bool or mapping
-        False gives contents as `bytes`. True decodes by extension, what comes after the last dot:
-        see below. A mapping has a function of the contents for each extension (``"jpg"``, or
-        ``"seg.png"`` for the end of longer fields), or True for the usual one; others stay `bytes`.
+        False yields contents as `bytes`. True decodes by extension (the part after the last dot);
+        see below. A mapping contains, for each extension (``"jpg"``, or ``"seg.png"`` for the end
+        of longer fields), a function of the contents, or True for the default decoder; others
+        remain `bytes`.
     compression_type : str, optional
-        "GZIP", "ZLIB", "ZSTD", or "" for none; None goes by the name: ``.tar.gz``, ``.tgz``,
+        "GZIP", "ZLIB", "ZSTD", or "" for none; None chooses by name: ``.tar.gz``, ``.tgz``,
         ``.tar.zst``.
     buffer_size, num_parallel_reads, name, on_error, max_errors
-        As of `TFRecordDataset`. An error of decoding counts too.
+        As in `TFRecordDataset`. Decoding errors count too.
     max_record_bytes : int, optional
-        The most bytes of one sample, with headers; else as of `TFRecordDataset`.
+        Maximum size of a sample in bytes, with headers; otherwise as in `TFRecordDataset`.
     indexed : bool, str or path
-        As of `TFRecordDataset`: with the indexes that `index` has written, samples are read by
-        their positions.
+        As in `TFRecordDataset`: samples are read by position, with the indexes written by `index`.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
     Warns
     -----
     RuntimeWarning
-        While iterating, at the end of an archive that lacks the zeros there: it may have been cut
-        off between two samples. Programs that never close their writer omit them, too. Also if
-        bytes other than another archive follow the zeros; they are not read.
+        While iterating, at the end of an archive without the terminating zeros: it may be truncated
+        between two samples. (Programs that never close their writer also omit the zeros.) Also if
+        the zeros are followed by bytes that are not another archive; these are not read.
 
     Raises
     ------
     OSError
         While iterating, at the position of an archive that cannot be read; the next one follows.
     DataError
-        While iterating: for a sample without a field that is asked for, with two files for a field,
-        or with sparse files, and the next sample follows; where a header is damaged, or an archive
-        ends within a sample, and the next archive follows.
+        While iterating. If a sample lacks a requested field, has two files for a field or contains
+        sparse files, the next sample follows. If a header is damaged, or an archive ends within a
+        sample, the next archive follows.
     ValueError, TypeError
-        If an argument is wrong.
+        If an argument is invalid.
 
     Notes
     -----
-    With `fields`, reading runs without the GIL, `element_spec` is known without reading, and so is
-    decoding but for JSON, NumPy's files and functions of your own that are not `native`. Without
-    them each sample is made by Python, samples may differ in their fields, and `element_spec` is
-    that of the first one.
+    With `fields`, `element_spec` is known without reading. Reading and decoding run without the
+    GIL, except when decoding JSON or NumPy files or calling your own functions that are not
+    `native`. Without `fields`, each sample is built in Python, samples may have different fields,
+    and `element_spec` describes the first one.
 
     ===================================  ==========================================================
     extension                            with ``decode=True``
     ===================================  ==========================================================
     jpg, jpeg, png, gif, bmp, webp       uint8 array, shape ``(height, width, 3)`` (the first
-                                         frame); which of these a file is, its content decides
+                                         frame); the content determines the format
     cls, cls2, index, inx, id            int64
     txt, text, transcript                str
-    json, jsn                            the Python object; of a list an array
-    npy                                  array; arrays of objects are refused
+    json, jsn                            the Python object; a list becomes an array
+    npy                                  array; object arrays are rejected
     npz                                  dict of arrays
     ===================================  ==========================================================
 
-    ustar, pax and GNU archives are read, and all archives of a file in which several were joined
+    ustar, pax and GNU archives are read, including all archives in a file that concatenates several
     (``cat a.tar b.tar``, with or without compression). A sample ends with its archive. The checksum
     of a compressed archive is verified after its last sample. Folders, links, hidden files, files
-    without a dot, and those whose path begins with a name such as ``__meta__`` are skipped. Images
-    are decoded in parallel, in order. `shuffle` of archives with ``indexed=True`` holds positions;
-    of others it holds elements. To buffer `bytes` rather than pixels, leave `decode` off and use
-    `map` after the shuffle. A saved state holds the byte position of the next sample.
+    without a dot, and files whose path begins with a name such as ``__meta__`` are skipped. Images
+    are decoded in parallel, in order. `shuffle` buffers positions for archives with
+    ``indexed=True``, and elements for others. To buffer `bytes` rather than pixels, omit `decode`
+    and use `map` after the shuffle. A saved state holds the byte position of the next sample.
 
     Examples
     --------
@@ -179,14 +179,14 @@ def _all(filenames: Any) -> Any:
 
 
 class _Decoder(NamedTuple):
-    """How the contents of a field become its value."""
+    """The conversion of a field's contents to its value."""
 
     function: Callable[[Any], Any]
     native: bool = False  # whether it can be traced
-    spec: TensorSpec | None = None  # what it makes, where that is known
-    form: int = _BYTES  # what the engine makes of the contents; other than bytes, it is the value
-    slow: bool = True  # worth a thread of its own
-    own: bool = False  # a function of the user
+    spec: TensorSpec | None = None  # spec of the result, if known
+    form: int = _BYTES  # output format of the engine; if not bytes, it is already the value
+    slow: bool = True  # whether it is worth a separate thread
+    own: bool = False  # whether it is a user's function
 
 
 def _image(contents: Any) -> Any:
@@ -194,7 +194,7 @@ def _image(contents: Any) -> Any:
 
 
 def _object(contents: bytes) -> Any:
-    # In an array without axes, so that a dict is a value and not the nesting of an element.
+    # A zero-dimensional array, so that a dict is a value and not the nesting of an element.
     value = np.empty((), object)
     value[()] = json.loads(contents)
     return value
@@ -236,7 +236,7 @@ _USUAL = {
 
 
 class _Decoders:
-    """What `decode` says, by extension."""
+    """The decoders selected by `decode`, by extension."""
 
     def __init__(self, decode: Any) -> None:
         if isinstance(decode, (bool, np.bool_)):
@@ -253,7 +253,7 @@ class _Decoders:
         return bool(self._known)
 
     def of(self, field: str) -> _Decoder | None:
-        """Return that of a field: for ``"seg.png"`` the one of ``"seg.png"``, else of ``"png"``."""
+        """Return the decoder of a field: of ``"seg.png"`` if it exists, otherwise of ``"png"``."""
         while True:
             if field in self._known:
                 return self._known[field]
@@ -283,7 +283,7 @@ def _own(extension: Any, function: Any) -> tuple[str, _Decoder]:
 
 
 class _Wanted:
-    """The fields of elements that all have the same ones."""
+    """The fields of elements that all have the same fields."""
 
     def __init__(self, fields: Any, decoders: _Decoders) -> None:
         self.fields = Named("TarDataset", "fields", fields)
@@ -302,7 +302,7 @@ class _Wanted:
         return found.pop()
 
     def of(self, records: Dataset, name: str | None) -> Dataset:
-        """Return the elements that samples make."""
+        """Return the elements built from samples."""
         known = [each for each in self._decoders if each is not None]
         later = any(not each.native for each in known)
         calls = AUTOTUNE if any(each.slow for each in known) else None
@@ -325,10 +325,9 @@ class _Wanted:
 
 
 class _Contents:
-    """Makes of a record the contents of fields, natively, and decodes what can be so decoded.
+    """Extract the contents of fields from a record natively, and run native decoders.
 
-    Where others are to be decoded after it, it gives the values one after the other, and the key of
-    the sample at the end.
+    If other decoders follow, return the values as a flat tuple, with the key of the sample last.
     """
 
     def __init__(self, fields: Named, decoders: list[_Decoder | None], nested: bool) -> None:
@@ -337,7 +336,7 @@ class _Contents:
         self.nested = nested
 
     def __call__(self, *element: Any) -> Any:
-        """Take a record, after the name of its file where that is asked for."""
+        """Take a record, preceded by its file name if requested."""
         names = self.fields.names
         inside = [i for i, name in enumerate(names) if name != _URL]
         values: list[Any] = [element[0]] * len(names)
@@ -363,14 +362,14 @@ class _Contents:
 
 
 class _Values:
-    """Decodes the contents that native functions cannot."""
+    """Run the decoders that are not native."""
 
     def __init__(self, fields: Named, decoders: list[_Decoder | None]) -> None:
         self.fields = fields
         self.decoders = decoders
 
     def __call__(self, *contents: Any) -> Any:
-        """Take what `_Contents` gives."""
+        """Take the output of `_Contents`."""
         *values, key = contents
         for i, decoder in enumerate(self.decoders):
             if decoder is not None and not decoder.native:
@@ -379,13 +378,13 @@ class _Values:
 
 
 class _Everything:
-    """Makes of a record a dict of all that it has."""
+    """Convert a record to a dict of all its fields."""
 
     def __init__(self, decoders: _Decoders) -> None:
         self.decoders = decoders
 
     def __call__(self, url: str, record: bytes) -> dict[str, Any]:
-        """Take a record after the name of its file."""
+        """Take a record, preceded by its file name."""
         key, fields, contents = call("io.tar_members", [record])
         sample = {_KEY: key, _URL: url}
         for field, value in zip(fields, contents, strict=True):

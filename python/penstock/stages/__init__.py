@@ -1,6 +1,7 @@
 """The sources and transformations: mixins of Dataset, one method for each.
 
-A file has the name of the stage, or of the folder of stages, that it stands for in cpp/stages;
-`rows` has those that look at one row at a time. A method resolves its arguments, makes one `_then`
-(a source: one `_make`), and returns. A class inherits from those whose methods its own ones use.
+Each file is named after the stage, or the folder of stages, in cpp/stages that it wraps; `rows`
+contains the stages that transform one row at a time. A method resolves its arguments, calls `_then`
+once (a source: `_make`), and returns the result. A mixin inherits from the mixins whose methods it
+calls.
 """

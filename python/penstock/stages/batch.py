@@ -1,4 +1,4 @@
-"""Batches of elements, and batches of another size: batch, rebatch."""
+"""Batches of elements, and batches of a new size: batch, rebatch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _D = TypeVar("_D", bound="Batch")
 
 @checked_methods
 class Batch(Plan):
-    """Mixin: stacks of elements."""
+    """Mixin: batching."""
 
     __slots__ = ()
 
@@ -36,14 +36,14 @@ class Batch(Plan):
         batch_size : int
             Elements per batch, >= 1.
         drop_remainder : bool
-            Leave out a last batch with fewer than `batch_size` elements.
+            Drop a last batch with fewer than `batch_size` elements.
         num_parallel_calls : int, optional
-            Batches to assemble ahead, on one thread; AUTOTUNE (-1) chooses. None assembles in the
-            thread that asks.
+            Number of batches to assemble ahead, on one background thread; AUTOTUNE (-1) picks the
+            number. None assembles batches in the consumer's thread.
         deterministic : bool, optional
-            Accepted and ignored: batches always come in order.
+            Accepted and ignored: batches are always in order.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -54,8 +54,8 @@ class Batch(Plan):
         ------
         ValueError
             At the call, if `batch_size` or `num_parallel_calls` is < 1. While iterating, if an
-            element differs from the first of its batch in structure, dtype or shape; the others of
-            the batch are kept. Where `drop_remainder` leaves the batch out, that is no error.
+            element differs from the first of its batch in structure, dtype or shape; the other
+            elements of the batch are kept. Not raised for a batch that `drop_remainder` drops.
 
         See Also
         --------
@@ -63,10 +63,10 @@ class Batch(Plan):
 
         Notes
         -----
-        Leaves that are strings or opaque objects become arrays of dtype object. When an element
-        fails, the error is raised first; the batch continues with the elements after it.
+        Leaves that are strings or opaque objects become arrays of dtype object. If an element
+        fails, its error is raised first; the batch continues with the elements after it.
 
-        Memory: batches are writeable and lie in aligned buffers that are used again once nothing
+        Memory: batches are writeable. They use aligned buffers, which are reused once nothing
         refers to them any more.
 
         Examples
@@ -91,16 +91,16 @@ class Batch(Plan):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> _D:
-        """Cut batches into batches of another size.
+        """Regroup the rows of batches into batches of another size.
 
         Parameters
         ----------
         batch_size : int or sequence of int
-            Rows per batch, >= 1; with several numbers, each new batch takes the next one in turn.
+            Rows per batch, >= 1. With several numbers, new batches cycle through these sizes.
         drop_remainder : bool
-            Leave out the last batch when it has fewer rows than its turn asks for.
+            Drop the last batch if it has too few rows.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -111,16 +111,16 @@ class Batch(Plan):
         Raises
         ------
         ValueError
-            At the call, if a size is < 1 or there is none. While iterating, if a leaf is a scalar,
-            the leaves of an element have different numbers of rows, or a row differs from the first
-            of its new batch in structure, dtype or shape; the other rows are kept.
+            At the call, if a size is < 1 or the sequence is empty. While iterating, if a leaf is a
+            scalar, the leaves of an element have different numbers of rows, or a row differs from
+            the first of its new batch in structure, dtype or shape; the other rows are kept.
         TypeError
-            If `batch_size` is neither an int nor a sequence of them.
+            If `batch_size` is neither an int nor a sequence of ints.
 
         Notes
         -----
-        The elements are those of ``unbatch().batch(batch_size)``, and rows are copied once, into
-        the new batch.
+        The elements are the same as those of ``unbatch().batch(batch_size)``. Rows are copied once,
+        into the new batch.
 
         Examples
         --------
@@ -144,17 +144,17 @@ class Batch(Plan):
 
 
 def short_batches(dataset: Stage, full_is_known: bool = False) -> int | None:
-    """Return how many batches have fewer rows than the first one; None if that is not known.
+    """Return the number of batches with fewer rows than the first one, or None if unknown.
 
     Parameters
     ----------
     dataset : Dataset
-        Only its plan is looked at: nothing runs.
+        Only the plan is examined: nothing runs.
     full_is_known : bool
-        The first one, too, may have fewer rows than a full batch.
+        Whether to count the first batch too, if it has fewer rows than a full batch.
     """
     passes = 1
-    # A function of the user may give batches of any size, unless it declares one.
+    # A user's function may return batches of any size, unless it declares one.
     while not _declares_one_size(dataset):
         if dataset._kind == "repeat":
             passes *= dataset._args["count"]
@@ -174,13 +174,13 @@ def short_batches(dataset: Stage, full_is_known: bool = False) -> int | None:
 
 
 def full_batch(dataset: Stage) -> int | None:
-    """Return how many rows a full batch has; None if that is not known.
+    """Return the number of rows in a full batch, or None if unknown.
 
     Parameters
     ----------
     dataset : Dataset
-        Only its plan is looked at. A function of the user after the batch is taken to keep the
-        number of rows.
+        Only the plan is examined. A user's function after the batch is assumed to keep the number
+        of rows.
     """
     while dataset._kind not in ("batch", "padded_batch"):
         is_map = main_form(dataset._kind) == "map"
@@ -192,7 +192,7 @@ def full_batch(dataset: Stage) -> int | None:
 
 
 def first_batch(dataset: Stage) -> int | None:
-    """Return the rows of an epoch's first batch, as `full_batch`; None if that is unknown."""
+    """Return the rows of an epoch's first batch (see `full_batch`), or None if unknown."""
     rows = full_batch(dataset)
     if rows is None:
         return None
@@ -205,7 +205,7 @@ def first_batch(dataset: Stage) -> int | None:
 
 
 def _declares_one_size(dataset: Stage) -> bool:
-    """Return whether all results of a function are declared with the same number of rows."""
+    """Return whether all results of a function are declared to have the same number of rows."""
     signature = dataset._args.get("output_signature")
     if signature is None:
         return False

@@ -21,7 +21,7 @@ _STAGE = "bucket_by_sequence_length"
 
 
 class _Batch:
-    """Makes a batch of the elements of a bucket."""
+    """Batch the elements of a bucket."""
 
     def __init__(self, sizes: tuple[int, ...], drop_remainder: bool) -> None:
         self.sizes = sizes
@@ -32,15 +32,15 @@ class _Batch:
 
 
 class _PaddedBatch:
-    """Makes a padded batch of the elements of a bucket."""
+    """Batch and pad the elements of a bucket."""
 
     def __init__(
         self,
         sizes: tuple[int, ...],
         drop_remainder: bool,
         padding: tuple[Any, Any],
-        shapes: Any,  # nested TensorSpecs; None: the largest of each batch
-        boundaries: tuple[int, ...] | None,  # to which batches are padded
+        shapes: Any,  # nested TensorSpecs; None pads to the largest element of each batch
+        boundaries: tuple[int, ...] | None,  # with pad_to_bucket_boundary
     ) -> None:
         self.sizes = sizes
         self.drop_remainder = drop_remainder
@@ -74,12 +74,12 @@ class _PaddedBatch:
 
 
 def _of_any_number(shape: Any, dtype: Any) -> TensorSpec:
-    """Return the spec of batches whose sizes differ."""
+    """Return the spec of batches of any size."""
     return TensorSpec(None if shape is None else (None, *shape[1:]), dtype)
 
 
 def _shapes_of_a_sequence(window: Any) -> Any:
-    """Return shapes of which the size is None of what can only be the sequence."""
+    """Return padded shapes with None for the sequence; raise if it cannot be identified."""
     arrays = 0
 
     def shape_of(shape: Any, dtype: Any) -> TensorSpec:
@@ -114,53 +114,54 @@ class BucketBySequenceLength(Plan):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> _D:
-        """Sort elements into buckets by their length, and give padded batches of one bucket each.
+        """Group elements into buckets by length, and yield padded batches of one bucket each.
 
         Parameters
         ----------
         element_length_func : callable
-            Takes the element as `map` does; returns its length, one int.
+            Takes the element as a `map` function does; returns its length, one int.
         bucket_boundaries : sequence of int
-            The lengths at which another bucket begins, ascending: bucket 0 has the lengths below
-            the first one, the last bucket those from the last one on.
+            Upper length limits of the buckets, exclusive and ascending. Bucket 0 contains lengths
+            below the first boundary; the last bucket contains lengths from the last boundary on.
         bucket_batch_sizes : sequence of int
-            Elements per batch of each bucket, >= 1: one more than there are boundaries.
+            Elements per batch for each bucket, >= 1: one more entry than there are boundaries.
         padded_shapes, padding_values : optional
             As in `padded_batch`.
         pad_to_bucket_boundary : bool
-            Pad what is None in the shapes to the boundary of the bucket minus one, instead of to
-            the longest element of the batch: all batches of a bucket have one shape. No element may
-            be as long as the last boundary.
+            Pad sizes that are None in the shapes to the bucket's boundary minus one, instead of to
+            the longest element of the batch, so that all batches of a bucket have one shape. Every
+            element must then be shorter than the last boundary.
         no_padding : bool
-            The elements of a bucket have one shape: `batch` them without padding.
+            `batch` the elements of a bucket without padding; they must have one shape.
         drop_remainder : bool
-            Leave out batches at the end that are not full.
+            Drop batches at the end that are not full.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Batches as of `padded_batch`; how many is unknown beforehand.
+            Batches as from `padded_batch`; their number is not known in advance.
 
         Raises
         ------
         TypeError
-            If `element_length_func` is not callable; while iterating, if it returns anything but
-            one int.
+            If `element_length_func` is not callable; while iterating, if it does not return one
+            int.
         ValueError
-            If boundaries do not ascend, sizes are < 1, or their numbers do not fit together; if
-            `padded_shapes` does not fit the elements. While iterating, if a batch cannot be
-            padded, for example to the boundary in the last bucket.
+            If boundaries do not ascend, sizes are < 1, or their numbers do not match; if
+            `padded_shapes` does not fit the elements. While iterating, if a batch cannot be padded,
+            for example an element of the last bucket with `pad_to_bucket_boundary`.
 
         Notes
         -----
-        A batch is given when its bucket has enough elements; what is left at the end follows in the
-        order of the buckets. States and errors are those of `group_by_window`.
+        A batch is yielded as soon as its bucket has enough elements. At the end of the input, the
+        remaining elements follow in the order of the buckets. Saved states and errors work as in
+        `group_by_window`.
 
-        Without `padded_shapes`, `element_spec` decides which sizes are None. After a function
-        without ``output_signature`` all count as unknown, so `pad_to_bucket_boundary` then wants
-        elements with one sequence and no other arrays, or `padded_shapes`.
+        Without `padded_shapes`, the sizes that are None in `element_spec` are padded. After a
+        function without ``output_signature``, all sizes count as unknown. `pad_to_bucket_boundary`
+        then requires elements with exactly one sequence and no other arrays, or `padded_shapes`.
 
         Examples
         --------
@@ -192,7 +193,7 @@ class BucketBySequenceLength(Plan):
                 shapes if padded_shapes is not None or pad_to_bucket_boundary else None,
                 boundaries if pad_to_bucket_boundary else None,
             )
-            batches = reduce_func.padded(self, 1, reduce_func.shapes)  # checks them
+            batches = reduce_func.padded(self, 1, reduce_func.shapes)  # validates the shapes
             padding["padded_shapes"] = reduce_func.shapes
             padding["padding_value"], padding["padding_values"] = reduce_func.padding
         return self._then(

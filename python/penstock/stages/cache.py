@@ -1,4 +1,4 @@
-"""Elements that are kept for later passes: cache."""
+"""Storage of elements for later epochs: cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _D = TypeVar("_D", bound="Cache")
 
 @checked_methods
 class Cache(Plan):
-    """Mixin: not doing the same work twice."""
+    """Mixin: caching."""
 
     __slots__ = ()
 
@@ -28,50 +28,50 @@ class Cache(Plan):
         structures: Sequence[type] | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> _D:
-        """Keep the elements of the first full pass, in memory or in a file, for all later ones.
+        """Store the elements of the first complete pass, in memory or in a file, and reuse them.
 
         Parameters
         ----------
         filename : str or path
-            "" keeps them in memory. A name or URL keeps them in that file, for later processes too;
-            the folders on the way are made.
+            "" stores them in memory. A name or URL stores them in that file, for later processes
+            too; missing parent folders are created.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional
             Named tuples, dataclasses and attrs classes of the elements, for a file that another
-            process has filled. Needed only for those that the first element has not.
+            process has written. Needed only for classes that do not occur in the first element.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
         Dataset
-            The same elements in the same order. Arrays from a cache in memory are read-only,
-            because the cache and later passes hold them too.
+            The same elements in the same order. Arrays from a memory cache are read-only, because
+            the cache and later passes share them.
 
         Raises
         ------
         OSError
             While iterating, if the file cannot be created or opened.
         TypeError
-            While iterating, for an opaque Python object, which no file can hold.
+            While iterating, for an opaque Python object, which cannot be stored in a file.
 
         Notes
         -----
-        The cache is complete when one iterator has read the dataset to its end without an error;
-        until then each pass computes. So write ``take(k).cache()``, not ``cache().take(k)``. Put it
-        before anything random that should differ from epoch to epoch.
+        The cache is complete once an iterator has read the dataset to its end without an error;
+        until then, each pass computes the elements. So write ``take(k).cache()``, not
+        ``cache().take(k)``. Put `cache` before anything random that should differ between epochs.
 
-        In memory it belongs to this dataset object, and every iterator over it shares it. It takes
-        the memory of all elements, as long as the dataset lives, which `Options.memory_limit` does
-        not count. A saved state holds none of them: after a restore in another process the cache
-        is filled again.
+        A memory cache belongs to this dataset object, and all its iterators share it. It holds all
+        elements in memory as long as the dataset lives, and `Options.memory_limit` does not count
+        them. A saved state contains none of them: after a restore in another process the cache is
+        filled again.
 
-        A file is written beside its name and renamed when it is complete, so that a crash or a
-        second process leaves no incomplete cache. A file of another pipeline, or of this one before
-        its functions or input files changed, or a damaged one, is written again, with a
-        RuntimeWarning. A full disk gives a warning and no cache, and the pass continues. About a
-        megabyte of the file is held in memory. See docs/guides/caching.md.
+        A file is written under a temporary name and renamed when it is complete, so a crash or a
+        second process never leaves an incomplete cache. A file is rewritten, with a RuntimeWarning,
+        if it is damaged, was written by another pipeline, or predates a change of this pipeline's
+        functions or input files. If the disk is full, the pass continues without a cache and warns.
+        About 1 MB of the file is held in memory. See docs/guides/caching.md.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""One dataset after another: concatenate."""
+"""Concatenation of two datasets: concatenate."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ _D = TypeVar("_D", bound="Concatenate")
 
 @checked_methods
 class Concatenate(Plan):
-    """Mixin: elements of a further dataset."""
+    """Mixin: concatenation."""
 
     __slots__ = ()
 
     def concatenate(self: _D, dataset: _D, name: str | None = None) -> _D:
-        """Give the elements of this dataset, then those of another.
+        """Append the elements of another dataset.
 
         Parameters
         ----------
         dataset : Dataset
-            What comes after this one.
+            The dataset that follows this one.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            As many elements as both have together. Shapes may differ: `element_spec` shows None
-            for such an axis.
+            The elements of both. If shapes differ along an axis, `element_spec` shows None for it.
 
         Raises
         ------
         TypeError
-            If `dataset` is not a Dataset, or structure or dtypes differ, as far as they are known
+            If `dataset` is not a Dataset, or structure or dtypes differ, where they are known
             without calling a function.
 
         Examples

@@ -1,4 +1,4 @@
-"""How many elements there are, found out without making them."""
+"""Counting the elements of a plan in the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards of whole files that have as many elements as one another."""
+"""Shards of whole files with equal numbers of elements."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Remainder = Literal["drop", "pad", "repeat"]
 
 
 def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder) -> Any:
-    """Give every `num_shards`-th file, and as many elements in every shard.
+    """Take every `num_shards`-th file, and give all shards the same number of elements.
 
-    The files of all shards are counted; what a shard lacks of the others is dropped there, padded
-    or repeated here.
+    Counts the records in the files of all shards. With "drop", each shard is cut to the shortest;
+    otherwise this shard is padded or repeated to the length of the longest.
     """
-    # For what is wrong with the arguments, and says so as by elements.
+    # Validates the arguments, with the same errors as by="elements".
     dataset._then("shard_evenly", num_shards=num_shards, index=index, remainder=remainder, seed=0)
     stages, names = _stages_behind_names(dataset)
     counts = [_count(stages, names[i::num_shards]) for i in range(num_shards)]
@@ -42,7 +42,7 @@ def shard_files(dataset: Any, num_shards: int, index: int, remainder: Remainder)
 
 
 def _stages_behind_names(dataset: Any) -> tuple[list[Any], list[str]]:
-    """Return the stages that make records of a list of file names, the first one first."""
+    """Return the list of file names, and the stages that read records from it, in order."""
     stages: list[Any] = []
     node = dataset
     while True:
@@ -69,11 +69,12 @@ def _opens_files(stage: Any) -> bool:
 
 
 def _over(stages: list[Any], names: list[str], **shard: int) -> Any:
-    """Return the records of a shard of files, or of all, made by the same stages."""
+    """Return the records of one shard of the files, or of all files, read by the same stages."""
     files: Any = stages[0].from_tensor_slices(np.array(names, dtype=object))
     if shard:
-        # By a stage and not as another list: random draws of a record go by the place of its file
-        # in the list of all, and the state of another shard is told from one of this.
+        # A shard stage instead of a shorter list: a record's random draws depend on its file's
+        # position in the full list, and a state of another shard is translated from a state of this
+        # one.
         files = files._then("shard", **shard)
     for stage in stages:
         traits = traits_of(stage._kind)
@@ -90,11 +91,11 @@ def _count(stages: list[Any], names: list[str]) -> int:
 
 
 def _assured(dataset: Any, number: int) -> Any:
-    """Return a dataset that knows its length, and raises where files have changed since."""
+    """Return the dataset with a known length; it raises if the files have changed since."""
     return dataset._then("assert_cardinality", expected_cardinality=number)
 
 
 @native
 def real_record(record: Any) -> Any:
-    """Return a record with its mask: it is no padding."""
+    """Return a record with its mask, which is True because it is not padding."""
     return record, True

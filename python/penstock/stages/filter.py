@@ -1,4 +1,4 @@
-"""Which elements stay, as a function says: filter."""
+"""Selection of elements by a predicate: filter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _D = TypeVar("_D", bound="Filter")
 
 @checked_methods
 class Filter(Plan):
-    """Mixin: elements that a function keeps."""
+    """Mixin: filtering."""
 
     __slots__ = ()
 
@@ -41,48 +41,48 @@ class Filter(Plan):
         Parameters
         ----------
         predicate : callable
-            Takes the element as `map` does; returns one bool. Or a coroutine function: see
-            :doc:`/guides/coroutines`.
+            Takes the element as a `map` function does; returns one bool. May be a coroutine
+            function: see :doc:`/guides/coroutines`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
-            Calls of `predicate` at a time, each on its own thread; AUTOTUNE (-1) chooses. None
-            calls in the thread that asks. Of coroutines, any number are in progress on one thread;
-            AUTOTUNE is 100. The elements are the same.
+            Maximum number of concurrent calls of `predicate`, each on its own thread; AUTOTUNE (-1)
+            picks the number. None calls it in the consumer's thread. Coroutines all run on one
+            thread; for them AUTOTUNE is 100. The elements are the same in all cases.
         deterministic : bool, optional
-            With `num_parallel_calls`: whether elements come in order; False gives those first whose
-            calls have ended. None is True, whatever `Options` say.
+            With `num_parallel_calls`: whether elements are yielded in order; False yields elements
+            as their calls finish. None is True, whatever `Options` specifies.
         executor : "thread", "process" or "auto", optional
-            Who calls `predicate`: threads of this process, or worker processes, for functions that
-            hold the GIL: see :doc:`/guides/python_functions`. "auto" begins with threads and
-            measures. None takes it from `Options` ("thread" by default).
+            Where `predicate` runs: in threads of this process, or in worker processes, for
+            functions that hold the GIL; see :doc:`/guides/python_functions`. "auto" starts with
+            threads and measures. None uses the setting in `Options` ("thread" by default).
         worker_timeout : float, optional
-            Seconds that a call in a worker process may take before the worker is ended; None is any
-            time.
+            Maximum time in seconds of a call in a worker process; after that the worker is killed.
+            None means no limit.
         worker_init : callable, optional
             With ``executor="process"``: called without arguments once in each worker process,
             before its first call for this stage. See :doc:`/guides/python_functions`.
         worker_teardown : callable, optional
             With ``executor="process"``: called without arguments when a worker process that was
-            set up ends, unless it is killed.
+            initialized ends, unless it is killed.
         on_error : "raise", "skip", "log", "retry" or callable
-            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
+            Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
         max_retries : int, optional
-            How often a call that fails is made again, before `on_error` is asked; None is 3 for
+            Maximum number of times to retry a failed call before `on_error` applies; None is 3 for
             "retry", and 0 otherwise.
 
         Returns
         -------
         Dataset
-            The elements that were kept; how many is unknown beforehand.
+            The elements for which `predicate` returned True; their number is not known in advance.
 
         Raises
         ------
         TypeError
-            If `predicate` is not callable; while iterating, if it returns anything but one bool
-            (a number is not one: write ``x != 0``).
+            If `predicate` is not callable; while iterating, if it does not return one bool (a
+            number does not count: write ``x != 0``).
         ValueError
             If `worker_init` or `worker_teardown` is given without ``executor="process"``.
 

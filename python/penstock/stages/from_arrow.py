@@ -19,7 +19,7 @@ _D = TypeVar("_D", bound="FromArrow")
 
 @checked_methods
 class FromArrow(Tensors):
-    """Mixin: datasets of the rows of tables."""
+    """Mixin: datasets from tables."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class FromArrow(Tensors):
         null_values: Mapping[str, Any] | None = None,
         validate: bool = False,
     ) -> _D:
-        """Make a dataset of the rows of a table: dicts of its columns.
+        """Create a dataset of the rows of a table, each a dict of its columns.
 
         Parameters
         ----------
@@ -40,10 +40,10 @@ class FromArrow(Tensors):
             A table, record batch or any other object with ``__arrow_c_stream__`` or
             ``__arrow_c_array__``. Its memory is shared with the dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
-            By the names of columns: what stands for missing values; ``"column.field"`` is the field
-            of a struct. In a column of lists, a scalar stands for missing items and a list for
+            Replacements for missing values, by column name; ``"column.field"`` names a field of a
+            struct. In a column of lists, a scalar replaces missing items and a list replaces
             missing lists. Needs pyarrow.
         validate : bool
             Whether to check the table first, with pyarrow's ``table.validate(full=True)``.
@@ -52,32 +52,33 @@ class FromArrow(Tensors):
         Returns
         -------
         Dataset
-            Of its rows.
+            The rows of the table.
 
         Raises
         ------
         ValueError
-            If a column has missing values for which there is no value, or names are not unique.
+            If a column has missing values without a replacement, or column names are not unique.
         TypeError
-            If `table` is no table, or a column has a type that NumPy does not have.
+            If `table` is not a table, or a column has a type that NumPy lacks.
         DataError
             With `validate`, if the table is damaged.
 
         Notes
         -----
-        Offsets of strings and lists are trusted, as in pyarrow. In a damaged table they may point
+        String and list offsets are trusted, as in pyarrow. In a damaged table they may point
         outside the table, and the process may crash. Set `validate` for tables from untrusted
         sources; it reads all strings and lists once. `ArrowDataset` always validates.
 
-        Columns of numbers are used where they lie, in memory or in a mapped file. Strings are str,
-        and bytes bytes; dictionaries and categories are what they represent. A list is an array of
-        its own size, for `ragged_batch` and `padded_batch`; a list of fixed size has that size. A
-        struct is a dict. Missing floats are NaN, missing times NaT.
+        Numeric columns are used in place, in memory or in a mapped file. Strings become str and
+        binary values bytes; dictionary-encoded and categorical columns are decoded. A list
+        becomes an array, for `ragged_batch` and `padded_batch`; a fixed-size list has a fixed
+        shape. A struct becomes a dict. Missing floats are NaN, missing times NaT.
 
-        Nested columns become dicts of arrays, with pyarrow: a list of structs is the dict of its
-        fields, a map has the arrays ``key`` and ``value``, and a list of lists has its ``values``
-        in one array, with ``row_splits``. Decimals are float64. Times with a zone are in UTC. In a
-        struct of ``bytes`` and ``path``, as images and audio have it, a missing one is empty.
+        With pyarrow, nested columns become dicts of arrays. A list of structs becomes a dict of its
+        fields; a map has the arrays ``key`` and ``value``; a list of lists has all its ``values``
+        in one array, with ``row_splits``. Decimals become float64. Times with a time zone are in
+        UTC. In a struct of ``bytes`` and ``path``, as used for images and audio, missing values are
+        empty.
 
         ``shuffle`` and ``batch`` directly after it gather rows natively, column by column, so
         ``shuffle(len(table))`` keeps no row in memory.
@@ -107,29 +108,29 @@ class FromArrow(Tensors):
         *,
         null_values: Mapping[str, Any] | None = None,
     ) -> _D:
-        """Make a dataset of the rows of a DataFrame of polars: dicts of its columns.
+        """Create a dataset of the rows of a polars DataFrame, each a dict of its columns.
 
         Parameters
         ----------
         df : polars.DataFrame
-            The table. Its memory is shared with the dataset, but for strings.
+            The table. Its memory is shared with the dataset, except for strings.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             As in `from_arrow`.
 
         Returns
         -------
         Dataset
-            Of its rows, as `from_arrow` has them.
+            The rows, as from `from_arrow`.
 
         Raises
         ------
         ValueError
-            If a column has missing values for which there is no value, as there is for floats and
-            times: use `null_values`, or ``fill_null`` first.
+            If a column has missing values without a replacement (only floats and times have default
+            ones): use `null_values`, or ``fill_null`` first.
         TypeError
-            If `df` is no DataFrame, or a column has a type that NumPy does not have.
+            If `df` is not a DataFrame, or a column has a type that NumPy lacks.
 
         Examples
         --------
@@ -161,32 +162,32 @@ class FromArrow(Tensors):
         *,
         null_values: Mapping[str, Any] | None = None,
     ) -> _D:
-        """Make a dataset of the rows of a DataFrame of pandas: dicts of its columns.
+        """Create a dataset of the rows of a pandas DataFrame, each a dict of its columns.
 
         Parameters
         ----------
         df : pandas.DataFrame
-            The table, without its index: ``reset_index()`` makes that a column.
+            The table, without its index; ``reset_index()`` turns the index into a column.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
-            As in `from_arrow`; NaN is missing, too.
+            As in `from_arrow`; NaN also counts as missing.
 
         Returns
         -------
         Dataset
-            Of its rows. Where pyarrow is installed and it holds all columns, they are as
-            `from_arrow` has them; otherwise, and where all columns are numbers and times, as
-            `from_tensor_slices` has them: objects of different types, complex and sparse columns,
-            integers beyond 64 bits, names that are no str.
+            The rows. They are as from `from_arrow` if pyarrow is installed and can represent all
+            columns. Otherwise, or if all columns are numbers and times, they are as from
+            `from_tensor_slices`. That applies to objects of mixed types, complex and sparse
+            columns, integers beyond 64 bits, and column names that are not str.
 
         Raises
         ------
         ValueError
-            If a column has missing values for which there is no value, as there is for floats and
-            times: use `null_values`, or ``fillna`` first.
+            If a column has missing values without a replacement (only floats and times have default
+            ones): use `null_values`, or ``fillna`` first.
         TypeError
-            If `df` is no DataFrame, or a column has a type that NumPy does not have.
+            If `df` is not a DataFrame, or a column has a type that NumPy lacks.
 
         Examples
         --------
@@ -212,40 +213,39 @@ class FromArrow(Tensors):
         *,
         null_values: Mapping[str, Any] | None = None,
     ) -> _D:
-        """Make a dataset of the rows of a Hugging Face dataset: dicts of its columns.
+        """Create a dataset of the rows of a Hugging Face dataset, each a dict of its columns.
 
         Parameters
         ----------
         ds : datasets.Dataset
-            The rows, in the order after ``shuffle``, ``select`` and so on. Its ``with_transform``
-            and format arguments, as in ``with_format("numpy", dtype=...)``, are applied. Other
-            formats only select columns: elements are NumPy values.
+            The rows, in the order that results from ``shuffle``, ``select`` and so on. Transforms
+            (``with_transform``) and format arguments, as in ``with_format("numpy", dtype=...)``,
+            are applied. Other formats only select columns: elements are NumPy values.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         null_values : mapping, optional
             As in `from_arrow`. Not allowed if rows are transformed.
 
         Returns
         -------
         Dataset
-            Of its rows, as `from_arrow` has them: they are gathered natively from its files, which
-            it maps into memory. Rows that are transformed are fetched with ``ds[i]``, as
-            `from_indexable` does.
+            The rows, as from `from_arrow`: they are gathered natively from its memory-mapped files.
+            Transformed rows are fetched with ``ds[i]``, as in `from_indexable`.
 
         Raises
         ------
         TypeError
-            If `ds` is no ``datasets.Dataset``, or a column has a type that NumPy does not have.
+            If `ds` is not a ``datasets.Dataset``, or a column has a type that NumPy lacks.
         ValueError
-            If a column has missing values for which there is no value, or `null_values` is given
-            for rows that are transformed.
+            If a column has missing values without a replacement, or `null_values` is given for
+            transformed rows.
 
         Notes
         -----
-        An image or audio is the dict ``{"bytes": ..., "path": ...}`` that its file holds, with
-        empty values for missing ones; decode it in `map`. Chat messages, a list of structs, are a
-        dict of arrays: ``{"role": ..., "content": ...}``. A class label is its number. Arrays of
-        one shape (``Array2D``) are such arrays.
+        An image or audio clip is the dict ``{"bytes": ..., "path": ...}`` stored in the file, with
+        empty values for missing ones; decode it in `map`. Chat messages, a list of structs, become
+        a dict of arrays: ``{"role": ..., "content": ...}``. A class label is an integer. Arrays of
+        fixed shape (``Array2D``) become arrays of that shape.
 
         Examples
         --------
@@ -299,7 +299,7 @@ class FromArrow(Tensors):
 
 
 def _validated(table: Any) -> Any:
-    """Validate a pyarrow table: its offsets must lie within its buffers."""
+    """Validate a table with pyarrow: its offsets must lie within its buffers."""
     pa = library("from_arrow", "pyarrow", "arrow")
     table = table_of("from_arrow", table)
     try:
@@ -310,13 +310,13 @@ def _validated(table: Any) -> Any:
 
 
 def _arrow_of(df: Any) -> Any:
-    """Return a DataFrame as a table of Arrow; None where arrays hold it better, or as well."""
+    """Return a DataFrame as an Arrow table, or None if arrays represent it at least as well."""
     if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in df.dtypes):
         return None
     if not all(isinstance(column, str) for column in df.columns):
         return None
     if any(type(kind).__name__ == "PeriodDtype" for kind in df.dtypes):
-        return None  # only their numbers would be left
+        return None  # Arrow would keep only the ordinals
     try:
         pa = library("from_pandas", "pyarrow", "arrow")
         table = pa.Table.from_pandas(df, preserve_index=False)
@@ -329,7 +329,7 @@ def _arrow_of(df: Any) -> Any:
 
 
 def _whole_arrow_of(df: Any) -> Any:
-    """Return a DataFrame as a table of Arrow, which has missing values."""
+    """Return a DataFrame as an Arrow table, which records missing values."""
     pa = library("from_pandas", "pyarrow", "arrow")
     try:
         return pa.Table.from_pandas(df, preserve_index=False)
@@ -351,13 +351,13 @@ def _refuse_missing(df: Any) -> None:
 
 
 def _becomes_another(column: Any) -> bool:
-    """Return whether the objects of a column come out of Arrow as others: str as bytes, or sets."""
+    """Return whether Arrow would change the type of objects, such as str to bytes, or sets."""
     kinds = set(map(type, column))
     return {str, bytes} <= kinds or not kinds.isdisjoint((set, frozenset))
 
 
 class _Mapped(HeldTable):
-    """The table of a Hugging Face dataset, which is pickled by the names of its files."""
+    """The table of a Hugging Face dataset, pickled as the names of its files."""
 
     def __init__(self, ds: Any) -> None:
         self.ds = ds
@@ -366,7 +366,7 @@ class _Mapped(HeldTable):
         return f"<{len(self.ds)} rows>"
 
     def table(self) -> Any:
-        """Return the columns that its format has."""
+        """Return the columns selected by the dataset's format."""
         table = self.ds.data.table
         every = self.ds.format["output_all_columns"]
         return table if every else table.select(self.ds.format["columns"])

@@ -1,4 +1,4 @@
-"""The source over Python iterables: from_generator."""
+"""The source for Python iterables: from_generator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _D = TypeVar("_D", bound="FromGenerator")
 
 @checked_methods
 class FromGenerator(Plan):
-    """Mixin: datasets of what a Python function yields."""
+    """Mixin: datasets from Python generators."""
 
     __slots__ = ()
 
@@ -38,37 +38,38 @@ class FromGenerator(Plan):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
     ) -> _D:
-        """Make a dataset of the values that `generator` yields.
+        """Create a dataset of the values that `generator` yields.
 
         Parameters
         ----------
         generator : callable
-            Called again for each iterator; returns an iterable, or an asynchronous one: see
-            :doc:`/guides/coroutines`.
+            Called again for each iteration; returns an iterable or asynchronous iterable (see
+            :doc:`/guides/coroutines`).
         output_types, output_shapes : nested dtypes and shapes, optional
-            The older form of `output_signature`; shapes may be left out.
+            The older form of `output_signature`; shapes are optional.
         args : sequence, optional
-            Arguments of `generator`; numbers and lists are given to it as NumPy values.
+            Arguments of `generator`; numbers and lists are converted to NumPy values.
         output_signature : nested TensorSpec, optional
-            What each value is converted to and checked against; at a leaf, a tuple or list is one
-            array. Without it the first value fixes structure and dtypes; shapes may differ.
+            Each value is converted to this and checked against it; at a leaf, a tuple or list is
+            one array. Without it, the first value determines structure and dtypes; shapes may
+            differ.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         executor : "thread" or "process", optional
-            "process" runs the generator in a worker process, some values ahead: see
-            :doc:`/guides/python_functions`. None takes it from `Options` ("thread" by default, as
-            with "auto").
+            "process" runs the generator in a worker process, a few values ahead; see
+            :doc:`/guides/python_functions`. None uses the setting in `Options` ("thread" by
+            default, and for "auto").
         worker_init : callable, optional
             With ``executor="process"``: called without arguments once in the worker process, before
-            the generator begins. See :doc:`/guides/python_functions`.
+            the generator starts. See :doc:`/guides/python_functions`.
         worker_teardown : callable, optional
             With ``executor="process"``: called without arguments when the worker process ends,
             unless it is killed.
         on_error : "raise", "skip", "log" or callable
-            What to do with a value that does not match, or an exception of the generator, which
-            ends the data in any case: see :doc:`/guides/errors`.
+            Action for a value that does not match, or for an exception in the generator, which ends
+            the data in any case; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------
@@ -78,22 +79,24 @@ class FromGenerator(Plan):
         Raises
         ------
         TypeError
-            At the call, if `generator` is not callable, or `output_signature` comes together with
-            `output_types` or `output_shapes`; while iterating, if a value does not match the
-            signature, or, without one, the structure and dtypes of the first value.
+            At the call, if `generator` is not callable, or `output_signature` is combined with
+            `output_types` or `output_shapes`. While iterating, if a value does not match the
+            signature, or, without a signature, the structure and dtypes of the first value.
         ValueError
             If `worker_init` or `worker_teardown` is given without ``executor="process"``.
 
         Notes
         -----
-        Arrays are copied before the generator continues, so it may reuse them. An exception of the
-        generator is raised once, as itself; then the data ends, because the generator has.
-        A restored iterator runs the generator up to its position again. If the iterable that
+        Arrays are copied before the generator resumes, so it may reuse them. An exception in the
+        generator is raised once, unchanged; then the data ends, because the generator has.
+
+        A restored iterator runs the generator again up to the saved position. If the iterable that
         `generator` returns, or its iterator, has ``state_dict`` and ``load_state_dict``, the saved
-        state includes the result of ``state_dict``, and a restored iterator loads it instead. Then
-        `get_state` raises `StateError` if ``state_dict`` returns anything but numbers, strings,
-        bytes, arrays, and lists, tuples, sets and dicts of them. With ``executor="process"``, a
-        state includes no result of ``state_dict`` except the one that was restored.
+        state includes the result of ``state_dict``, and a restored iterator loads it instead.
+        `get_state` then raises `StateError` if ``state_dict`` returns anything other than numbers,
+        strings, bytes, arrays, and lists, tuples, sets and dicts of them. With
+        ``executor="process"``, a saved state includes only a ``state_dict`` result that was itself
+        restored.
 
         Examples
         --------
@@ -153,7 +156,7 @@ def _as_numpy(value: Any) -> Any:
 
 
 def _signature(types: Any, shapes: Any) -> Any:
-    """Nest TensorSpecs as `types` is nested; at each leaf `shapes` is a shape or None."""
+    """Return TensorSpecs nested as `types`; at each leaf, `shapes` is a shape or None."""
     if isinstance(types, dict):
         return {k: _signature(t, None if shapes is None else shapes[k]) for k, t in types.items()}
     if isinstance(types, (tuple, list)):

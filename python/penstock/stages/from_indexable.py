@@ -1,4 +1,4 @@
-"""Sources over Python objects with rows: from_indexable."""
+"""The source for Python objects with rows: from_indexable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _D = TypeVar("_D", bound="FromIndexable")
 
 @checked_methods
 class FromIndexable(Numbers):
-    """Mixin: datasets of the rows of an object."""
+    """Mixin: datasets from indexable objects."""
 
     __slots__ = ()
 
@@ -28,29 +28,29 @@ class FromIndexable(Numbers):
         deterministic: bool | None = None,
         output_signature: Any = None,
     ) -> _D:
-        """Make a dataset of ``obj[0]``, ``obj[1]`` and so on, fetched when they are needed.
+        """Create a dataset of ``obj[0]``, ``obj[1]`` and so on, fetched on demand.
 
         Parameters
         ----------
         obj : object
-            Any object with ``__len__`` and ``__getitem__``: a list, a map-style dataset of PyTorch,
-            a table. Its ``__getitems__``, if it has one, is called with a list of ints where
-            several rows are wanted at once, and returns a list of rows.
+            Any object with ``__len__`` and ``__getitem__``: a list, a PyTorch map-style dataset, a
+            table. If it has ``__getitems__``, that is called with a list of ints when several rows
+            are needed together, and returns a list of rows.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
-            Calls at a time, each on its own thread; AUTOTUNE (-1) chooses. None calls in the thread
-            that asks.
+            Maximum number of concurrent calls, each on its own thread; AUTOTUNE (-1) picks the
+            number. None calls in the consumer's thread.
         deterministic : bool, optional
-            Whether results come in order; None takes it from `Options` (True by default).
+            Whether results are in order; None uses the setting in `Options` (True by default).
         output_signature : nested TensorSpec, optional
-            What rows are converted to and checked against; makes `element_spec` known without a
-            fetch.
+            Rows are converted to this and checked against it; `element_spec` is then known without
+            fetching a row.
 
         Returns
         -------
         Dataset
-            Of ``len(obj)`` elements.
+            The ``len(obj)`` rows.
 
         Raises
         ------
@@ -60,23 +60,23 @@ class FromIndexable(Numbers):
         ValueError
             If `num_parallel_calls` is neither AUTOTUNE nor >= 1.
         RuntimeError
-            While iterating, if `obj` has another length than when the dataset was made.
+            While iterating, if the length of `obj` has changed since the dataset was created.
 
         Notes
         -----
         Order: `shuffle`, `shard`, `shard_evenly`, `take`, `skip` and `repeat` directly after it
-        choose among row numbers, before anything is fetched. So ``shuffle(len(obj))`` keeps no rows
-        in memory, and a shard fetches its own rows only. (A row that is passed over cannot fail.)
+        operate on row numbers, before anything is fetched. So ``shuffle(len(obj))`` keeps no rows
+        in memory, and a shard fetches only its own rows. (A row that is not selected cannot fail.)
 
-        Errors: an exception of ``obj[i]`` is raised as itself at the position of that row, with a
-        note that names it, and the next row follows. When ``__getitems__`` fails, its rows are
-        fetched again one by one.
+        Errors: an exception of ``obj[i]`` is raised unchanged at the position of that row, with a
+        note that names the row, and the next row follows. If ``__getitems__`` fails, its rows are
+        fetched again individually.
 
-        Values are taken as those that a function of `map` returns, except that a list is one array.
-        A saved state holds a position: restoring fetches nothing.
+        Values are converted as the results of `map` functions are, except that a list becomes one
+        array. A saved state holds a position: restoring fetches nothing.
 
-        Random operations of penstock inside ``obj[i]`` draw from the element's own key. Inside
-        ``__getitems__`` they should not be used: how many rows it is asked for depends on timing.
+        Random penstock operations inside ``obj[i]`` draw from the element's own key. Do not use
+        them inside ``__getitems__``: the number of rows it receives depends on timing.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class FromIndexable(Numbers):
         num_parallel_calls: int | None = None,
         **args: Any,
     ) -> _D:
-        """Make one of these datasets; with `part_of`, errors and statistics know it by that."""
+        """Create the dataset; with `part_of`, errors and statistics show that name."""
         args["obj"] = Indexable(obj, len(obj))
         kind = "from_indexable"
         if num_parallel_calls is None:

@@ -1,4 +1,4 @@
-"""Arrays of Zarr as a source."""
+"""The source for Zarr arrays: from_zarr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _D = TypeVar("_D", bound="FromZarr")
 
 @checked_methods
 class FromZarr(FromIndexable):
-    """Mixin: datasets of the rows, or crops, of arrays of Zarr."""
+    """Mixin: datasets of the rows, or crops, of Zarr arrays."""
 
     __slots__ = ()
 
@@ -34,52 +34,52 @@ class FromZarr(FromIndexable):
         num_parallel_calls: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> _D:
-        """Make a dataset of rows, or crops, of arrays of Zarr.
+        """Create a dataset of rows, or crops, of Zarr arrays.
 
         Parameters
         ----------
         store : str, path, array or group
-            The folder of an array or a group, of format 2 or 3; or what zarr, TensorStore or h5py
-            have opened. Folders with strings or times are opened by zarr. All other folders, and
-            URLs, are opened by TensorStore. `keys` selects the arrays of a group.
+            The folder of an array or a group in Zarr format 2 or 3, or an object opened by zarr,
+            TensorStore or h5py. Folders with strings or times are opened by zarr; all other
+            folders, and URLs, are opened by TensorStore. `keys` selects the arrays of a group.
         keys : str or sequence of str, optional
-            Which arrays of a group. One str gives elements that are arrays, several give dicts.
-            None means all.
+            The arrays of a group to read. A str yields elements that are arrays; a sequence yields
+            dicts. None means all.
         crop_shape : sequence of int, optional
-            The shape of crops, for all axes or the first of them. None means rows along the first
+            The shape of crops, for all axes or the leading ones. None yields rows along the first
             axis.
         crop_stride : sequence of int, optional
-            From one crop to the next along each axis; by default `crop_shape`.
+            Distance between crops along each axis; `crop_shape` by default.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         num_parallel_calls : int, optional
-            Reads at a time, each on its own thread. None reads in the thread that asks.
+            Number of concurrent reads, each on its own thread. None reads in the consumer's thread.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
         Dataset
-            Of arrays, or of dicts of them.
+            Arrays, or dicts of arrays.
 
         Raises
         ------
         ImportError
-            If TensorStore or zarr, which read folders, is missing: ``pip install
-            'penstock[zarr]'``.
+            If TensorStore or zarr, which read folders, is not installed:
+            ``pip install 'penstock[zarr]'``.
         FileNotFoundError
-            If there is no such folder.
+            If the folder does not exist.
         DataError
-            If the folder is none of Zarr.
+            If the folder is not in a Zarr format.
         ValueError
-            If there is no such array, arrays differ in length, or crops do not fit.
+            If an array does not exist, arrays differ in length, or crops do not fit.
 
         Notes
         -----
-        The number of elements is known, and each is found by its position: `shuffle` directly after
-        it shuffles positions, and a saved state holds a position. Regions of several positions are
-        asked for together, and rows that follow one another are read at once. Crops lie on a
-        grid, the last axis changing first; those that would end after the array are left out.
+        The number of elements is known, and elements have random access: `shuffle` directly after
+        it shuffles positions, and a saved state holds a position. Regions for several positions are
+        requested together, and consecutive rows are read in one request. Crops lie on a grid, and
+        the last axis varies fastest; crops that would extend beyond the array are skipped.
 
         Examples
         --------

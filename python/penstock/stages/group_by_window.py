@@ -1,4 +1,4 @@
-"""Datasets of elements with equal keys: group_by_window."""
+"""Groups of elements with equal keys: group_by_window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _D = TypeVar("_D", bound="GroupByWindow")
 
 @checked_methods
 class GroupByWindow(Plan):
-    """Mixin: elements gathered by their keys."""
+    """Mixin: grouping by key."""
 
     __slots__ = ()
 
@@ -26,49 +26,49 @@ class GroupByWindow(Plan):
         window_size_func: Callable[[Any], Any] | None = None,
         name: str | None = None,
     ) -> _D:
-        """Gather elements of equal keys into windows, and give the elements made of these.
+        """Group elements with equal keys into windows, and reduce each window to a dataset.
 
         Parameters
         ----------
         key_func : callable
-            Takes the element as `map` does; returns one int, its key.
+            Takes the element as a `map` function does; returns one int, its key.
         reduce_func : callable
             Takes a key (int64) and a window, a dataset of consecutive elements with that key;
-            returns a Dataset, of any length, whose elements come next.
+            returns a Dataset of any length, whose elements are yielded.
         window_size : int, optional
             Elements of a window, >= 1.
         window_size_func : callable, optional
-            Takes a key, returns the size of its windows. Either this or `window_size` is given.
+            Takes a key, returns the size of its windows. Pass either this or `window_size`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The elements of all datasets that `reduce_func` returned; how many is unknown
-            beforehand.
+            The elements of all datasets that `reduce_func` returns; their number is not known in
+            advance.
 
         Raises
         ------
         TypeError
-            If a function is not callable; while iterating, if `key_func` or `window_size_func`
-            returns anything but one int, or `reduce_func` anything but a Dataset.
+            If a function is not callable; while iterating, if `key_func` or `window_size_func` does
+            not return one int, or `reduce_func` does not return a Dataset.
         ValueError
-            If both or none of `window_size` and `window_size_func` are given, or a size is < 1.
+            If both or neither of `window_size` and `window_size_func` are given, or a size is < 1.
 
         Notes
         -----
-        A window is reduced when it is full. When the input has ended, windows that are not full
-        follow in the order of their keys. `window_size_func` is called once for each key of a run
-        (and again after `Iterator.set_state`).
+        A window is reduced when it is full. At the end of the input, incomplete windows follow in
+        the order of their keys. `window_size_func` is called once per key and run (and again after
+        `Iterator.set_state`).
 
-        Errors: one of `key_func` or `window_size_func` is raised at the position of the element,
-        which is left out; one of `reduce_func` at the position of the window, which is lost; those
-        of the dataset that it returned at their own positions.
+        Errors of `key_func` and `window_size_func` are raised at the position of the element, which
+        is skipped. An error of `reduce_func` is raised at the position of the window, which is
+        lost. Errors of the dataset it returns are raised at their own positions.
 
-        States hold the positions of the elements that wait in windows, not the elements. After
-        `Iterator.set_state` the input is read again from the oldest of them on, which takes long if
-        a key never fills a window.
+        A saved state holds the positions of elements in unfinished windows, not the elements. After
+        `Iterator.set_state` the input is read again from the oldest of them, which takes long if a
+        key never fills a window.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What becomes of elements that fail: ignore_errors."""
+"""Skipping elements that fail: ignore_errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _D = TypeVar("_D", bound="IgnoreErrors")
 
 @checked_methods
 class IgnoreErrors(Plan):
-    """Mixin: elements that fail, left out."""
+    """Mixin: error handling."""
 
     __slots__ = ()
 
@@ -24,21 +24,21 @@ class IgnoreErrors(Plan):
         *,
         max_errors: int | None = MAX_ERRORS,
     ) -> _D:
-        """Leave out the elements that fail.
+        """Skip elements that fail.
 
         Parameters
         ----------
         log_warning : bool
-            Report each one as a warning of the `logging` logger ``"penstock"``.
+            Log each error as a warning of the `logging` logger ``"penstock"``.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------
         Dataset
-            The elements that did not fail; how many is unknown beforehand.
+            The elements that did not fail; their number is not known in advance.
 
         Raises
         ------
@@ -47,10 +47,11 @@ class IgnoreErrors(Plan):
 
         Notes
         -----
-        This applies to every error of the stages before; `on_error` of `map` and others does the
-        same directly after that stage, and can be a function. After `max_errors` in a row were left
-        out, the next one is raised, with a note that says so, and so is every one after it until an
-        element comes: an input that only fails ends the loop over it. tf.data has no such bound.
+        Applies to every error in earlier stages. The `on_error` argument of `map` and other stages
+        does the same directly after that stage, and can be a function. After `max_errors`
+        consecutive errors, the next one is raised with a note that states the limit, and so is
+        every further one until an element succeeds. A loop over an input that always fails
+        therefore ends. tf.data has no such limit.
 
         Examples
         --------

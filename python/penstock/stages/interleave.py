@@ -1,4 +1,4 @@
-"""Datasets that a function makes of elements: flat_map, interleave."""
+"""Datasets opened by a function of each element: flat_map, interleave."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from penstock.stages.map import map_for
 
 _D = TypeVar("_D", bound="Interleave")
 
-# interleave's cycle_length=None: a constant, so that the order does not depend on the machine.
+# Used for cycle_length=None: a constant, so that the order does not depend on the machine.
 AUTOTUNE_CYCLE = 8
 
 
 @checked_methods
 class Interleave(Plan):
-    """Mixin: the elements of datasets that a function opens."""
+    """Mixin: flattening nested datasets."""
 
     __slots__ = ()
 
@@ -33,37 +33,37 @@ class Interleave(Plan):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
     ) -> _D:
-        """Turn each element into a dataset, and give their elements one dataset after the other.
+        """Map each element to a dataset, and yield the elements of these datasets sequentially.
 
         Parameters
         ----------
         map_func : callable
-            Takes the element as `map` does; returns a Dataset.
+            Takes the element as a `map` function does; returns a Dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         output_signature : nested TensorSpec, optional
-            What the elements of the datasets are checked against; makes `element_spec` known
-            without a call.
+            Elements of the datasets are checked against this; `element_spec` is then known without
+            a call.
         on_error : "raise", "skip", "log" or callable
-            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
+            Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------
         Dataset
-            The elements of all of them; how many is unknown beforehand.
+            The elements of all these datasets; their number is not known in advance.
 
         Raises
         ------
         TypeError
-            If `map_func` is not callable; while iterating, if it returns anything but a Dataset, or
-            one of other elements than `output_signature` says.
+            If `map_func` is not callable; while iterating, if it does not return a Dataset, or
+            returns one whose elements do not match `output_signature`.
 
         Notes
         -----
-        One dataset is open at a time. An error of `map_func` is raised at the position of its
-        element; the dataset of the next one follows.
+        Only one dataset is open at any time. An error of `map_func` is raised at the position of
+        its element; the dataset of the next element follows.
 
         Examples
         --------
@@ -90,61 +90,63 @@ class Interleave(Plan):
         on_error: OnError = "raise",
         max_errors: int | None = MAX_ERRORS,
     ) -> _D:
-        """Turn each element into a dataset, and take from several of them in turn.
+        """Map each element to a dataset, and interleave the elements of several datasets.
 
         Parameters
         ----------
         map_func : callable
-            Takes the element as `map` does; returns a Dataset.
+            Takes the element as a `map` function does; returns a Dataset.
         cycle_length : int, optional
-            Datasets that are open at a time; None or AUTOTUNE (-1) means 8, on every machine.
+            Number of datasets open at the same time; None or AUTOTUNE (-1) means 8, on every
+            machine.
         block_length : int, optional
-            Consecutive elements taken from one of them; None means 1.
+            Consecutive elements to take from each; None means 1.
         num_parallel_calls : int, optional
-            Datasets to read at a time, each on its own thread, at most `cycle_length`; AUTOTUNE
-            (-1) means all. None reads in the thread that asks. For a coroutine function it is the
-            number of calls in progress, which may exceed `cycle_length`.
+            Number of datasets to read concurrently, each on its own thread, at most `cycle_length`;
+            AUTOTUNE (-1) means all. None reads in the consumer's thread. For a coroutine function
+            it is the maximum number of concurrent calls, which may exceed `cycle_length`.
         deterministic : bool, optional
-            Whether results come in order; False takes from a dataset that is ready. None takes it
-            from `Options` (True by default).
+            Whether results are in order; False takes from any dataset that is ready. None uses the
+            setting in `Options` (True by default).
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         buffer_output_elements : int, optional
-            With `num_parallel_calls`: how many elements each open dataset has ready, >= 1; None
-            means ``2 * block_length``.
+            With `num_parallel_calls`: elements to buffer for each open dataset, >= 1; None means
+            ``2 * block_length``.
         prefetch_input_elements : int, optional
-            With `num_parallel_calls`: how many datasets are opened, and read ahead, before one of
-            the others has ended, >= 0; None means ``cycle_length / 2``.
+            With `num_parallel_calls`: number of further datasets to open and read ahead, before one
+            of the cycle has ended, >= 0; None means ``cycle_length / 2``.
         output_signature : nested TensorSpec, optional
             As in `flat_map`.
         on_error : "raise", "skip", "log" or callable
-            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
+            Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
 
         Returns
         -------
         Dataset
-            The elements of all of them; how many is unknown beforehand.
+            The elements of all these datasets; their number is not known in advance.
 
         Raises
         ------
         TypeError
-            If `map_func` is not callable; while iterating, if it returns anything but a Dataset, or
-            one of other elements than `output_signature` says.
+            If `map_func` is not callable; while iterating, if it does not return a Dataset, or
+            returns one whose elements do not match `output_signature`.
         ValueError
-            If an argument is below its least value, `num_parallel_calls` exceeds `cycle_length`, or
-            `buffer_output_elements` or `prefetch_input_elements` comes without
+            If an argument is below its minimum, `num_parallel_calls` exceeds `cycle_length`, or
+            `buffer_output_elements` or `prefetch_input_elements` is given without
             `num_parallel_calls`.
 
         Notes
         -----
-        Order: `block_length` elements of each open dataset in turn. When one has ended, the turn
-        passes on, and the next dataset replaces it when the turn comes back. The order is the same
-        with and without `num_parallel_calls`, unless `deterministic` is False.
+        Order: the stage cycles through the open datasets and takes `block_length` elements from
+        each. When a dataset ends, the cycle moves on to the next one, and a new dataset takes the
+        free place when the cycle returns to it. The order is the same with and without
+        `num_parallel_calls`, unless `deterministic` is False.
 
-        Memory: with `num_parallel_calls` up to ``cycle_length + prefetch_input_elements`` datasets
-        are open, and each holds up to `buffer_output_elements` elements.
+        Memory: with `num_parallel_calls`, up to ``cycle_length + prefetch_input_elements`` datasets
+        are open, and each buffers up to `buffer_output_elements` elements.
 
         Examples
         --------

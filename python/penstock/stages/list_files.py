@@ -1,4 +1,4 @@
-"""Sources of file names: list_files."""
+"""The source for file names: list_files."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ class ListFiles(Tensors, Shuffle):
         Parameters
         ----------
         file_pattern : str, path, or sequence of them
-            Patterns with ``*``, ``?``, ``[...]`` and ``**``; URLs, too.
+            Patterns with ``*``, ``?``, ``[...]`` and ``**``; may be URLs.
         shuffle : bool, optional
-            Shuffle the names again in each epoch; None means True, as in tf.data.
+            Reshuffle the names in each epoch; None means True, as in tf.data.
         seed : int, optional
             Seed of the shuffle.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         include_directories : bool, optional
-            Whether to list directories that match, as tf.data does.
+            Whether to include directories that match, as tf.data does.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
         Dataset
-            Of ``str``; with ``shuffle=False`` sorted within each pattern.
+            File names (`str`); sorted within each pattern if ``shuffle=False``.
 
         Raises
         ------
@@ -66,8 +66,9 @@ class ListFiles(Tensors, Shuffle):
 
         Notes
         -----
-        The patterns are matched once, at the call. Names that begin with a dot match only
-        patterns that also do. ``**`` follows links to folders, but enters each real folder once.
+        Patterns are matched once, at the call. Names that begin with a dot match only patterns that
+        also begin with a dot. ``**`` follows symbolic links to folders, but enters each real folder
+        once.
 
         Examples
         --------

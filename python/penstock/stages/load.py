@@ -1,4 +1,4 @@
-"""The source over datasets that were saved: load."""
+"""The source for saved datasets: load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _D = TypeVar("_D", bound="Load")
 
 @checked_methods
 class Load(Plan):
-    """Mixin: datasets that were saved."""
+    """Mixin: saved datasets."""
 
     __slots__ = ()
 
@@ -36,31 +36,32 @@ class Load(Plan):
         max_record_bytes: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> _D:
-        """Read a dataset that `Dataset.save` has written.
+        """Load a dataset written by `Dataset.save`.
 
         Parameters
         ----------
         path : str or path
             The folder, or its URL.
         element_spec : nested TensorSpec, optional
-            What the elements must be. Not needed.
+            The expected spec of the elements. Not needed.
         compression : str, optional
-            Not needed: the files say it.
+            Not needed: the files record it.
         reader_func : callable, optional
-            Takes a Dataset of the Datasets of all files and returns a Dataset of elements, with
-            `interleave` or `shuffle`, say. None reads one file after the other.
+            Takes a Dataset of one Dataset per file and returns a Dataset of elements, for example
+            with `interleave` or `shuffle`. None reads the files sequentially.
         wait : bool
-            Accepted for programs written for tf.data; a folder appears when all of it is written.
+            Accepted for compatibility with tf.data. A folder appears only once it is completely
+            written.
         structures : sequence of type, optional
-            Named tuples, dataclasses and attrs classes of the elements, which are found by their
-            name and fields. Nothing that a file names is imported. A named tuple that is not given
-            becomes one of the same name and fields; other classes must be given, unless this
-            process still has them and has seen elements of them.
+            Named tuples, dataclasses and attrs classes of the elements, matched by name and fields.
+            Nothing that a file names is imported. A named tuple that is not listed is replaced by a
+            new one with the same name and fields. Other classes must be listed, unless this process
+            still has them and has seen elements of them.
         max_record_bytes : int, optional
-            The most bytes that a compressed chunk may expand to, >= 1; None means 256 MiB. A chunk
-            has about a megabyte, or one element.
+            Maximum number of bytes that a compressed chunk may expand to, >= 1; None means 256 MiB.
+            A chunk has about 1 MB, or one element.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
@@ -70,22 +71,22 @@ class Load(Plan):
         Raises
         ------
         FileNotFoundError
-            If nothing is there.
+            If the folder does not exist.
         DataError
-            If a file is damaged or was not written by `save`. Damaged rows are one error while
-            iterating, for the chunk of about a megabyte that they share; the iterator continues
+            If a file is damaged or was not written by `save`. Damaged rows raise one error while
+            iterating for the whole chunk (about 1 MB) that contains them; the iterator continues
             after it.
         TypeError
-            If elements are of a class that is neither given nor known.
+            If elements belong to a class that is neither listed nor known.
         ValueError
-            If the elements do not fit `element_spec`.
+            If the elements do not match `element_spec`.
 
         Notes
         -----
-        When all elements are numbers or arrays of one shape, and uncompressed, rows can be read in
-        any order: `shuffle` directly after keeps only their numbers, and `skip` jumps.
+        If all elements are uncompressed numbers or arrays of one shape, rows have random access:
+        `shuffle` directly after it buffers only their positions, and `skip` seeks.
 
-        Memory: one chunk, about a megabyte or one element.
+        Memory: one chunk, about 1 MB or one element.
 
         Examples
         --------
@@ -94,7 +95,7 @@ class Load(Plan):
         [1, 2]
         """
         path = name_of("load", "path", path)
-        if not is_url(path):  # the engine says it of those
+        if not is_url(path):  # for URLs, the engine raises the error
             _check_folder(path)
         args = {"element_spec": element_spec, "structures": structures}
         args |= {} if max_record_bytes is None else {"max_record_bytes": max_record_bytes}
@@ -114,7 +115,7 @@ def _check_folder(path: str) -> None:
 
 
 def read_saved(path: str, more: dict[str, Any], reader_func: Callable[[Any], Any] | None) -> Any:
-    """Return the dataset of a folder, or what `reader_func` makes of those of its files."""
+    """Return the dataset of a folder, or the result of `reader_func` for its files."""
     args = {"path": path, **{name: value for name, value in more.items() if value is not None}}
     if reader_func is None:
         return Plan._make("load", (), args)

@@ -1,4 +1,4 @@
-"""A function of each element: map."""
+"""Applying a function to each element: map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _P = TypeVar("_P", bound=Plan)
 
 @checked_methods
 class Map(Plan):
-    """Mixin: what a function makes of each element."""
+    """Mixin: mapping."""
 
     __slots__ = ()
 
@@ -46,48 +46,49 @@ class Map(Plan):
         Parameters
         ----------
         map_func : callable
-            Takes the element: a tuple as that many arguments, anything else as one. What it
-            returns is the new element (a list counts as a tuple). Or a coroutine function: see
-            :doc:`/guides/coroutines`.
+            Takes the element: the components of a tuple as separate arguments, anything else as one
+            argument. Returns the new element (a list counts as a tuple). May be a coroutine
+            function: see :doc:`/guides/coroutines`.
         num_parallel_calls : int, optional
-            Calls at a time, each on its own thread; AUTOTUNE (-1) chooses. None calls in the thread
-            that asks. Of coroutines, any number are in progress on one thread; AUTOTUNE is 100.
+            Maximum number of concurrent calls, each on its own thread; AUTOTUNE (-1) picks the
+            number. None calls in the consumer's thread. Coroutines all run on one thread; for them
+            AUTOTUNE is 100.
         deterministic : bool, optional
-            Whether results come in order; None takes it from `Options` (True by default).
+            Whether results are in order; None uses the setting in `Options` (True by default).
         synchronous : bool, optional
-            True demands that nothing runs ahead; excludes `num_parallel_calls`.
+            True requires that nothing runs ahead; excludes `num_parallel_calls`.
         use_unbounded_threadpool : bool
-            Accepted for programs written for tf.data; calls have threads of their own anyway.
+            Accepted for compatibility with tf.data; calls have their own threads in any case.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         output_signature : nested TensorSpec, optional
-            What results are converted to and checked against; makes `element_spec` known without a
-            call.
+            Results are converted to this and checked against it; `element_spec` is then known
+            without a call.
         executor : "thread", "process" or "auto", optional
-            Who calls the function: threads of this process, or worker processes, for functions that
-            hold the GIL: see :doc:`/guides/python_functions`. "auto" begins with threads and
-            measures. None takes it from `Options` ("thread" by default).
+            Where the function runs: in threads of this process, or in worker processes, for
+            functions that hold the GIL; see :doc:`/guides/python_functions`. "auto" starts with
+            threads and measures. None uses the setting in `Options` ("thread" by default).
         worker_timeout : float, optional
-            Seconds that a call in a worker process may take before the worker is ended; None is any
-            time.
+            Maximum time in seconds of a call in a worker process; after that the worker is killed.
+            None means no limit.
         worker_init : callable, optional
             With ``executor="process"``: called without arguments once in each worker process,
             before its first call for this stage. See :doc:`/guides/python_functions`.
         worker_teardown : callable, optional
             With ``executor="process"``: called without arguments when a worker process that was
-            set up ends, unless it is killed.
+            initialized ends, unless it is killed.
         on_error : "raise", "skip", "log", "retry" or callable
-            What to do with an element that fails here or earlier: see :doc:`/guides/errors`.
+            Action for an element that fails here or earlier; see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1; None means no limit.
         max_retries : int, optional
-            How often a call that fails is made again, before `on_error` is asked; None is 3 for
+            Maximum number of times to retry a failed call before `on_error` applies; None is 3 for
             "retry", and 0 otherwise.
 
         Returns
         -------
         Dataset
-            As many elements as before.
+            The results, as many as there are elements.
 
         Raises
         ------
@@ -95,21 +96,21 @@ class Map(Plan):
             If `map_func` is not callable; while iterating, if a result does not match
             `output_signature`.
         ValueError
-            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or `synchronous` excludes it; if
-            `worker_init` or `worker_teardown` is given without ``executor="process"``.
+            If `num_parallel_calls` is neither AUTOTUNE nor >= 1, or is combined with `synchronous`;
+            if `worker_init` or `worker_teardown` is given without ``executor="process"``.
 
         Notes
         -----
-        Errors: an exception of the function is raised at the element's position, as itself, with a
-        note that names stage and element; the next element follows.
+        Errors: an exception of the function is raised unchanged at the element's position, with a
+        note that names stage and element. The next element follows.
 
-        Order and randomness: random operations of penstock inside the function draw from the
-        element's own key, so `num_parallel_calls` changes neither results nor, unless
-        `deterministic` is False, their order.
+        Order and randomness: random penstock operations inside the function draw from the element's
+        own key. `num_parallel_calls` therefore does not change results, nor their order unless
+        `deterministic` is False.
 
-        Speed: a plain Python function holds the GIL, so parallel calls help where it sleeps, reads
-        or calls something that releases the GIL, as NumPy and the operations of penstock do for
-        large arrays.
+        Speed: a plain Python function holds the GIL. Parallel calls help only where it sleeps,
+        reads or calls code that releases the GIL, as NumPy and penstock operations do for large
+        arrays.
 
         Examples
         --------
@@ -151,7 +152,7 @@ def map_for(
     name: str | None = None,
     **more: Any,
 ) -> _P:
-    """Return a map that errors, statistics and states know by the name of `stage`."""
+    """Return a map that is called `stage` in errors, statistics and saved states."""
     args = {"map_func": function, "part_of": stage, "name": name, **more}
     if num_parallel_calls is None:
         return plan._then("map", **args)

@@ -1,4 +1,4 @@
-"""Mixes of datasets: sample_from_datasets, choose_from_datasets."""
+"""Combinations of several datasets: sample_from_datasets, choose_from_datasets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _P = TypeVar("_P", bound=Plan)
 
 @checked_methods
 class Mix(Rows):
-    """Mixin: elements drawn from several datasets."""
+    """Mixin: mixing datasets."""
 
     __slots__ = ()
 
@@ -31,41 +31,44 @@ class Mix(Rows):
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> _D:
-        """Take each element from a dataset that is drawn at random.
+        """Draw each element from a randomly chosen dataset.
 
         Parameters
         ----------
         datasets : sequence of Dataset
-            At least one; all of the same structure and dtypes.
+            At least one; all with the same structure and dtypes.
         weights : array of shape ``(n,)`` or Dataset of them, optional
-            How often each dataset is drawn: any numbers >= 0, their sum counts as 1. A dataset of
-            float arrays gives those of each draw. None means equal weights.
+            The relative probability of each dataset: numbers >= 0, normalized to a sum of 1. A
+            dataset of float arrays supplies the weights of each draw. None means equal weights.
         seed : int, optional
-            Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
+            Seed of the random draws; None draws differently in each run, unless `set_seed` was
+            called.
         stop_on_empty_dataset : bool
-            True ends when a dataset is drawn that has ended; False continues with the others.
+            True ends the result when an exhausted dataset is drawn; False continues with the
+            others.
         rerandomize_each_iteration : bool, optional
-            True draws other numbers in each epoch (of `repeat`) and for each iterator, in a
-            sequence that follows from `seed`; None means False.
+            True draws differently in each epoch (of `repeat`) and for each iterator, in a sequence
+            determined by `seed`; None means False.
 
         Returns
         -------
         Dataset
-            The elements of all of them, each dataset's in its order.
+            The elements of all datasets; those of each dataset stay in order.
 
         Raises
         ------
         ValueError
-            If there is no dataset, or `weights` are not as many as datasets, finite and >= 0.
+            If there is no dataset, `weights` has another length than `datasets`, or a weight is
+            negative or not finite.
         TypeError
-            If `datasets` are not Datasets, or structure or dtypes differ, as far as they are known
+            If `datasets` are not Datasets, or structure or dtypes differ, where they are known
             without calling a function.
 
         Notes
         -----
-        Without `stop_on_empty_dataset` the shares of the datasets are no longer those of the
-        weights when one has ended. Repeat the datasets to avoid that. A dataset of weight 0 is left
-        out; with a Dataset of weights its end is noticed only when it is drawn.
+        Without `stop_on_empty_dataset`, the proportions no longer match the weights once a dataset
+        is exhausted. Repeat the datasets to avoid that. A dataset of weight 0 is never drawn; if
+        the weights are a Dataset, the end of an input is noticed only when it is drawn.
 
         Examples
         --------
@@ -99,36 +102,36 @@ class Mix(Rows):
         choice_dataset: _D,
         stop_on_empty_dataset: bool = True,
     ) -> _D:
-        """Take each element from the dataset whose number another dataset gives.
+        """Take each element from the dataset whose index another dataset supplies.
 
         Parameters
         ----------
         datasets : sequence of Dataset
-            At least one; all of the same structure and dtypes.
+            At least one; all with the same structure and dtypes.
         choice_dataset : Dataset of int
-            Gives the numbers, in ``[0, len(datasets))``.
+            The indices, in ``[0, len(datasets))``.
         stop_on_empty_dataset : bool
-            True ends when a dataset is chosen that has ended; False passes over such choices.
+            True ends the result when an exhausted dataset is chosen; False skips such choices.
 
         Returns
         -------
         Dataset
-            As many elements as there are choices, unless it ends earlier.
+            As many elements as there are choices, unless the result ends earlier.
 
         Raises
         ------
         ValueError
-            If there is no dataset; while iterating, instead of an element, if a number is not
-            that of a dataset.
+            If there is no dataset. While iterating, in place of an element, if an index is out of
+            range.
         TypeError
-            If one of them is not a Dataset, structure or dtypes of `datasets` differ, or
-            `choice_dataset` does not give integers, as far as that is known without calling a
+            If an argument is not a Dataset, the structure or dtypes of `datasets` differ, or
+            `choice_dataset` does not yield integers, where that is known without calling a
             function.
 
         Notes
         -----
-        It ends with `choice_dataset`, and when all datasets have ended. With
-        ``stop_on_empty_dataset=False``, an endless sequence of choices of a dataset that has ended
+        The result ends with `choice_dataset`, or when all datasets are exhausted. With
+        ``stop_on_empty_dataset=False``, an infinite sequence of choices of an exhausted dataset
         never ends.
 
         Examples

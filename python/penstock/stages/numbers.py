@@ -22,7 +22,7 @@ class Numbers(Plan):
     def range(
         cls: type[_D], *args: int, output_type: Any = np.int64, name: str | None = None
     ) -> _D:
-        """Count from `start` (0) to `stop`, which is left out, by `step` (1).
+        """Count from `start` (0) up to but excluding `stop`, in increments of `step` (1).
 
         Called as ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
 
@@ -33,12 +33,12 @@ class Numbers(Plan):
         output_type : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of scalars, int64 unless `output_type` says otherwise.
+            Scalars of dtype `output_type`.
 
         Raises
         ------
@@ -67,32 +67,32 @@ class Numbers(Plan):
         dtype: Any = np.int64,
         name: str | None = None,
     ) -> _D:
-        """Count from `start` by `step`, without end.
+        """Count from `start` in increments of `step`, without end.
 
         Parameters
         ----------
         start, step : int or float
-            The first number, and what is added to get the next one; whole unless `dtype` is a float
-            type. May be negative or 0.
+            The first number and the increment, which may be negative or 0. Integers, unless `dtype`
+            is a float dtype.
         dtype : dtype-like
             Integer or float dtype of the elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of scalars; its `cardinality` is ``INFINITE_CARDINALITY``.
+            Scalars; the `cardinality` is ``INFINITE_CARDINALITY``.
 
         Raises
         ------
         TypeError
-            If `dtype` is neither integer nor float, or `start` or `step` is not of that kind.
+            If `dtype` is neither integer nor float, or `start` or `step` does not match it.
 
         Notes
         -----
-        Integers wrap around at the end of their type. Element `i` of a float type is
-        ``start + i * step``, computed in float64: errors do not add up.
+        Integers wrap around at the end of their dtype. Element `i` of a float dtype is computed in
+        float64 as ``start + i * step``, so rounding errors do not accumulate.
 
         Examples
         --------
@@ -109,22 +109,23 @@ class Numbers(Plan):
         rerandomize_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> _D:
-        """Draw whole numbers, without end.
+        """Draw random integers, without end.
 
         Parameters
         ----------
         seed : int, optional
-            Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
+            Seed of the random draws; None draws differently in each run, unless `set_seed` was
+            called.
         rerandomize_each_iteration : bool, optional
-            True draws others in each epoch (of `repeat`) and for each iterator, in a sequence that
-            follows from `seed`; None means False.
+            True draws differently in each epoch (of `repeat`) and for each iterator, in a sequence
+            determined by `seed`; None means False.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of int64 scalars, uniform in [0, 2**32).
+            int64 scalars, uniform in [0, 2**32).
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Several sequences in one row: pack."""
+"""Packing several sequences into one row: pack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _D = TypeVar("_D", bound="Pack")
 
 @checked_methods
 class Pack(Plan):
-    """Mixin: rows of fixed length with as little padding as possible."""
+    """Mixin: packing."""
 
     __slots__ = ()
 
@@ -30,54 +30,54 @@ class Pack(Plan):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> _D:
-        """Put several sequences into one row of fixed length, one after the other.
+        """Pack several sequences into rows of fixed length, with little padding.
 
         Parameters
         ----------
         length : int or nested int
-            Items of a row, >= 1: one number for all components, or nested as the elements are.
+            Items per row, >= 1: one number for all components, or nested as the elements are.
         strategy : str
-            "first_fit" keeps sequences whole: each goes into the first open row that has room for
-            all its components. "concat_then_split" puts all of them one after the other and cuts
-            where a row is full; its components must be of one length.
+            "first_fit" keeps sequences whole: each is placed in the first open row with room for
+            all its components. "concat_then_split" concatenates all sequences and cuts them into
+            full rows; the components of an element must have equal lengths.
         open_packs : int
-            How many rows "first_fit" has open at most, >= 1. When a sequence fits none of them, the
-            oldest is given out.
+            Maximum number of rows that "first_fit" keeps open, >= 1. If a sequence fits none of
+            them, the oldest row is yielded.
         too_long : str
-            What "first_fit" does with a sequence longer than `length`: "error" raises an error
-            instead, "drop" leaves it out, "split" cuts it into sequences of `length` and a rest.
+            How "first_fit" treats a sequence longer than `length`: "error" raises an error in its
+            place, "drop" skips it, "split" cuts it into sequences of `length` and a remainder.
         padding_values : nested scalar, optional
             As in `padded_batch`; the default is 0.
         drop_remainder : bool
-            Leave out the last row of "concat_then_split" when it is not full.
+            Drop the last row of "concat_then_split" if it is not full.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
             Triples ``(values, segment_ids, positions)``, each nested as the elements are, of arrays
-            of shape ``(length,)``. Segment ids count the sequences of the row from 1, and are 0 on
-            padding; positions count the items of each sequence from 0, and begin again after a cut.
-            Both are int32. How many rows there are is unknown beforehand.
+            of shape ``(length,)``. Segment ids number the sequences of the row from 1, and are 0
+            for padding. Positions number the items of each sequence from 0, and restart after a
+            cut. Both are int32. The number of rows is not known in advance.
 
         Raises
         ------
         ValueError
-            At the call, if a number is < 1, an argument is nested otherwise than the elements or is
-            unknown. While iterating, for an element that is too long, that has a component other
-            than a sequence of numbers, or that differs in structure or dtype from those in the open
-            rows; it is left out, and the others stay.
+            At the call, if a number is < 1, an argument is not nested as the elements are, or
+            `strategy` or `too_long` is unknown. While iterating, if an element is too long, has a
+            component other than a sequence of numbers, or differs in structure or dtype from those
+            in the open rows; it is skipped, and the others are kept.
         TypeError
-            If a padding value is not of the dtype of its component.
+            If the dtype of a padding value does not match its component.
 
         Notes
         -----
-        An element without items takes no room. A row is given out as soon as it is full, and at
-        the latest when ``4 * open_packs`` later ones have been begun.
+        An element without items takes no room. A row is yielded as soon as it is full, and at the
+        latest when ``4 * open_packs`` later rows have been started.
 
         Memory: the sequences in at most `open_packs` rows, and the current one. A saved state holds
-        their positions, a few bytes for each, and a restore reads them again.
+        their positions, a few bytes each, and a restored iterator reads them again.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Batches of elements of different sizes, padded to one: padded_batch."""
+"""Batches of elements of different sizes, padded to one shape: padded_batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _D = TypeVar("_D", bound="PaddedBatch")
 
 @checked_methods
 class PaddedBatch(Plan):
-    """Mixin: batches of elements that differ in size."""
+    """Mixin: padded batching."""
 
     __slots__ = ()
 
@@ -32,43 +32,44 @@ class PaddedBatch(Plan):
         batch_size : int
             Elements per batch, >= 1.
         padded_shapes : nested sequence of int or None, optional
-            The shape of each leaf, nested as the elements are: ``[None, 3]`` pads the first axis to
-            the largest of the batch and the second one to 3. An int is a shape of one axis. None
-            pads every axis to the largest of the batch.
+            The shape of each leaf, nested as the elements are. ``[None, 3]`` pads the first axis to
+            the largest size in the batch and the second one to 3. An int is a shape with one axis.
+            None pads every axis to the largest size in the batch.
         padding_values : nested scalar, optional
-            What fills the rest: nested as the elements are, with None for a default, or one scalar
-            for all leaves. The default is 0, and "" for strings. A Python number has the dtype of
-            the leaf when both are of a kind (int, float, bool, complex); a NumPy scalar must have
-            it.
+            Values for the padding: nested as the elements are, with None for a default, or one
+            scalar for all leaves. The default is 0, and "" for strings. A Python number takes the
+            dtype of the leaf if both are of the same kind (int, float, bool, complex); a NumPy
+            scalar must have exactly that dtype.
         drop_remainder : bool
-            Leave out a last batch with fewer than `batch_size` elements.
+            Drop a last batch with fewer than `batch_size` elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
             A leaf of shape ``(n, m)`` becomes ``(batch_size, N, M)``; each element fills the first
-            rows and columns. Scalars are stacked as they are.
+            rows and columns. Scalars are stacked without padding.
 
         Raises
         ------
         ValueError
-            At the call, if `batch_size` < 1, an argument is nested otherwise than the elements, a
-            padding value is no scalar, or a shape has another number of axes, or less room, than
-            the elements are known to need. While iterating, if an element has more axes or is
-            larger than its padded shape, or differs from the first of its batch in structure, dtype
-            or number of axes; the others of the batch are kept.
+            At the call, if `batch_size` < 1, an argument is not nested as the elements are, a
+            padding value is not a scalar, or a shape has a different number of axes, or smaller
+            sizes, than the elements are known to have. While iterating, if an element has more axes
+            or is larger than its padded shape, or differs from the first of its batch in structure,
+            dtype or number of axes; the other elements of the batch are kept.
         TypeError
-            If a padding value is not of the dtype of its leaf: at the call when that is known,
-            otherwise while iterating. Arrays of opaque objects cannot be padded.
+            If the dtype of a padding value does not match its leaf: at the call where that is
+            known, otherwise while iterating. Arrays of opaque objects cannot be padded.
 
         Notes
         -----
-        Without `padded_shapes` the number of axes of every leaf must be known, or not declared at
-        all (elements of a plain Python function).
+        Without `padded_shapes`, the number of axes of every leaf must be known, or not declared at
+        all (for elements of a plain Python function).
 
-        Memory: the elements of one batch, and the batch. Each number is copied once, into it.
+        Memory: the elements of one batch, and the batch. Each number is copied once, into the
+        batch.
 
         Examples
         --------

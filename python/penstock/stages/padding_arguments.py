@@ -1,4 +1,4 @@
-"""The nested arguments of padded_batch and pack, in the form that the engine takes."""
+"""Conversion of the nested arguments of padded_batch and pack for the engine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _COMPLEX = (np.complex128, np.complex64, np.clongdouble)
 
 
 def padded_shapes_of(shapes: Any, node: _core.Node) -> Any:
-    """Give nested shapes as nested TensorSpecs.
+    """Return nested shapes as nested TensorSpecs.
 
-    A tuple may be a shape or a tuple of shapes; the elements decide which, when their structure is
-    known, and otherwise a tuple of sizes alone is a shape.
+    A tuple may be a shape or a tuple of shapes. The structure of the elements decides, where it is
+    known; otherwise a tuple that contains only sizes is a shape.
     """
     return None if shapes is None else _shapes(shapes, node.spec(TensorSpec))
 
@@ -59,7 +59,7 @@ def _shape(shape: Any) -> TensorSpec:
 
 
 def with_sizes(shapes: Any, size: int) -> Any:
-    """Give nested TensorSpecs with this size instead of each None."""
+    """Return nested TensorSpecs with each None replaced by `size`."""
     if isinstance(shapes, TensorSpec):
         dims = None if shapes.shape is None else [size if d is None else d for d in shapes.shape]
         return TensorSpec(dims, shapes.dtype)
@@ -67,10 +67,10 @@ def with_sizes(shapes: Any, size: int) -> Any:
 
 
 def padding_values_of(stage: str, values: Any) -> tuple[Any, Any]:
-    """Give (the scalar for all leaves, the nested scalars), of which one is None.
+    """Return (the scalar for all leaves, the nested scalars), one of which is None.
 
-    Instead of each scalar there is a tuple of scalars that mean the same in several dtypes, because
-    a Python number has the dtype of its leaf.
+    Each scalar is replaced by a tuple with its equivalents in several dtypes, because a Python
+    number takes the dtype of its leaf.
     """
     if values is None:
         return None, None
@@ -116,4 +116,4 @@ def _at(spec: Any, key: Any) -> Any:
     try:
         return getattr(spec, key) if dataclasses.is_dataclass(spec) else spec[key]
     except (KeyError, IndexError, TypeError, AttributeError):
-        return None  # nested otherwise, which the engine reports
+        return None  # another nesting, which the engine reports

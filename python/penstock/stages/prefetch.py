@@ -1,4 +1,4 @@
-"""prefetch: work that is done ahead of its use."""
+"""Producing elements ahead of their use: prefetch."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ _D = TypeVar("_D", bound="Prefetch")
 
 @checked_methods
 class Prefetch(Plan):
-    """Mixin: working ahead."""
+    """Mixin: prefetching."""
 
     __slots__ = ()
 
     def prefetch(self: _D, buffer_size: int | None, name: str | None = None) -> _D:
-        """Produce elements ahead of use, in a thread of its own.
+        """Produce elements ahead of use, in a background thread.
 
         Parameters
         ----------
         buffer_size : int or None
-            Elements (after `batch`: batches) to have ready. AUTOTUNE (-1) or None starts with 2 and
-            doubles, up to 64, whenever the buffer is empty after it was full. 0 does nothing.
+            Number of elements (after `batch`: batches) to keep ready. AUTOTUNE (-1) or None starts
+            with 2 and doubles the number, up to 64, whenever the buffer runs empty after it was
+            full. 0 does nothing.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -40,8 +41,8 @@ class Prefetch(Plan):
 
         Notes
         -----
-        The thread starts at the first ``next`` and everything before this stage runs in it. An
-        error is raised at its position among the elements.
+        The thread starts at the first ``next``, and all earlier stages run in it. An error is
+        raised at its position among the elements.
 
         Memory: up to `buffer_size` elements, within ``Options.memory_limit``.
 
@@ -55,5 +56,5 @@ class Prefetch(Plan):
 
 
 def is_prefetched(plan: Stage) -> bool:
-    """Return whether a plan ends with prefetch: another one would make nothing earlier."""
+    """Return whether a plan already ends with prefetch, so that another one has no effect."""
     return plan._kind == "prefetch"

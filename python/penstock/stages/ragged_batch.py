@@ -1,4 +1,4 @@
-"""Batches of elements of different sizes, one after the other: ragged_batch."""
+"""Batches of elements of different sizes, without padding: ragged_batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _D = TypeVar("_D", bound="RaggedBatch")
 
 @checked_methods
 class RaggedBatch(Plan):
-    """Mixin: batches of elements that differ in size."""
+    """Mixin: ragged batching."""
 
     __slots__ = ()
 
@@ -25,41 +25,42 @@ class RaggedBatch(Plan):
         row_splits_dtype: Any = np.int64,
         name: str | None = None,
     ) -> _D:
-        """Put consecutive elements of different sizes one after the other.
+        """Concatenate consecutive elements of different sizes into ragged batches.
 
         Parameters
         ----------
         batch_size : int
             Elements per batch, >= 1.
         drop_remainder : bool
-            Leave out a last batch with fewer than `batch_size` elements.
+            Drop a last batch with fewer than `batch_size` elements.
         row_splits_dtype : dtype-like
             int64 or int32.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            A leaf of shape ``(n, ...)`` whose `n` differs becomes ``(values, row_splits)``, where
-            element i of the batch is ``values[row_splits[i]:row_splits[i + 1]]``. A leaf whose
-            shape is known is stacked as by `batch`.
+            A leaf of shape ``(n, ...)`` whose `n` varies becomes ``(values, row_splits)``, where
+            element i of the batch is ``values[row_splits[i]:row_splits[i + 1]]``. A leaf of known
+            shape is stacked as in `batch`.
 
         Raises
         ------
         ValueError
-            At the call, if `batch_size` < 1 or `row_splits_dtype` is another. While iterating, if
-            an element differs from the first of its batch in structure, dtype, number of axes or
-            in the size of an axis that is not ragged; the others of the batch are kept.
+            At the call, if `batch_size` < 1 or `row_splits_dtype` is neither int64 nor int32. While
+            iterating, if an element differs from the first of its batch in structure, dtype, number
+            of axes or the size of an axis that is not ragged; the other elements of the batch are
+            kept.
 
         Notes
         -----
-        `element_spec` decides which axes are ragged: all up to the last one whose size is None.
-        Several ragged axes nest, ``((values, row_splits), row_splits)``, the inner splits first.
-        After a function all axes are ragged, whatever tracing has shown; declare those that are
-        fixed with ``map(..., output_signature=...)``.
+        `element_spec` determines which axes are ragged: all up to the last one whose size is None.
+        Several ragged axes nest, ``((values, row_splits), row_splits)``, with the innermost splits
+        first. After a function, all axes are ragged, whatever tracing has shown; declare fixed axes
+        with ``map(..., output_signature=...)``.
 
-        The pair is what `io.VarLenFeature` and `strings.split` give too.
+        `io.VarLenFeature` and `strings.split` return the same kind of pair.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Classes as often as asked for: rejection_resample."""
+"""Resampling to a given class distribution: rejection_resample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _D = TypeVar("_D", bound="RejectionResample")
 
 @checked_methods
 class RejectionResample(Plan):
-    """Mixin: elements left out at random."""
+    """Mixin: resampling."""
 
     __slots__ = ()
 
@@ -27,42 +27,44 @@ class RejectionResample(Plan):
         seed: int | None = None,
         name: str | None = None,
     ) -> _D:
-        """Leave out elements at random, so that classes come as often as asked for.
+        """Skip elements at random, so that classes occur with given frequencies.
 
         Parameters
         ----------
         class_func : callable
-            Takes the element as `map` does; returns its class, an integer in
-            ``[0, len(target_dist))``.
+            Takes the element as a `map` function does; returns its class, an integer from 0 to
+            ``len(target_dist) - 1``.
         target_dist : array of shape ``(classes,)``
-            The share of each class in the result: float numbers >= 0, their sum counts as 1.
+            The proportion of each class in the result: floats >= 0, normalized to a sum of 1.
         initial_dist : array of shape ``(classes,)``, optional
-            The share of each class in this dataset; None estimates it from the elements that have
-            come.
+            The proportion of each class in this dataset; None estimates it from the elements read
+            so far.
         seed : int, optional
-            Makes the draws repeatable; None draws others in each run, unless `set_seed` was called.
+            Seed of the random draws; None draws differently in each run, unless `set_seed` was
+            called.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of pairs ``(class, element)``; how many is unknown beforehand.
+            Pairs ``(class, element)``; their number is not known in advance.
 
         Raises
         ------
         TypeError
             If `class_func` is not callable.
         ValueError
-            If the shares are not as described, or a wanted class has the initial share 0; while
-            iterating, instead of an element, if `class_func` returns anything else.
+            If the distributions are not as described, or a class with a positive target has the
+            initial proportion 0; while iterating, in place of an element, if `class_func` returns
+            anything other than a class.
 
         Notes
         -----
-        As in tf.data, two passes over the dataset run at a time: one gives elements as they come,
-        the other is filtered, and each result is drawn from one of the two. So an element may come
-        twice, and the dataset ends when one pass has ended. Few elements are left out when the
-        distributions are equal.
+        As in tf.data, two passes over the dataset run concurrently: one yields every element, the
+        other is filtered, and each result is drawn from one of the two. An element may therefore
+        occur twice, and the result ends when one of the passes ends. Few elements are skipped if
+        the two distributions are similar.
 
         Examples
         --------

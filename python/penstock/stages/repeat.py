@@ -1,4 +1,4 @@
-"""Several passes: repeat."""
+"""Several epochs: repeat."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _D = TypeVar("_D", bound="Repeat")
 
 @checked_methods
 class Repeat(Plan):
-    """Mixin: the same elements again."""
+    """Mixin: repetition."""
 
     __slots__ = ()
 
     def repeat(self: _D, count: int | None = None, name: str | None = None) -> _D:
-        """Go through the dataset again and again.
+        """Repeat the dataset.
 
         Parameters
         ----------
         count : int, optional
-            How many times; None or a negative number means for ever.
+            Number of epochs; None or a negative number repeats forever.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The epochs one after the other, without a mark between them.
+            The epochs sequentially, without a marker between them.
 
         Notes
         -----
-        An epoch without any element ends the repetition, so an empty dataset stays empty. Stages
-        before it start again with each epoch: `shuffle` draws another order, and random operations
-        in `map` draw other numbers.
+        An empty epoch ends the repetition, so an empty dataset stays empty. Earlier stages restart
+        with each epoch: `shuffle` draws a new order, and random operations in `map` draw new
+        numbers.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Transformations of one row at a time: enumerate, skip, take, take_while, unique."""
+"""Transformations that inspect one element: enumerate, skip, take, take_while, unique."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _D = TypeVar("_D", bound="Rows")
 
 @checked_methods
 class Rows(Plan):
-    """Mixin: elements one by one, numbered or left out. A new one of this kind is a method here."""
+    """Mixin: numbering and selecting individual elements. Add similar stages here as methods."""
 
     __slots__ = ()
 
     def take(self: _D, count: int, name: str | None = None) -> _D:
-        """Give the first elements.
+        """Take the first elements.
 
         Parameters
         ----------
         count : int
-            How many elements; a negative number means all.
+            Number of elements; a negative number means all.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
@@ -35,7 +35,7 @@ class Rows(Plan):
 
         Notes
         -----
-        An element that fails counts too: what is taken does not depend on what fails.
+        An element that fails counts too, so errors do not change which elements are taken.
 
         Examples
         --------
@@ -45,24 +45,24 @@ class Rows(Plan):
         return self._then("take", count=count, name=name)
 
     def skip(self: _D, count: int, name: str | None = None) -> _D:
-        """Leave out the first elements.
+        """Skip the first elements.
 
         Parameters
         ----------
         count : int
-            How many elements; a negative number means all.
+            Number of elements; a negative number means all.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The elements after them.
+            The remaining elements.
 
         Notes
         -----
-        Elements that are left out are still computed, because they may fail or have effects; one
-        that fails is raised, and counts. Directly after `range` and `from_tensor_slices` skipping
+        Skipped elements are still computed, because they may fail or have side effects; an error is
+        raised, and its element counts. Directly after `range` and `from_tensor_slices`, skipping
         costs nothing.
 
         Examples
@@ -80,12 +80,12 @@ class Rows(Plan):
         start : int
             Number of the first element.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of ``(number, element)``, numbers of dtype int64.
+            Pairs ``(number, element)``, with numbers of dtype int64.
 
         Examples
         --------
@@ -95,29 +95,29 @@ class Rows(Plan):
         return self._then("enumerate", start=start, name=name)
 
     def take_while(self: _D, predicate: Callable[..., Any], name: str | None = None) -> _D:
-        """End before the first element for which a function does not return True.
+        """End before the first element for which a predicate does not return True.
 
         Parameters
         ----------
         predicate : callable
-            Called with each element, as in `map`; returns one bool. May be native.
+            Takes the element as a `map` function does; returns one bool. May be native.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The elements before that one; how many is unknown beforehand.
+            The elements before that one; their number is not known in advance.
 
         Raises
         ------
         TypeError
-            At the call, if `predicate` is not callable. While iterating, if it returns anything but
-            one bool; the next element follows.
+            At the call, if `predicate` is not callable. While iterating, if it does not return one
+            bool; the next element follows.
 
         Notes
         -----
-        An element that failed, or whose predicate raised, does not end the dataset: the next one
+        An element that fails, or whose predicate raises, does not end the dataset: the next one
         follows.
 
         Examples
@@ -129,33 +129,33 @@ class Rows(Plan):
         return self._then("take_while", predicate=predicate, name=name)
 
     def unique(self: _D, name: str | None = None) -> _D:
-        """Leave out elements that have come before.
+        """Drop elements that have occurred before.
 
         Parameters
         ----------
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The first of all equal elements, in order; how many is unknown beforehand.
+            The first occurrence of each element, in order; their number is not known in advance.
 
         Raises
         ------
         TypeError
-            If elements are neither integers, booleans nor strings: at the call when that is known,
+            If elements are not integers, booleans or strings: at the call where that is known,
             otherwise at each of them.
         ValueError
-            If elements have other than one leaf, likewise.
+            If elements do not have exactly one leaf: at the call or at each of them, likewise.
 
         Notes
         -----
-        Arrays are equal when all of their items are.
+        Arrays are equal if all their items are.
 
-        Memory: a copy of each different element for as long as the iterator lives, and some 60
-        bytes. A saved state holds none of them: restoring it reads the input again from its
-        beginning up to that position.
+        Memory: a copy of each distinct element and about 60 bytes, as long as the iterator lives. A
+        saved state contains none of them: a restored iterator reads the input again from the
+        beginning up to its position.
 
         Examples
         --------

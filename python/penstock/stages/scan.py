@@ -1,4 +1,4 @@
-"""Transformations that carry a state from element to element: scan, reduce."""
+"""Transformations that carry a state between elements: scan, reduce."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _P = TypeVar("_P", bound=Plan)
 
 @checked_methods
 class Scan(Single):
-    """Mixin: functions of a state and an element."""
+    """Mixin: stateful functions."""
 
     __slots__ = ()
 
@@ -26,22 +26,22 @@ class Scan(Single):
         scan_func: Callable[[Any, Any], tuple[Any, Any]],
         name: str | None = None,
     ) -> _D:
-        """Apply a function to each element and to a state that it hands on.
+        """Apply a function to each element and a state that is passed from call to call.
 
         Parameters
         ----------
         initial_state : nested arrays
-            The state that the first call is given.
+            The state passed to the first call.
         scan_func : callable
-            Takes the state and the element, two arguments whatever their nesting; returns the new
-            state and the element of the result.
+            Takes the state and the element as two arguments, however they are nested; returns the
+            new state and the resulting element.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            As many elements as before.
+            The resulting elements, as many as there are inputs.
 
         Raises
         ------
@@ -51,10 +51,10 @@ class Scan(Single):
 
         Notes
         -----
-        An element that fails leaves the state as it was before it. Arrays of the state are
-        read-only: a function returns a new one.
+        An element that fails leaves the state unchanged. Arrays of the state are read-only: return
+        new ones.
 
-        `Iterator.get_state` holds the state as values: numbers, arrays and strings. If the state
+        `Iterator.get_state` stores the state by value: numbers, arrays and strings. If the state
         contains an opaque Python object, a restored iterator calls the function again for all
         elements from the first one on.
 
@@ -79,17 +79,17 @@ class Scan(Single):
         Parameters
         ----------
         initial_state : nested arrays
-            The state that the first call is given.
+            The state passed to the first call.
         reduce_func : callable
-            Takes the state and the element, two arguments whatever their nesting; returns the new
-            state.
+            Takes the state and the element as two arguments, however they are nested; returns the
+            new state.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         nested arrays
-            The state after the last element; `initial_state` when there is none.
+            The state after the last element; `initial_state` if the dataset is empty.
 
         Raises
         ------
@@ -99,8 +99,9 @@ class Scan(Single):
 
         Notes
         -----
-        Runs the whole dataset, at once; Ctrl-C ends it. The first error of an element is raised;
-        put `ignore_errors` before it to leave such elements out. Arrays of the state are read-only.
+        Runs the whole dataset immediately; Ctrl-C stops it. The first error of an element is
+        raised; put `ignore_errors` before `reduce` to skip such elements. Arrays of the state are
+        read-only.
 
         Examples
         --------
@@ -124,9 +125,10 @@ def scan_for(
     function: Callable[[Any, Any], Any],
     carried_state: Any,
 ) -> _P:
-    """Return a scan that errors, statistics and states know by the name of `stage`.
+    """Return a scan that is called `stage` in errors, statistics and saved states.
 
-    Another number of processes that restores a state continues with `carried_state`.
+    If a state is restored with a different number of processes, the scan continues with
+    `carried_state`.
     """
     return plan._then(
         "scan",

@@ -1,4 +1,4 @@
-"""Elements by their positions: select, global_shuffle, and one of them."""
+"""Access by position: select, global_shuffle, and single elements."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _D = TypeVar("_D", bound="Select")
 
 
 def only_element(plan: Any) -> Any:
-    """Return the element of a plan that has one."""
-    # Nothing is buffered: finding out how much could be would take longer than the rest.
+    """Return the element of a plan that has exactly one."""
+    # A fixed limit, as nothing is buffered: measuring free memory would take longer than the rest.
     how = {**plan._options._for_engine(counted=False), "threads": 1, "memory_limit": 2**30}
     with Iterator(plan, how) as it:
         return next(it)
@@ -27,7 +27,7 @@ def only_element(plan: Any) -> Any:
 
 @checked_methods
 class Select(Plan):
-    """Mixin: elements by their positions."""
+    """Mixin: access by position."""
 
     __slots__ = ()
 
@@ -37,51 +37,51 @@ class Select(Plan):
         count: int | None = None,
         name: str | None = None,
     ) -> _D:
-        """Give the elements at positions, in this order.
+        """Select elements by position, in the given order.
 
         Parameters
         ----------
         indices : sequence of int, callable, or Dataset of int
-            Positions: a list, a range, an array of integers, or of a bool for each element (those
-            that are True are given). A function takes the numbers from 0 to ``count - 1`` and
-            returns the position of each. Negative positions count from the end, and a position may
-            come several times.
+            Positions: a list, range or array of integers, or one bool per element, which selects
+            the elements that are True. A function takes the numbers from 0 to ``count - 1`` and
+            returns the position for each. Negative positions count from the end, and positions may
+            repeat.
         count : int, optional
-            For a function: how many elements. None means as many as there are.
+            For a function: the number of elements. None means the length of the dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The elements, of which only those that are asked for are computed.
+            The selected elements; others are not computed.
 
         Raises
         ------
         TypeError
-            If a stage before it has no random access, or `indices` are no integers.
+            If an earlier stage lacks random access, or `indices` are not integers.
         ValueError
-            If `count` is given without a function, or bools are not as many as there are elements;
-            while iterating, at a position that there is not: the next one follows.
+            If `count` is given without a function, or the number of bools is not the number of
+            elements. While iterating, if a position is out of range; the next element follows.
 
         Notes
         -----
-        Stages with random access are listed at `experimental.at`. A saved state holds what that of
-        the positions does: a counter, for a sequence. Rows of files (``indexed=True``) are read
-        together: up to 1024, or 8 MiB, sorted by file and offset.
+        `experimental.at` lists the stages with random access. A saved state holds the state of the
+        positions: a counter, for a sequence. Rows of files (``indexed=True``) are read together: up
+        to 1024 rows or 8 MiB, sorted by file and offset.
 
         `ParquetDataset` and `ArrowDataset` decode whole row groups. Decoded rows take at most half
-        of ``Options.memory_limit``. If all of them fit, each row group is decoded once by each
-        iterator. Otherwise the stage looks ahead through a window of positions, as many as there is
-        room for, and decodes each row group at most once for each window. Windows grow from 64
-        positions, so that the first elements arrive early. Lint rule PS032 reports how often each
-        row group is decoded.
+        of ``Options.memory_limit``. If all of them fit, each iterator decodes each row group once.
+        Otherwise the stage looks ahead through a window of positions, as large as memory permits,
+        and decodes each row group at most once per window. Windows grow from 64 positions, so that
+        the first elements arrive early. Lint rule PS032 reports how often each row group is
+        decoded.
 
-        Errors, random numbers: as of `experimental.at`. In stages after it, an element that comes
-        several times draws other numbers each time.
+        Errors and random numbers: as in `experimental.at`. In later stages, an element that is
+        selected several times draws different numbers each time.
 
-        Order: `shuffle`, `shard`, `shard_evenly`, `take` and `skip` directly after it choose among
-        positions, before anything is read or computed. For parallel work, `map` after it.
+        Order: `shuffle`, `shard`, `shard_evenly`, `take` and `skip` directly after it operate on
+        positions, before anything is read or computed. For parallel work, add `map` after it.
 
         Samplers are arrays of positions: see :doc:`/guides/random_access`.
 
@@ -101,7 +101,7 @@ class Select(Plan):
         return self._make("select", (self._positions(indices, count), self), {}, name)
 
     def _size(self) -> int:
-        own: Any = self  # a Dataset, which has a length
+        own: Any = self  # a Dataset, which has __len__
         return len(own)
 
     def _positions(self, indices: Any, count: int | None) -> Plan:
@@ -143,33 +143,34 @@ class Select(Plan):
         Parameters
         ----------
         seed, reshuffle_each_iteration
-            As of `shuffle`.
+            As in `shuffle`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Each element once, in a random order.
+            Each element once, in random order.
 
         Raises
         ------
         TypeError
-            If a stage before it has no random access (the error names it), or the dataset has no
-            end.
+            If an earlier stage lacks random access (the error names it), or the dataset is
+            infinite.
 
         Notes
         -----
-        Order: the position of each element is a keyed function of its number. Up to 4096 elements
-        come in a uniform permutation. More are enciphered by a Feistel network (Luby and Rackoff,
-        SIAM J. Comput. 17, 1988), applied again to what falls outside their number (cycle walking:
-        Black and Rogaway, CT-RSA 2002): each comes once, and the order looks random to statistical
-        tests, but not all orders are possible. A saved state holds a key and a position; starting
-        anywhere costs the same.
+        Order: each element's position is a keyed function of its index. Up to 4096 elements are in
+        a uniformly random permutation. Above that, indices are encrypted by a Feistel network (Luby
+        and Rackoff, SIAM J. Comput. 17, 1988), which is applied again to results outside the range
+        (cycle walking: Black and Rogaway, CT-RSA 2002). Each element then occurs once, and the
+        order passes statistical tests of randomness, but not all orders are possible. A saved state
+        holds a key and a position; starting at any position costs the same.
 
-        Random access, errors, memory and reading as of `select`: put it directly after the source,
-        and `map` after it. `take`, `skip`, `shard` and `shard_evenly` directly after it choose
-        before anything is read. `shuffle` has to be given a buffer, and works over any dataset.
+        Random access, errors, memory and reading are as in `select`: put it directly after the
+        source, and `map` after it. `take`, `skip`, `shard` and `shard_evenly` directly after it
+        operate on positions, before anything is read. `shuffle`, by contrast, needs a buffer and
+        works with any dataset.
 
         Examples
         --------
@@ -178,7 +179,7 @@ class Select(Plan):
         1000
         """
         try:
-            self.select(())  # a stage without random access is named first
+            self.select(())  # raises first if a stage lacks random access
             size = self._size()
         except TypeError as error:
             text = str(error).removeprefix("select: ")

@@ -1,4 +1,4 @@
-"""Shares of the elements, for several processes: shard, shard_evenly."""
+"""Division of the elements among processes: shard, shard_evenly."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from penstock.traits import main_form, traits_of
 _D = TypeVar("_D", bound="Shard")
 
 _INFINITE = -1
-_MOST = 2**63 - 1  # more elements than there will ever be
+_MOST = 2**63 - 1  # more elements than any dataset has
 
 
 @checked_methods
 class Shard(Plan):
-    """Mixin: every process its share."""
+    """Mixin: sharding."""
 
     __slots__ = ()
 
     def shard(self: _D, num_shards: int, index: int, name: str | None = None) -> _D:
-        """Give every `num_shards`-th element, from number `index` on.
+        """Take every `num_shards`-th element, starting at `index`.
 
         Parameters
         ----------
         num_shards : int
-            How many shards the data is divided into, >= 1.
+            Number of shards, >= 1.
         index : int
-            Which of them this is, in ``[0, num_shards)``.
+            Index of this shard, in ``[0, num_shards)``.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The elements number ``index``, ``index + num_shards``, and so on.
+            The elements at positions ``index``, ``index + num_shards``, and so on.
 
         Raises
         ------
@@ -51,9 +51,9 @@ class Shard(Plan):
 
         Notes
         -----
-        Put it before anything random, so that the shards fit together, and early (over file names,
-        say), so that the others' elements are not computed. After a shuffle without a seed, which
-        has another order in each process, it gives a RuntimeWarning.
+        Put it before anything random, so that the shards match, and early (after file names, for
+        example), so that elements of other shards are not computed. After a shuffle without a seed,
+        which has a different order in each process, it emits a RuntimeWarning.
 
         Examples
         --------
@@ -83,56 +83,57 @@ class Shard(Plan):
         evaluation: bool = False,
         name: str | None = None,
     ) -> _D:
-        """Give every `num_shards`-th element, and the same number of them for every index.
+        """Take every `num_shards`-th element, with equal numbers of elements for all indices.
 
         Parameters
         ----------
         num_shards : int
-            How many shards the elements are divided into, >= 1: one for each process, for example.
+            Number of shards, >= 1: one for each process, for example.
         index : int
-            Which of them this is, in ``[0, num_shards)``.
+            Index of this shard, in ``[0, num_shards)``.
         remainder : "drop", "pad" or "repeat", optional
-            What to do with the last elements if there is not one for every shard. None: "pad" for
-            an evaluation, else "drop".
+            Treatment of the last elements if they do not suffice for all shards. None means "pad"
+            with `evaluation`, otherwise "drop".
 
-            "drop" leaves them out in all shards.
+            "drop" drops them in all shards.
 
-            "pad" fills up with elements of zeros ("" for strings), and a mask shows which are
-            real: a dict gets it under `mask_key`, a tuple as one more leaf at its end, and
-            anything else becomes ``(element, mask)``. No element is lost and none comes twice.
+            "pad" adds zero-valued elements ("" for strings), and a mask that marks the real
+            elements: a dict gets it under `mask_key`, a tuple as an additional last leaf, and
+            anything else becomes ``(element, mask)``. No element is lost or repeated.
 
-            "repeat" takes what is missing from the beginning, repeatedly if necessary.
+            "repeat" fills the gap with elements from the beginning, repeatedly if necessary.
         seed : int
-            The seed of everything random before this stage that has no seed of its own.
+            The seed of all earlier random stages that have no seed.
         mask_key : str
             The key of the mask, for dicts.
         by : "elements" or "files"
-            What is divided. "files": every `num_shards`-th file of the list that was given to
+            The unit of division. "files" takes every `num_shards`-th file of the list passed to
             `TFRecordDataset`, `TextLineDataset` or `FixedLengthRecordDataset`, which must be the
-            dataset itself. All shards still have the same number of elements: "drop" cuts
-            them to the shortest one, "pad" fills up to the longest one with b"", "repeat" with the
-            shard's own first elements.
+            dataset itself. All shards still have the same number of elements: "drop" cuts them to
+            the shortest shard; "pad" extends them to the longest one with b""; "repeat" extends
+            them with the shard's own first elements.
         evaluation : bool
-            The elements are to be counted exactly once over all shards: "pad", and an error for
-            what would not come out even. `gather_exact` puts together what the processes made of
-            their batches, without the padding and in the order of this dataset.
+            Count each element exactly once over all shards: implies "pad", and raises an error if
+            batches would be uneven. `gather_exact` collects the results that the processes computed
+            for their batches, without the padding and in the order of this dataset.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The elements number ``index``, ``index + num_shards``, and so on; as many as any other
-            shard has: ``n // num_shards`` of `n`, rounded up unless they are dropped.
+            The elements at positions ``index``, ``index + num_shards``, and so on. All shards have
+            the same number of elements: ``n // num_shards`` of `n`, rounded up unless the remainder
+            is dropped.
 
         Raises
         ------
         ValueError
-            If `num_shards`, `index` or `remainder` is another value; if a `shuffle` before it would
-            have another order in each process (see the notes); with "pad", if the elements have the
-            key `mask_key` already; with ``by="files"``, if the dataset is anything but records of
-            files, or if a shard has no records. With `evaluation`, if `remainder` is another one
-            than "pad", the dataset is infinite, or its last batch has fewer rows than the others.
+            If `num_shards`, `index` or `remainder` is invalid; if an earlier `shuffle` would have a
+            different order in each process (see the notes); with "pad", if the elements already
+            have the key `mask_key`; with ``by="files"``, if the dataset is anything other than
+            records of files, or if a shard has no records. With `evaluation`, if `remainder` is not
+            "pad", the dataset is infinite, or its last batch has fewer rows than the others.
         TypeError
             With "pad", for opaque Python objects.
         RuntimeError
@@ -141,42 +142,41 @@ class Shard(Plan):
 
         Notes
         -----
-        Length: it need not be known. A shard then reads the elements of the others far enough to
-        know that they exist; "repeat" begins the input again for its last element. The padding has
-        the shape of one of the last elements of the input.
+        Length: it need not be known. If it is not, a shard reads the elements of other shards far
+        enough to know that they exist; "repeat" restarts the input for its last element. The
+        padding has the shape of one of the last elements of the input.
 
-        Order: every shard must be made from the same pipeline, and iterate it the same number of
-        times. Then all see the same order, although each is in its own process: a `shuffle` before
-        this stage draws from `seed`, not from `set_seed` or the operating system, and
-        ``deterministic=False`` is ignored. Each epoch and each new iterator still has another
-        order. Two shuffles that would differ between processes are refused: one without a seed and
-        with ``reshuffle_each_iteration=False``, and one that reshuffles before a `cache` or
-        `snapshot`. (What is random in a generator of your own, and in datasets that a function
-        opens and shuffles with ``reshuffle_each_iteration=False``, is not known here: give it the
-        same seed.) Stages after this one belong to their process.
+        Order: every shard must be built from the same pipeline and be iterated the same number of
+        times. All shards then see the same order, although each is in its own process: a `shuffle`
+        before this stage draws from `seed`, not from `set_seed` or the operating system, and
+        ``deterministic=False`` is ignored. Each epoch and each new iterator still has a different
+        order. Two kinds of shuffle would differ between processes and raise an error: one without a
+        seed and with ``reshuffle_each_iteration=False``, and one that reshuffles before a `cache`
+        or `snapshot`. (Randomness in your own generator is not visible here, nor in datasets that a
+        function opens and shuffles with ``reshuffle_each_iteration=False``: use the same seed in
+        all processes.) Later stages are local to their process.
 
-        Cost: put it early. Where rows can be chosen by position (`range`, `from_tensor_slices`,
-        `from_indexable`, also after `shuffle`), the others' rows are never touched; a plain `map`
-        before it is not called for them. Of files that are not compressed and read one after the
-        other, the others' records of fixed length are not read, and of the others' TFRecords only
-        the 12 bytes that hold a length, when records are larger than some 64 KB. Anything else
-        (lines, compressed files, `num_parallel_reads`, a `filter` or `shuffle` before it) is read
-        and computed in every shard; shard such data ``by="files"``, or give every shard files of
-        its own. ``by="files"`` counts the records of all files at the call, in each process, which
-        costs as much as going through others' records; then a process reads its own files only.
-        After `batch` it divides batches: drop the remainder there too, or the last one has fewer
-        rows in one shard.
+        Cost: put it early. Where rows can be selected by position (`range`, `from_tensor_slices`,
+        `from_indexable`, also after `shuffle`), rows of other shards are never touched; an earlier
+        plain `map` is not called for them. In uncompressed files that are read sequentially,
+        fixed-length records of other shards are not read. Of their TFRecords, only the 12-byte
+        length header is read, if records are larger than about 64 KB. Everything else (lines,
+        compressed files, `num_parallel_reads`, an earlier `filter` or `shuffle`) is read and
+        computed in every shard; shard such data ``by="files"``, or give each shard its own files.
+        ``by="files"`` counts the records of all files at the call, in each process, which costs as
+        much as skipping records of other shards; after that, a process reads only its own files.
+        After `batch`, whole batches are divided: drop the remainder there too, or the last batch
+        has fewer rows in one shard.
 
-        Errors: an element that fails counts, and is raised only in its own shard. A stage after
-        this one that leaves out elements (`filter`, ``on_error="skip"``) makes lengths unequal
-        again.
+        Errors: an element that fails counts, and is raised only in its own shard. A later stage
+        that drops elements (`filter`, ``on_error="skip"``) makes the lengths unequal again.
 
-        States: a state holds how far all shards are, so the state of one serves all others, also of
-        another number of shards and with batches of other sizes, as long as nothing after this
-        stage gives more or fewer elements than it gets or mixes those of several steps
-        (docs/guides/checkpoints.md); `merge_states` joins those of shards that are not in step.
-        With ``by="files"`` each process has a state of its own, because each is in another file:
-        that of another shard is a StateError.
+        States: a saved state holds the progress of all shards, so the state of one shard can
+        restore any other, even with a different number of shards or batch size. This requires that
+        no later stage changes the number of elements or mixes elements of several steps
+        (docs/guides/checkpoints.md). `merge_states` combines the states of shards that are not at
+        the same step. With ``by="files"`` each process has its own state, because each reads a
+        different file: restoring the state of another shard raises `StateError`.
 
         Examples
         --------
@@ -204,19 +204,20 @@ class Shard(Plan):
         inner = self._then("shard_evenly", remainder="repeat", name=name, **args)
         if inner._kind == "shard_evenly":
             inner = self
-        else:  # it has gone to the row numbers, of which it is known how many there are
+        else:  # `_then` sharded the row positions, whose number is known
             length = self._node.cardinality
             args["dealt"] = _MOST if length == _INFINITE else length
         pairs: Any = self._make("shard_evenly", (inner,), {"remainder": "pad", **args}, name)
         masked = functools.partial(_with_mask, mask_key)
-        # A native function needs to know the elements; not for this should one be computed.
+        # A native function needs the element types, but computing an element to get them is too
+        # costly.
         known = pairs._node.first_unknown() is None
         padded: _D = pairs.map(native(masked) if known else masked)
         return padded
 
 
 def is_filled_up(dataset: Any) -> bool:
-    """Return whether elements of a dataset may be padding, which a mask in them shows."""
+    """Return whether elements of a dataset may be padding, marked by a mask."""
     return _has_stage(
         dataset,
         lambda stage: (
@@ -227,7 +228,7 @@ def is_filled_up(dataset: Any) -> bool:
 
 
 def is_divided(dataset: Any) -> bool:
-    """Return whether a stage of a dataset divides its elements among processes."""
+    """Return whether a dataset is sharded among several processes."""
     return _has_stage(
         dataset,
         lambda stage: stage._kind in ("shard", "shard_evenly") and stage._args["num_shards"] > 1,
@@ -275,8 +276,8 @@ def _unseeded_shuffle(dataset: Any) -> bool:
 
 
 def _check_order(dataset: Any) -> None:
-    """Raise ValueError if the elements would come in another order in each process."""
-    open_ = [(dataset, "")]  # a stack of its own: chains are long
+    """Raise ValueError if the order of elements would differ between processes."""
+    open_ = [(dataset, "")]  # an explicit stack: chains are longer than the recursion limit
     seen: set[tuple[int, str]] = set()
     while open_:
         node, kept_by = open_.pop()

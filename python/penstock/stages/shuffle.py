@@ -12,7 +12,7 @@ _D = TypeVar("_D", bound="Shuffle")
 
 @checked_methods
 class Shuffle(Plan):
-    """Mixin: elements in another order."""
+    """Mixin: shuffling."""
 
     __slots__ = ()
 
@@ -23,43 +23,44 @@ class Shuffle(Plan):
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> _D:
-        """Shuffle through a buffer: each output is a uniform choice among its elements.
+        """Shuffle with a buffer: each output is drawn uniformly from the buffer.
 
         Parameters
         ----------
         buffer_size : int
-            Elements in the buffer, >= 1. With at least as many as the dataset has, or with
-            `UNKNOWN_CARDINALITY`, the order is a uniform permutation.
+            Number of elements in the buffer, >= 1. The order is a uniformly random permutation if
+            the buffer is at least as large as the dataset, or if this is `UNKNOWN_CARDINALITY`.
         seed : int, optional
-            Makes the orders repeatable: a rebuilt dataset yields the same sequence of epochs, at
+            Makes the order reproducible: a rebuilt dataset yields the same sequence of epochs, at
             any position of the stage in the pipeline. Datasets of equal size that are shuffled with
             the same seed and `buffer_size` have the same order. None draws from the seed of the
             iterator (see `set_seed`), or, with ``reshuffle_each_iteration=False``, from a seed
-            that is taken now.
+            drawn at this call.
         reshuffle_each_iteration : bool, optional
             Whether each epoch and each new iterator has its own order; None means True.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            The same elements in another order.
+            The same elements in random order.
 
         Raises
         ------
         ValueError
-            If `buffer_size` < 1, or if it is `UNKNOWN_CARDINALITY` and the dataset has no end.
+            If `buffer_size` < 1, or if it is `UNKNOWN_CARDINALITY` and the dataset is infinite.
 
         Notes
         -----
-        Order: an element moves forward by less than `buffer_size` positions, so a small buffer over
-        sorted data shuffles little. Neither threads nor prefetching change the order.
+        Order: an element moves forward by less than `buffer_size` positions, so a small buffer
+        shuffles sorted data only slightly. Neither threads nor prefetching change the order.
 
-        Memory: `buffer_size` elements, filled at the first ``next``. Before `repeat`, those of the
-        next epoch fill it while the last ones of an epoch leave it. After `from_tensor_slices`,
-        `range` and files with ``indexed=True`` only row numbers are buffered. A saved state holds
-        counters: the elements in the buffer are read again.
+        Memory: `buffer_size` elements, filled at the first ``next``. Before `repeat`, elements of
+        the next epoch enter the buffer while the last elements of an epoch leave it. After
+        `from_tensor_slices`, `range` and files with ``indexed=True``, only row numbers are
+        buffered. A saved state holds counters: a restored iterator reads the elements in the buffer
+        again.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""One element out of a dataset: first, get_single_element."""
+"""Single elements of a dataset: first, get_single_element."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from penstock.plan import Plan
 
 @checked_methods
 class Single(Plan):
-    """Mixin: an element instead of a dataset."""
+    """Mixin: access to a single element."""
 
     __slots__ = ()
 
     def first(self) -> Any:
-        """Return the first element, and stop the run.
+        """Return the first element, and end the iteration.
 
         Returns
         -------
@@ -30,7 +30,8 @@ class Single(Plan):
 
         Notes
         -----
-        It is a pass: where a shuffle draws another order for each one, the next pass is the second.
+        The call counts as an epoch: if a shuffle reshuffles in each iteration, the next iteration
+        has the order of the second epoch.
 
         Examples
         --------
@@ -48,7 +49,7 @@ class Single(Plan):
         Parameters
         ----------
         name : str, optional
-            Ignored; TensorFlow's functions have it.
+            Ignored; accepted for compatibility with TensorFlow.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Elements in files, for later runs: snapshot, save."""
+"""Storage of elements in files for later runs: snapshot, save."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from penstock.stages.rows import Rows
 
 _D = TypeVar("_D", bound="Snapshot")
 
-_ALL = 2**62  # more elements than there are
+_ALL = 2**62  # more elements than any dataset has
 
 
 @checked_methods
 class Snapshot(Rows):
-    """Mixin: elements written to folders."""
+    """Mixin: saving datasets."""
 
     __slots__ = ()
 
@@ -36,29 +36,28 @@ class Snapshot(Rows):
         max_record_bytes: int | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> _D:
-        """Write the elements of the first full pass to files, and read these in later ones.
+        """Write the elements of the first complete pass to files, and read them in later passes.
 
         Parameters
         ----------
         path : str or path
-            A folder, or its URL. Each pipeline has a folder of its own in it, named by its
-            fingerprint, so that a changed pipeline writes a new snapshot beside the old one.
+            A folder, or its URL. Each pipeline has its own subfolder, named by its fingerprint, so
+            a changed pipeline writes a new snapshot next to the old one.
         compression : str, optional
-            As in `save`; "AUTO" takes zstd, else zlib, else none, whichever is built in.
+            As in `save`; "AUTO" uses the first available of zstd, zlib and no compression.
         reader_func : callable, optional
-            Takes a Dataset of the Datasets of all files and returns a Dataset of elements, with
-            `interleave` or `flat_map`, say. None reads one file after the other.
+            Takes a Dataset of one Dataset per file and returns a Dataset of elements, for example
+            with `interleave` or `flat_map`. None reads the files sequentially.
         shard_func : callable, optional
-            Takes an element and returns the number of the file it goes to, 0 to 999. None writes
-            one file.
+            Takes an element and returns the number of its file, 0 to 999. None writes one file.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         structures : sequence of type, optional
-            As for `cache`.
+            As in `cache`.
         max_record_bytes : int, optional
-            As for `load`.
+            As in `load`.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
@@ -68,19 +67,19 @@ class Snapshot(Rows):
         Raises
         ------
         OSError
-            While iterating, if the folder cannot be made.
+            While iterating, if the folder cannot be created.
         DataError
-            While iterating, if a file is damaged; delete its folder to have it made again.
+            While iterating, if a file is damaged; delete its folder to rebuild the snapshot.
         StateError
-            While iterating from a state, if the snapshot that it needs does not exist.
+            While iterating from a saved state, if the snapshot that it needs does not exist.
         TypeError
-            While iterating, for an opaque Python object, which no file can hold.
+            While iterating, for an opaque Python object, which cannot be stored in a file.
 
         Notes
         -----
-        A snapshot is complete when one iterator has read the dataset to its end without an error.
-        A state that was saved while a snapshot was read can be restored only with that snapshot;
-        otherwise it is a StateError.
+        A snapshot is complete once an iterator has read the dataset to its end without an error. A
+        state that was saved while reading a snapshot can be restored only with that snapshot;
+        otherwise StateError is raised.
 
         Examples
         --------
@@ -114,36 +113,35 @@ class Snapshot(Rows):
         Parameters
         ----------
         path : str or path
-            The folder, or its URL. A dataset that was saved there before is replaced when the new
+            The folder, or its URL. A dataset that was saved there before is replaced once the new
             one is complete.
         compression : str, optional
-            None, "ZLIB" or "GZIP" (the same), or "ZSTD", where it is built in. Only chunks that
-            become smaller are compressed.
+            None, "ZLIB" or "GZIP" (synonyms), or "ZSTD", if it is built in. Only chunks that shrink
+            are compressed.
         shard_func : callable, optional
-            Takes an element and returns the number of the file it goes to, 0 to 999. None writes
-            one file.
+            Takes an element and returns the number of its file, 0 to 999. None writes one file.
         checkpoint_args : None
             Not supported.
         progress : bool, optional
-            Whether a line shows how far it is; None means in a terminal or a notebook.
+            Whether to show a progress line; None shows it in a terminal or a notebook.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Raises
         ------
         FileExistsError
-            If something else is at `path`, or other files are in the folder.
+            If `path` exists and is not a folder, or the folder contains other files.
         OSError
-            If the files cannot be written; nothing is left then.
+            If the files cannot be written; no partial files remain.
         TypeError
-            For an opaque Python object, which no file can hold.
+            For an opaque Python object, which cannot be stored in a file.
         ValueError
             For an unknown compression, or one that is not built in.
 
         Notes
         -----
-        Runs the whole dataset, at once. An exception of a function is raised, and no file is left.
-        The format is described in docs/reference/formats.md.
+        Runs the whole dataset immediately. If a function raises, the exception is propagated and no
+        partial files remain. docs/reference/formats.md describes the format.
 
         Examples
         --------
@@ -164,7 +162,7 @@ class Snapshot(Rows):
             always=True,
         )
         meter = Meter("save", total_of(self), shown=progress)
-        # The engine passes over all elements: none of them becomes a Python object.
+        # The engine skips all elements, so none becomes a Python object.
         with iter(stage.skip(_ALL)) as it:
             meter.watch(lambda: _saved(it))
             try:
@@ -180,7 +178,7 @@ def _saved(iterator: Any) -> Reading | None:
 
 
 class _SnapshotReader:
-    """Opens the folder of a complete snapshot."""
+    """Reader of the folder of a complete snapshot."""
 
     max_record_bytes: int | None = None
 
@@ -189,7 +187,7 @@ class _SnapshotReader:
     ) -> None:
         self.reader_func = reader_func
         if max_record_bytes is not None:
-            self.max_record_bytes = max_record_bytes  # else fingerprints stay what they were
+            self.max_record_bytes = max_record_bytes  # absent if None: fingerprints stay valid
 
     def __call__(self, folder: str) -> Any:
         args = given(max_record_bytes=self.max_record_bytes, shown_as="snapshot")

@@ -1,4 +1,4 @@
-"""The sources of arrays in memory: from_tensors, from_tensor_slices."""
+"""The sources for arrays in memory: from_tensors, from_tensor_slices."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ _D = TypeVar("_D", bound="Tensors")
 
 @checked_methods
 class Tensors(Plan):
-    """Mixin: datasets of values in memory."""
+    """Mixin: datasets from values in memory."""
 
     __slots__ = ()
 
     @classmethod
     def from_tensors(cls: type[_D], tensors: Any, name: str | None = None) -> _D:
-        """Make a dataset of one element.
+        """Create a dataset of one element.
 
         Parameters
         ----------
         tensors : nested arrays
-            The element. Arrays are shared with the dataset: do not change them afterwards.
-            A mapping (``np.load("x.npz")``) is a dict of its arrays; a table of pandas, polars or
-            Arrow is a dict of its columns, without the index; a structured array is a dict of its
-            fields.
+            The element. Its arrays share memory with the dataset: do not change them afterwards. A
+            mapping (``np.load("x.npz")``) becomes a dict of its arrays; a pandas, polars or Arrow
+            table a dict of its columns, without the index; a structured array a dict of its fields.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of this one element; its arrays are read-only.
+            This one element; its arrays are read-only.
 
         Raises
         ------
         ValueError
-            If a list has no regular shape, or a column has values that no array holds.
+            If a list has no regular shape, or a column has values that cannot be stored in an
+            array.
         TypeError
-            If an object has rows and is no array: `from_indexable` takes those.
+            If an object has rows but is not an array: use `from_indexable`.
 
         Examples
         --------
@@ -52,35 +52,36 @@ class Tensors(Plan):
 
     @classmethod
     def from_tensor_slices(cls: type[_D], tensors: Any, name: str | None = None) -> _D:
-        """Make a dataset of the rows of arrays.
+        """Create a dataset of the rows of arrays.
 
         Parameters
         ----------
         tensors : nested arrays
             Each of shape ``(n, ...)`` with the same `n`. A list is one array, a tuple is several.
-            The memory is shared with the dataset: do not change it afterwards. Mappings, tables and
-            structured arrays are dicts, as in `from_tensors`.
+            Arrays share memory with the dataset: do not change them afterwards. Mappings, tables
+            and structured arrays become dicts, as in `from_tensors`.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of `n` elements, nested as `tensors`.
+            `n` elements, nested as `tensors`.
 
         Raises
         ------
         ValueError
-            If there is no array, one is a scalar, or the first axes differ; a list has no regular
-            shape; or a column has values that no array holds: missing ones, but for floats (NaN)
-            and times (NaT), lists of different lengths, times of a zone.
+            If there is no array, an array is a scalar, or the first axes differ; if a list has no
+            regular shape; or if a column has values that cannot be stored in an array: missing
+            values other than floats (NaN) and times (NaT), lists of different lengths, times with a
+            time zone.
         TypeError
-            If an object has rows and is no array: `from_indexable` takes those.
+            If an object has rows but is not an array: use `from_indexable`.
 
         Notes
         -----
-        ``shuffle`` and ``batch`` directly after it gather rows natively, without touching elements
-        one by one. Rows that are handed out unbatched are views, and read-only.
+        ``shuffle`` and ``batch`` directly after it gather rows natively, without creating
+        individual elements. Rows that are yielded without batching are read-only views.
 
         Examples
         --------
@@ -94,7 +95,7 @@ class Tensors(Plan):
     def _of_tensors(
         cls: type[_D], kind: str, name: str | None, tensors: Any, stage: str | None = None
     ) -> _D:
-        """Make one of these datasets, which errors know by the name of `stage`."""
+        """Create the dataset; errors show `stage` as its name."""
         tensors = as_tensors(stage or kind, tensors)
         args = {"tensors": tensors}
         if stage is not None:

@@ -1,4 +1,4 @@
-"""Taking batches apart: unbatch."""
+"""Splitting batches: unbatch."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _D = TypeVar("_D", bound="Unbatch")
 
 @checked_methods
 class Unbatch(Plan):
-    """Mixin: the rows of batches."""
+    """Mixin: unbatching."""
 
     __slots__ = ()
 
     def unbatch(self: _D, name: str | None = None) -> _D:
-        """Give the rows of each element one by one.
+        """Split each element into its rows.
 
         Parameters
         ----------
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            A leaf of shape ``(n, ...)`` becomes `n` leaves of shape ``(...)``. How many is unknown
-            beforehand, unless `element_spec` has `n`.
+            A leaf of shape ``(n, ...)`` becomes `n` leaves of shape ``(...)``. The number of
+            elements is not known in advance, unless `element_spec` contains `n`.
 
         Raises
         ------

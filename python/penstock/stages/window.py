@@ -1,4 +1,4 @@
-"""Consecutive elements as datasets: window."""
+"""Windows of consecutive elements as datasets: window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _D = TypeVar("_D", bound="Window")
 
 @checked_methods
 class Window(Plan):
-    """Mixin: elements that are datasets."""
+    """Mixin: windows."""
 
     __slots__ = ()
 
@@ -24,27 +24,27 @@ class Window(Plan):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> _D:
-        """Gather consecutive elements into windows, each of which is a dataset.
+        """Group consecutive elements into windows, each of which is a dataset.
 
         Parameters
         ----------
         size : int
-            Elements of a window, >= 1.
+            Elements per window, >= 1.
         shift : int, optional
-            Elements from the beginning of a window to that of the next, >= 1; None means `size`.
-            Less than the window's length makes windows overlap, more leaves elements out.
+            Distance between the starts of consecutive windows, >= 1; None means `size`. A distance
+            shorter than the window makes windows overlap; a longer one skips elements.
         stride : int
-            From each element of a window to the next one, >= 1; 2 takes every other element.
+            Distance between consecutive elements of a window, >= 1; 2 takes every other element.
         drop_remainder : bool
-            Leave out the windows at the end that have fewer than `size` elements.
+            Drop windows at the end that have fewer than `size` elements.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            One element for each window: a dataset. Of elements that nest, each leaf has a window of
-            its own: a dict of datasets, a tuple of datasets.
+            One dataset per window. For nested elements, each leaf has a separate window: a dict of
+            datasets, a tuple of datasets.
 
         Raises
         ------
@@ -53,15 +53,15 @@ class Window(Plan):
 
         Notes
         -----
-        A window is a dataset like any other: iterate it, transform it, or join the elements of all
-        windows again with ``flat_map(lambda w: w.batch(size))``. It holds its elements in memory
-        for as long as it is referred to; it cannot be pickled.
+        A window is a dataset like any other: iterate it, transform it, or turn all windows into
+        batches with ``flat_map(lambda w: w.batch(size))``. It holds its elements in memory as long
+        as it is referenced; it cannot be pickled.
 
-        Errors: an element that failed is raised at its position, and left out: the window continues
-        with the next one.
+        Errors: the error of an element is raised at its position, and the element is skipped: the
+        window continues with the next one.
 
-        States hold no elements: those of the next window that came already are pulled again after
-        `Iterator.set_state`.
+        A saved state holds no elements: after `Iterator.set_state`, elements of an unfinished
+        window are read again.
 
         Examples
         --------

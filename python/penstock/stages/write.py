@@ -1,4 +1,4 @@
-"""Writing elements to files of other formats: write_tfrecords, write_tar, write_jsonl, ..."""
+"""Export of elements to other file formats: write_tfrecords, write_tar, write_jsonl, ..."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BY_ENDING = {".gz": "GZIP", ".zst": "ZSTD"}
 
 @checked_methods
 class Write(RaggedBatch):
-    """Mixin: elements written to files."""
+    """Mixin: exporting elements."""
 
     __slots__ = ()
 
@@ -41,39 +41,38 @@ class Write(RaggedBatch):
         Parameters
         ----------
         path : str or path
-            The file, or its URL; of several, ``data.tfrecord`` becomes
-            ``data-00000-of-00004.tfrecord``. Files that exist are replaced when the new ones are
+            The file, or its URL. With several shards, ``data.tfrecord`` becomes
+            ``data-00000-of-00004.tfrecord``. Existing files are replaced once the new ones are
             complete.
         shards : int
-            How many files are written, each by a thread of its own. Element i goes to file
-            ``i % shards``.
+            Number of files, each written by its own thread. Element i goes to file ``i % shards``.
         compression : str, optional
-            "GZIP", "ZLIB" or "ZSTD", where it is built in; "" for none. None: by the ending of
+            "GZIP", "ZLIB" or "ZSTD", if it is built in; "" for none. None chooses by the suffix of
             `path`, ``.gz`` or ``.zst``.
         progress : bool, optional
-            Whether a line on standard error shows how far it is; None shows it in a terminal or a
+            Whether to show a progress line on standard error; None shows it in a terminal or a
             notebook.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
         list of str
-            The files. ``TFRecordDataset(files, num_parallel_reads=len(files))`` gives the elements
-            in their order.
+            The file names. ``TFRecordDataset(files, num_parallel_reads=len(files))`` reads the
+            elements in their original order.
 
         Raises
         ------
         TypeError
-            For an element that is neither bytes nor str nor a dict, which becomes a
-            ``tf.train.Example`` as `io.make_example` makes them.
+            If an element is not bytes, str or a dict. A dict becomes a ``tf.train.Example``, as in
+            `io.make_example`.
         OSError
             If the files cannot be written.
 
         Notes
         -----
-        Runs the whole dataset, at once. Files are written beside those of these names, and take the
-        names when all are complete; where anything fails, none is left.
+        Runs the whole dataset immediately. Files are written under temporary names in the same
+        folder and renamed when all are complete; if anything fails, no partial files remain.
 
         Examples
         --------
@@ -99,37 +98,38 @@ class Write(RaggedBatch):
         progress: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Write all elements to tar files, in WebDataset's form.
+        """Write all elements to tar files in WebDataset format.
 
         Parameters
         ----------
         path, shards, compression, progress
-            As of `write_tfrecords`, without "ZLIB".
+            As in `write_tfrecords`, but without "ZLIB".
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
         list of str
-            The files.
+            The file names.
 
         Raises
         ------
         TypeError
-            For an element that is no dict, or a field that is neither bytes nor str, nor a number,
-            nor of ``json`` or ``npy``.
+            If an element is not a dict, or a field is not bytes, str or a number, unless its
+            extension is ``json`` or ``npy``.
         ValueError
-            For a key with a dot in its last part, where the names of fields begin.
+            If the last part of a key contains a dot, which would start the field name.
         OSError
             If the files cannot be written.
 
         Notes
         -----
         The field ``"jpg"`` of an element becomes the file ``KEY.jpg``. The key is the field
-        ``"__key__"``, or the number of the element in nine digits; other fields whose names begin
-        with two underscores are left out. Arrays are written to ``npy``, nested values to ``json``.
+        ``"__key__"``, or the nine-digit index of the element; other fields whose names begin with
+        two underscores are omitted. A field with extension ``npy`` takes an array, one with
+        ``json`` a nested value.
 
-        All else is as with `write_tfrecords`.
+        Otherwise as in `write_tfrecords`.
 
         Examples
         --------
@@ -154,31 +154,31 @@ class Write(RaggedBatch):
         progress: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Write all elements to files of JSON, one in a line.
+        """Write all elements to JSON Lines files.
 
         Parameters
         ----------
         path, shards, compression, progress
-            As of `write_tfrecords`, without "ZLIB".
+            As in `write_tfrecords`, but without "ZLIB".
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
         list of str
-            The files.
+            The file names.
 
         Raises
         ------
         TypeError, ValueError
-            For an element that has no form in JSON: NaN, an infinity, bytes that are no UTF-8, an
+            If an element cannot be represented in JSON: NaN, infinity, bytes that are not UTF-8, an
             object.
         OSError
             If the files cannot be written.
 
         Notes
         -----
-        Arrays become lists, bytes and times strings. All else is as with `write_tfrecords`.
+        Arrays become lists; bytes and times become strings. Otherwise as in `write_tfrecords`.
 
         Examples
         --------
@@ -203,39 +203,39 @@ class Write(RaggedBatch):
         row_group_size: int = 65536,
         storage_options: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Write all elements, which are dicts, to Parquet files.
+        """Write all elements, which must be dicts, to Parquet files.
 
         Parameters
         ----------
         path, shards
-            As of `write_tfrecords`; row group i goes to file ``i % shards``.
+            As in `write_tfrecords`; row group i goes to file ``i % shards``.
         compression : str, optional
             "SNAPPY", "GZIP", "ZSTD", "LZ4" or "BROTLI", or "" for none; None is "SNAPPY".
         progress
-            As of `write_tfrecords`; row groups are counted.
+            As in `write_tfrecords`; counts row groups.
         row_group_size : int
-            Rows of a row group, >= 1, which are in memory for each file.
+            Rows per row group, >= 1. Row groups that wait to be written are held in memory.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 
         Returns
         -------
         list of str
-            The files.
+            The file names.
 
         Raises
         ------
         ModuleNotFoundError
             If pyarrow is not installed: ``pip install 'penstock[arrow]'``.
         TypeError
-            If elements are no dicts of arrays, or have leaves that no column holds.
+            If elements are not dicts of arrays, or a leaf cannot be stored in a column.
         OSError
             If the files cannot be written.
 
         Notes
         -----
-        Axes whose size `element_spec` knows become lists of fixed size, others lists of any size.
-        All else is as with `write_tfrecords`.
+        Axes with a known size in `element_spec` become fixed-size lists, others variable-size
+        lists. Otherwise as in `write_tfrecords`.
 
         Examples
         --------
@@ -280,7 +280,7 @@ def _compression_of(stage: str, path: str, compression: str | None) -> str:
 
 
 def _none_of(leaf: TensorSpec) -> Any:
-    """Return a ragged batch of no elements."""
+    """Return an empty ragged batch."""
     shape = leaf.shape or ()
     ragged = max((i + 1 for i, size in enumerate(shape) if size is None), default=0)
     kind = object if leaf.dtype in (str, bytes) else leaf.dtype

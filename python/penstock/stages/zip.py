@@ -1,4 +1,4 @@
-"""Several datasets side by side: zip."""
+"""Several datasets in parallel: zip."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ _D = TypeVar("_D", bound="Zip")
 
 @checked_methods
 class Zip(Plan):
-    """Mixin: elements of several datasets at a time."""
+    """Mixin: zipping datasets."""
 
     __slots__ = ()
 
     @classmethod
     def zip(cls: type[_D], *args: Any, datasets: Any = None, name: str | None = None) -> _D:
-        """Take one element of each dataset at a time; ends with the shortest.
+        """Combine the elements of several datasets; ends with the shortest.
 
         Parameters
         ----------
         *args : Dataset, or one nested structure of them
             ``zip(a, b)``, ``zip((a, b))`` or ``zip({"x": a, "y": b})``; a list counts as a tuple.
         datasets : nested Dataset, optional
-            The older name of the one structure.
+            The older form of the argument: one nested structure.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
 
         Returns
         -------
         Dataset
-            Of the elements, nested as the datasets were.
+            The combined elements, nested as the datasets are.
 
         Raises
         ------
         TypeError
-            If a leaf is not a Dataset, or nothing was given.
+            If a leaf is not a Dataset, or no argument is given.
         ValueError
-            If the structure holds no dataset at all.
+            If the structure contains no dataset.
 
         Notes
         -----
-        When an element of one dataset fails, all move on, so that their elements stay paired.
+        If an element of one dataset fails, all datasets advance, so that their elements stay
+        paired.
 
         Examples
         --------
@@ -62,7 +63,7 @@ class Zip(Plan):
 
 
 def _collect(nested: Any, found: list[Plan]) -> Any:
-    """Gather the datasets in `nested`, in order; returns the same nesting of numbers."""
+    """Append the datasets in `nested` to `found`, in order; return the nesting with 0 for each."""
     if isinstance(nested, Plan):
         found.append(nested)
         return 0

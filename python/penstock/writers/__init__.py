@@ -1,1 +1,1 @@
-"""What writes the elements of datasets to files of other formats."""
+"""Writers that export the elements of datasets to other file formats."""

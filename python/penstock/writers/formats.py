@@ -1,4 +1,4 @@
-"""What writes one file of each format."""
+"""The writer of each file format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.libraries import library
 from penstock.ops.examples import make_example
 from penstock.ops.tf_record import TFRecordOptions, TFRecordWriter
 
-_GZIP = 31  # zlib's window bits for a file of gzip
+_GZIP = 31  # zlib's window bits for gzip files
 _KEY = "__key__"
 
 
@@ -29,7 +29,7 @@ class Records:
         self._file = TFRecordWriter(path, TFRecordOptions(compression))
 
     def write(self, number: int, element: Any) -> None:
-        """Append a record, or a dict as an example."""
+        """Append a record, or a dict as a tf.train.Example."""
         if isinstance(element, Mapping):
             element = make_example(element)
         if isinstance(element, str):
@@ -42,16 +42,16 @@ class Records:
         self._file.write(element)
 
     def close(self) -> None:
-        """Complete the file."""
+        """Finish and close the file."""
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file."""
+        """Close the incomplete file."""
         self._file.__exit__(RuntimeError, RuntimeError(), None)
 
 
 class Packed:
-    """A file of bytes, compressed or not, with as much of a file's methods as tarfile calls."""
+    """A file of bytes, optionally compressed, with the methods of a file that tarfile calls."""
 
     def __init__(self, stage: str, path: str, compression: str) -> None:
         self._packer: Any = None
@@ -67,13 +67,13 @@ class Packed:
         return len(data)
 
     def close(self) -> None:
-        """Complete the file."""
+        """Finish and close the file."""
         if self._packer:
             self._file.write(self._packer.flush())
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file as it is."""
+        """Close the incomplete file."""
         try:
             self._file.close()
         except OSError:
@@ -81,7 +81,7 @@ class Packed:
 
 
 class Lines:
-    """A file of JSON, an element in each line."""
+    """A JSON Lines file, with one element per line."""
 
     def __init__(self, stage: str, path: str, compression: str) -> None:
         self._stage = stage
@@ -100,16 +100,16 @@ class Lines:
         self._file.write(line + b"\n")
 
     def close(self) -> None:
-        """Complete the file."""
+        """Finish and close the file."""
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file."""
+        """Close the incomplete file."""
         self._file.abandon()
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON has for a value of NumPy, or for bytes of UTF-8."""
+    """Return the JSON equivalent of a NumPy value, or of UTF-8 bytes."""
     if isinstance(value, (bytes, np.bytes_)):
         return value.decode()
     if isinstance(value, np.generic) and value.dtype.kind in "Mm":
@@ -122,14 +122,14 @@ def _plain(value: Any) -> Any:
 
 
 class Samples:
-    """A tar file: a file in it for each field of an element."""
+    """A tar file that contains a file for each field of an element."""
 
     def __init__(self, stage: str, path: str, compression: str) -> None:
-        import tarfile  # which imports three libraries for compression
+        import tarfile  # imported here because it loads three compression libraries
 
         self._stage = stage
         self._file = Packed(stage, path, compression)
-        self._last = ""  # the key of the element before
+        self._last = ""  # the key of the previous element
         self._info = tarfile.TarInfo
         self._tar = tarfile.open(fileobj=self._file, mode="w|", format=tarfile.PAX_FORMAT)  # type: ignore[call-overload]  # noqa: SIM115 - close() closes it
 
@@ -172,18 +172,18 @@ class Samples:
             self._tar.addfile(info, io.BytesIO(data))
 
     def close(self) -> None:
-        """Complete the file."""
+        """Finish and close the file."""
         self._tar.close()
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file."""
-        self._tar.fileobj.closed = True  # its finalizer would write
+        """Close the incomplete file."""
+        self._tar.fileobj.closed = True  # otherwise its finalizer would write
         self._file.abandon()
 
 
 def _is_extension(name: Any) -> bool:
-    """Return whether readers find a field of this name: they cut names at a null character."""
+    """Return whether readers can find a field of this name; they truncate names at a null byte."""
     return isinstance(name, str) and bool(re.fullmatch(r"[^/\0]+", name)) and name == name.lower()
 
 
@@ -205,7 +205,7 @@ def _field(name: str, value: Any) -> bytes:
 
 
 class Columns:
-    """A Parquet file: each element is a row group, as `columns_of` makes them."""
+    """A Parquet file; each element is a row group, as from `columns_of`."""
 
     def __init__(
         self, stage: str, path: str, compression: str, columns: Callable[[Any], Any], empty: Any
@@ -219,16 +219,16 @@ class Columns:
         self._file.write_table(self._columns(element))
 
     def close(self) -> None:
-        """Complete the file."""
+        """Finish and close the file."""
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file."""
+        """Close the incomplete file."""
         self._file.close()
 
 
 def columns_of(stage: str, spec: Any) -> Callable[[Any], Any]:
-    """Return a function from ragged batches of elements of a spec to tables of pyarrow."""
+    """Return a function that converts ragged batches with a spec to pyarrow tables."""
     pa = library(stage, "pyarrow", "arrow")
 
     def array(part: Any, leaf: Any) -> Any:
@@ -239,7 +239,7 @@ def columns_of(stage: str, spec: Any) -> Callable[[Any], Any]:
         while isinstance(part, tuple):  # (values, row_splits), nested
             part, ends = part
             splits.append(ends)
-        # After a function all axes may come as ragged ones, whatever is known of them.
+        # After a function, all axes may be ragged, even those of known size.
         shape = leaf.shape
         ragged = max((i + 1 for i, size in enumerate(shape) if size is None), default=0)
         made = _items(pa, np.asarray(part).reshape(-1, *shape[ragged:]), leaf)
@@ -255,7 +255,7 @@ def columns_of(stage: str, spec: Any) -> Callable[[Any], Any]:
 
 
 def _items(pa: Any, values: Any, leaf: Any) -> Any:
-    """Return the rows of an array: fixed-size lists, where they have axes."""
+    """Return the rows of an array: fixed-size lists if it has several axes."""
     flat = values.reshape(-1)
     if values.dtype == object:
         made = pa.array(flat.tolist(), pa.string() if leaf.dtype is str else pa.binary())

@@ -1,4 +1,4 @@
-"""Elements written to several files at a time, which appear when all are complete."""
+"""Elements written to several files concurrently, which appear once all are complete."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from penstock.paths import is_url, naming
 from penstock.printable import printable
 from penstock.writers.staged import staged
 
-_TOGETHER = 64  # elements that are handed to a thread at once
-_AHEAD = 4  # of these wait for each thread
-_ENDINGS = (".gz", ".zst")  # that follow another one
+_TOGETHER = 64  # elements passed to a thread in one queue item
+_AHEAD = 4  # maximum number of queue items per thread
+_ENDINGS = (".gz", ".zst")  # suffixes that follow another suffix
 
 
 class Writer(Protocol):
-    """Writes one file."""
+    """The writer of one file."""
 
     def write(self, number: int, element: Any) -> None:
-        """Append an element, which has this number among all."""
+        """Append an element; `number` is its index among all elements."""
 
     def close(self) -> None:
-        """Complete the file."""
+        """Finish and close the file."""
 
     def abandon(self) -> None:
-        """Close an incomplete file, whatever was not written."""
+        """Close the incomplete file, without writing the rest."""
 
 
 def shard_names(path: str, shards: int) -> list[str]:
-    """Return the names of files: the path, or with the number of each before its ending."""
+    """Return the file names: the path itself, or with a shard number before the suffix."""
     if shards == 1:
         return [path]
     folder, _, name = path.rpartition("/" if is_url(path) else os.sep)
@@ -54,22 +54,22 @@ def write_shards(
     progress: bool | None,
     opens: Callable[[str], Writer],
 ) -> list[str]:
-    """Write element i to file ``i % shards``, each file by a thread of its own.
+    """Write element i to file ``i % shards``, each file in its own thread.
 
     Parameters
     ----------
     stage : str
-        For reports.
+        The name to use in errors and progress reports.
     elements : iterable
-        The elements; it is gone through in the thread that calls.
+        The elements; iterated in the calling thread.
     path : str
-        The file, or what the names of files are made of.
+        The file, or the base of the shard names.
     shards : int
-        How many.
+        Number of files.
     progress : bool or None
-        Whether a line shows how far it is; None means in a terminal or a notebook.
+        Whether to show a progress line; None shows it in a terminal or a notebook.
     opens : callable
-        Takes the name of a file, and returns what writes it.
+        Takes a file name, and returns its `Writer`.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def write_shards(
             for thread in threads:
                 thread.abandon()
             failures = [thread.failure for thread in threads if thread.failure is not None]
-            if failures:  # of several, the one that would have come first
+            if failures:  # raise the one with the lowest element number
                 raise min(failures, key=lambda failure: failure[0])[1] from None
             raise
         files.complete()
@@ -117,7 +117,7 @@ def _short_of_files(stage: str, shards: int) -> Iterator[None]:
 
 
 def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None:
-    """Hand elements to threads in turn, some at a time."""
+    """Distribute elements among the threads round-robin, in groups."""
     waiting: list[list[tuple[int, Any]]] = [[] for _ in threads]
     count = 0
     for element in elements:
@@ -134,12 +134,12 @@ def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None
 
 
 class _Thread:
-    """A thread that writes what it is given."""
+    """A thread that writes one file."""
 
     def __init__(self, stage: str, name: str, path: str, writer: Writer) -> None:
-        self.failure: tuple[int, BaseException] | None = None  # the element, and what went wrong
+        self.failure: tuple[int, BaseException] | None = None  # element number and exception
         self._stage = stage
-        self._name, self._path = name, path  # of the file, and where it is written until then
+        self._name, self._path = name, path  # final name, and temporary path until completion
         self._writer = writer
         self._queue: queue.Queue[list[tuple[int, Any]] | None] = queue.Queue(_AHEAD)
         self._abandoned = False
@@ -147,22 +147,23 @@ class _Thread:
         self._thread.start()
 
     def put(self, some: list[tuple[int, Any]]) -> None:
-        """Give it elements, as soon as there is room; raises what it has failed with."""
+        """Queue elements, waiting for room; raise the thread's exception if it has failed."""
         self._check()
         self._queue.put(some)
 
     def finish(self) -> None:
-        """Wait until all is written; raises what it has failed with."""
+        """Wait until everything is written; raise the thread's exception if it has failed."""
         self._end()
         self._check()
         with naming(self._name, self._path):
             self._writer.close()
 
     def abandon(self) -> None:
-        """End it before all is written."""
+        """Stop before everything is written."""
         self._abandoned = True
         self._end()
-        # On a full disk it fails too. The first error counts, and other files are yet to be closed.
+        # This also fails on a full disk. Only the first error counts, and other files must be
+        # closed.
         with contextlib.suppress(OSError):
             self._writer.abandon()
 

@@ -1,4 +1,4 @@
-"""Files that get their names when they are complete, here or in a store."""
+"""Files that get their final names once they are complete, locally or in a store."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _NUMBER = re.compile(r"[0-9a-f]{16}")
 
 
 def staged(names: Sequence[str]) -> StagedFiles | StagedObjects:
-    """Return what makes files of these names, all of them paths or all of them URLs."""
+    """Return staged files for these names, all of which are paths or all URLs."""
     return StagedObjects(names) if is_url(names[0]) else StagedFiles(names)
 
 
 class StagedObjects:
-    """Files of this machine that become objects of stores when they are complete.
+    """Local files that are uploaded to object stores once they are complete.
 
     Attributes
     ----------
     paths : list of str
-        Where each is written.
+        The local path of each file.
     """
 
     def __init__(self, urls: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class StagedObjects:
         self._folder.cleanup()
 
     def complete(self) -> None:
-        """Give the files their names."""
+        """Upload the files."""
         from penstock.remote.writing import write_object
 
         for path, url in zip(self.paths, self._urls, strict=True):
@@ -55,19 +55,19 @@ class StagedObjects:
 
 
 class StagedFiles:
-    """Files beside those of some names, which take these names when they are complete.
+    """Temporary files in the target folder, which are renamed once they are complete.
 
-    They are locked until then: what a writer of the same names has left that was killed, and only
-    that, is removed first.
+    The files are locked until then. Unlocked temporary files for the same names are the remains of
+    a killed writer, and are removed first.
 
     Attributes
     ----------
     paths : list of str
-        Where each is written.
+        The temporary path of each file.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        # A link stays one, to the new file.
+        # If the name is a symbolic link, it is kept, and its target is replaced.
         self._targets = [Path(name).resolve() for name in names]
         self._locks: list[int] = []
         self.paths: list[str] = []
@@ -98,7 +98,7 @@ class StagedFiles:
         )
 
     def _make(self, target: Path) -> None:
-        """Make a file and lock it, before another process takes it for an abandoned one."""
+        """Create and lock a file, before another process can mistake it for an abandoned one."""
         while True:
             path = target.with_name(f"{_beginning(target)}{os.urandom(8).hex()}")
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
@@ -118,7 +118,7 @@ class StagedFiles:
         self.paths, self._locks = [], []
 
     def complete(self) -> None:
-        """Give the files their names."""
+        """Rename the files to their final names."""
         for path, target in zip(self.paths, self._targets, strict=True):
             with naming(str(target), path), open(path, "rb+") as file:  # noqa: PTH123
                 os.fsync(file.fileno())
@@ -130,5 +130,5 @@ class StagedFiles:
 
 
 def _beginning(target: Path) -> str:
-    """Return how the names of files begin that are to replace one."""
+    """Return the prefix of the temporary files that are to replace a target."""
     return f".{target.name[:100]}{_MARK}"

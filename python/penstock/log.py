@@ -185,7 +185,7 @@ def _code_of(called: Any) -> CodeType | None:
 
 
 def _idle_stage(first: Mapping[str, tuple[str, int]], now: Mapping[str, tuple[str, int]]) -> str:
-    """Return the last stage that has stalled although its inputs may not have."""
+    """Describe the stage that has stalled: the first one, from the end, whose inputs advance."""
     path = "0"
     while True:
         inputs = {each for each in now if each.rpartition(".")[0] == path}

@@ -47,7 +47,8 @@ def call_codec(
     """Call an operation that needs a codec, or `instead`, which uses Pillow.
 
     The native codec is used if it is built in. Otherwise Pillow is used if it is installed, except
-    in a native function. Otherwise the operation raises an error that explains how to get the codec.
+    in a native function. Otherwise the operation raises an error that explains how to get the
+    codec.
     """
     native = _core.build_info()[codec]["native"]
     if native or current_trace() is not None or not is_installed():

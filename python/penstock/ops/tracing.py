@@ -254,7 +254,7 @@ class Traced:
 
 
 def _add_line(error: TraceError) -> None:
-        """Add the line of the user's code to an error."""
+    """Add the line of the user's code to an error."""
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -30,7 +30,7 @@ class _Thread:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._stopping = False
-        # Other threads are joined before atexit, but consumers may still need this one.
+        # A daemon thread: others are joined before atexit, when consumers may still need this one.
         self._thread = threading.Thread(target=self._run, name="penstock coroutines", daemon=True)
         try:
             self._thread.start()

@@ -77,6 +77,7 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
         Number of elements, at the beginning of each iteration, that are also computed by the plain
         function with the same random numbers. A difference in a single bit raises a TraceError that
         describes it. Datasets that `function` returns are not compared.
+
     Returns
     -------
     NativeFunction

@@ -1,4 +1,4 @@
-"""Conversions of a dataset to trainers and pickles, and a source that combines several datasets.
+"""Conversions of datasets to trainers and pickles, and the source that reads image folders.
 
 The implementations are built on Dataset. Only this module imports them, and only inside its
 functions and for types.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @checked_methods
 class Forms(Shard):
-    """Mixin with conversions to other libraries, and a source that consists of datasets."""
+    """Mixin with conversions to other libraries, and a source that consists of other datasets."""
 
     __slots__ = ()
 
@@ -97,7 +97,6 @@ class Forms(Shard):
             Whether to follow links to folders. Each real folder is read once.
         name : str, optional
             Name of the stage in errors, `Iterator.stats` and traces.
-            Names the stage in errors, `Iterator.stats` and traces.
         on_error : "raise", "skip", "log" or callable
             What to do with a file that cannot be read or decoded: see :doc:`/guides/errors`.
         max_errors : int, optional
@@ -219,7 +218,6 @@ class Forms(Shard):
         Dataset
             The same elements. Stages before this one run in the workers, later stages in this
             process.
-            The same elements. Stages before it run in the workers, those after it in this process.
 
         Raises
         ------
@@ -554,12 +552,12 @@ class Forms(Shard):
         64-bit leaves silently become 32-bit, unless ``jax_enable_x64`` is set, as in
         ``jnp.asarray``.
 
-        On a CPU device nothing is copied: the arrays use the memory that the pipeline wrote, which
-        is reused only after JAX has released it. Leaves that another owner can still modify, such
-        as arrays passed to `from_tensors`, are copied.
+        On a CPU device, arrays share the memory that the pipeline wrote, which is reused only after
+        JAX has released it. Only leaves that another owner can still modify, such as arrays passed
+        to `from_tensors`, are copied.
 
         In a program of several processes (``jax.distributed``), a sharding over the devices of all
-        processes creates global arrays. Each process contributes the share of its own devices
+        processes creates global arrays. Each process contributes the share of its local devices
         (``jax.make_array_from_process_local_data``), and all must yield the same number of batches
         with the same sizes.
 
@@ -687,9 +685,10 @@ class Forms(Shard):
 
         Notes
         -----
-        Rank and number of processes come from ``torch.distributed`` after a call of
-        ``init_process_group``. Otherwise they are the environment variables RANK and WORLD_SIZE,
-        which torchrun sets. Without these, there is one process. PyTorch itself is not imported.
+        Rank and number of processes are taken from ``torch.distributed`` once
+        ``init_process_group`` was called, and otherwise from the environment variables RANK and
+        WORLD_SIZE, which torchrun sets. Without these, there is one process. PyTorch itself is not
+        imported.
 
         Examples
         --------

@@ -28,8 +28,8 @@ class Iterator(_core.Iterator, Closing):
 
     Nothing runs before the first ``next``, unless `Options.warm_start` is set. If an element fails,
     its exception is raised at its position, and the following ``next`` continues after it. Dropping
-    the iterator stops its threads. `close`, or the end of a ``with`` block, stops them immediately
-    and waits for them. ``async for``, ``await anext(it)`` and ``async with`` do the same in a
+    the iterator stops its threads. `close`, or the end of a ``with`` block, stops them at a defined
+    time and waits for them. ``async for``, ``await anext(it)`` and ``async with`` do the same in a
     coroutine without blocking its event loop.
 
     Examples

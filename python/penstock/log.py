@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("penstock")
 logger.addHandler(logging.NullHandler())
 
-_MOST_LINES = 5  # of a call stack
+_MOST_LINES = 5  # maximum lines of a call stack
 
 
 class Call(NamedTuple):

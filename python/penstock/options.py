@@ -53,7 +53,8 @@ class AutotuneOptions(OptionSet):
     cpu_budget : int or None
         Maximum number of concurrent calls of all stages with ``num_parallel_calls=AUTOTUNE``
         together; each stage may always run one. None or 0 means no common limit. Each stage is then
-        limited to 64 calls or twice the number of CPUs, whichever is larger.
+        limited to 64 calls or twice the number of CPUs, whichever is larger; native functions and
+        worker processes are limited to the number of CPUs.
     ram_budget : int or None
         Maximum number of bytes that the stages of a run may hold together as prefetched elements,
         tuned or not. Each stage may always hold one element. None or 0 means a quarter of the
@@ -125,8 +126,9 @@ class Options(OptionSet):
         slow, only some are logged, with the number of calls that were omitted. None or 0 means
         never.
     stall_seconds : float or None
-        If no element arrives for this long, the logger emits one warning that names the stage that
-        everything waits for. None means 60, 0 means never. Debug mode emits no such warning.
+        If no element arrives for this long, the logger emits one warning that names the call or
+        stage that everything waits for. None means 60, 0 means never. Debug mode emits no such
+        warning.
     dataset_name : str or None
         Name of the dataset in errors (as a note), `Iterator.stats` and traces, for programs that
         run several pipelines.

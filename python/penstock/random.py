@@ -49,13 +49,13 @@ def set_seed(seed: int | None) -> None:
     A `Dataset.shuffle` without a seed also takes the next seed, when it is built, as do
     `Dataset.list_files` and others that contain a shuffle. That seed determines its order only with
     ``reshuffle_each_iteration=False``; otherwise, the iterator's seed does. To reproduce a program,
-    call `set_seed` before the pipeline is built, and build the same shuffles in between.
+    call `set_seed` before the pipeline is built, and build no other shuffles in between.
 
     Random operations inside functions and generators of a pipeline draw from the seed of its run,
     as do iterators and shuffles that are created in them. Outside of pipelines, a random operation
     takes a seed when it is called. A `DataLoader` with ``shuffle=True`` or with worker processes
-    takes one at the beginning of each epoch. Both take it from a second sequence, and do not shift
-    the seeds of iterators.
+    takes one at the beginning of each epoch. These two kinds of seeds belong to a second sequence,
+    so they do not shift the seeds of iterators.
 
     Nothing else takes a seed: neither stages and operations with a ``seed``, nor
     `Dataset.element_spec`, lengths, states and fingerprints. The random generators of Python and
@@ -77,7 +77,7 @@ def set_seed(seed: int | None) -> None:
 
 
 def is_seeded() -> bool:
-    """Return whether a seed was set with `set_seed`."""
+    """Return whether a seed is currently set with `set_seed`."""
     return _core.global_seed() is not None
 
 

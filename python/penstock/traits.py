@@ -20,10 +20,10 @@ class Traits(NamedTuple):
     folds: bool = False  # its functions take a state before the element
     reads: str = ""  # the argument that names the file or folder to read
     format: str = ""  # the public name of that file's format, for records
-    keeping: frozenset[str] = frozenset()  # arguments about storing elements on disk
-    replays: bool = False  # later epochs yield the elements that it stored in the first one
-    timing_arguments: frozenset[str] = frozenset()  # they affect when elements are produced
-    share_states: frozenset[str] = frozenset()  # arguments whose values share states
+    keeping: frozenset[str] = frozenset()  # arguments about where and how to keep elements on disk
+    replays: bool = False  # later epochs yield the elements that it kept from the first one
+    timing_arguments: frozenset[str] = frozenset()  # they affect only when elements are produced
+    share_states: frozenset[str] = frozenset()  # arguments that states do not depend on
     arguments: Mapping[str, str] = {}  # forms of the arguments that encode.py converts
 
 

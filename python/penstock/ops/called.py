@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-# NumPy functions that dispatch on the classes of their arguments. They use an argument's class only
-# for this, with precedence for subclasses as in isinstance.
+# NumPy functions that dispatch on the classes of their arguments. They use the class only to decide
+# which implementation comes first, as isinstance does.
 _DISPATCHED = type(np.concatenate)
 _UNKNOWN = object()
 

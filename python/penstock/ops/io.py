@@ -207,7 +207,7 @@ def matching_files(
     ----------
     pattern : str, path, or sequence of them
         Patterns with ``*``, ``?``, ``[...]`` and ``**``, also for URLs. Names that start with a dot
-        are matched only by patterns that do, too.
+        are matched only by patterns that also start with a dot.
     name : str, optional
         Ignored; TensorFlow's functions have it.
     storage_options : dict, optional

@@ -88,9 +88,9 @@ def native(function: Any = _NONE, *, check: int = 0) -> Any:
     TraceError
         When it is passed to a transformation and cannot be traced: because of an ``if`` on a value,
         text made of a value, or a call of an unsupported function. The message has the line. Also
-        if the function behaves differently when it is traced a second time, for example because it
-        draws from a random generator, or when a run begins. While iterating, if `check` finds a
-        difference.
+        if it behaves differently when it is traced a second time, for example because it draws from
+        a random generator. When a run begins, if its behaviour has changed since. While iterating,
+        if `check` finds a difference.
     ValueError
         If `check` is negative.
 

@@ -28,8 +28,8 @@ class TFRecordOptions:
     compression_type : str, optional
         "GZIP", "ZLIB" or "ZSTD". None or "" means no compression.
     compression_level : int, optional
-        From 1 (fast) to 9 (small), or 22 for "ZSTD"; 0 is no compression. None is the library's
-        default.
+        From 1 (fast) to 9 (small), or 0 to store data uncompressed. For "ZSTD", from 1 to 22. None
+        is the library's default.
 
     Raises
     ------

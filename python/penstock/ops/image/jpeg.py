@@ -64,7 +64,7 @@ def decode_jpeg(
     penstock.DataError
         If `contents` is not a JPEG file, or is truncated, corrupt or too large.
     ValueError
-        If an argument has an invalid value, or the image is CMYK and `channels` is 1.
+        If an argument has an invalid value.
     RuntimeError
         If penstock was built without libjpeg, and Pillow is missing or the function is native.
 

@@ -158,7 +158,6 @@ def unicode_decode(
         How to handle invalid UTF-8: "replace", "ignore", or "strict" for an error.
     replacement_char : int
         The code point that replaces invalid bytes.
-        The code point that replaces them.
     name : str, optional
         Ignored; TensorFlow's functions have it.
     ragged : bool, optional

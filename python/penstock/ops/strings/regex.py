@@ -48,8 +48,8 @@ def regex_full_match(input: Strings, pattern: str | bytes, name: str | None = No
     -----
     Bytes are decoded as UTF-8: ``.`` matches a character, and ``\C`` a byte. Matching takes time
     linear in the length of the string. If penstock was built without RE2 (see
-    ``penstock doctor``), Python's `re` is used. Its syntax has nearly all of RE2's features, but it
-    matches bytes individually, and its running time is not bounded.
+    ``penstock doctor``), Python's `re` is used. Its syntax has nearly all of RE2's features, but in
+    bytes each byte is a character, and the running time is not bounded.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def py_function(
         A single dtype for a single result; a sequence for a list of as many results. If it is
         empty, the result of `func` is ignored.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def numpy_function(
     stateful : bool
         Accepted for TensorFlow programs; the function is called for every element in any case.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

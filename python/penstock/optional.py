@@ -82,7 +82,7 @@ class Optional:
         Parameters
         ----------
         name : str, optional
-            Ignored; TensorFlow's functions have it.
+            Ignored; accepted for compatibility with TensorFlow.
         """
         return self._value is not _MISSING
 
@@ -92,7 +92,7 @@ class Optional:
         Parameters
         ----------
         name : str, optional
-            Ignored; TensorFlow's functions have it.
+            Ignored; accepted for compatibility with TensorFlow.
 
         Raises
         ------

@@ -137,7 +137,7 @@ def uniform(
     seed : int, optional
         Makes the draws repeatable; see the notes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def normal(
     seed : int, optional
         As in `uniform`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def shuffle(value: npt.ArrayLike, seed: int | None = None, name: str | None = No
     seed : int, optional
         As in `uniform`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

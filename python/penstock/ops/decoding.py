@@ -38,7 +38,7 @@ def decode_raw(
         Bytes to read from each string. Longer strings are truncated, shorter ones padded with
         zeros. Must be a multiple of the size of `out_type`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
     pad : bool
         Whether to pad with ``=`` to a multiple of four characters.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def decode_base64(input: Any, name: str | None = None) -> Any:
     input : bytes, str or array_like of them
         Any shape; with or without ``=`` padding.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def decode_csv(
         The columns to read, in ascending order, one for each of `record_defaults`. Fields after the
         last one are not examined.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

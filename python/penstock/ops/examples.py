@@ -46,7 +46,7 @@ def parse_single_example(
     example_names : str or bytes, optional
         The name of the example in errors.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def parse_example(
     example_names : sequence of str or bytes, optional
         The names of the examples in errors, shape ``(n,)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
         For each key a value or an array of any shape, which is flattened: bytes or str (as UTF-8),
         floats (as float32), integers or booleans (as int64).
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

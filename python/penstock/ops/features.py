@@ -101,7 +101,7 @@ class RaggedFeature(NamedTuple):
     row_splits_dtype : dtype-like
         int32 or int64: the dtype of row splits in batches.
     validate : bool
-        Ignored; TensorFlow's class has it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Examples
     --------

@@ -86,7 +86,7 @@ def read_file(
     filename : str, bytes or path
         A file, or a URL.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     storage_options : dict, optional
         Options for URLs, as in `remote.configure`. They also apply to all later URLs in the same
         folder.
@@ -142,7 +142,7 @@ def write_file(
     contents : bytes or str
         The content; a str is written as UTF-8.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     storage_options : dict, optional
         Options for URLs, as in `remote.configure`. They also apply to all later URLs in the same
         folder.
@@ -209,7 +209,7 @@ def matching_files(
         Patterns with ``*``, ``?``, ``[...]`` and ``**``, also for URLs. Names that start with a dot
         are matched only by patterns that also start with a dot.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     storage_options : dict, optional
         Options for URLs, as in `remote.configure`. They also apply to all later URLs in the same
         folder.

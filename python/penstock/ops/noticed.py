@@ -1,8 +1,8 @@
 """Detection of functions whose calls have no observable effects.
 
 A plain function may count, print, draw or read, so it must be called exactly as often as
-documented. A function that can reach nothing mutable may be called more often, with symbols, to
-infer its results.
+documented. A function that cannot change anything outside itself may be called more often, with
+symbols, to infer its results.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def parse_single_sequence_example(
     example_name : str or bytes, optional
         The name of the example in errors.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def parse_sequence_example(
     example_names : sequence of str or bytes, optional
         The names of the examples in errors, shape ``(n,)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def make_sequence_example(
     feature_lists : mapping of str to sequences of values
         For each key the values of each step. Steps may have different numbers of values.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

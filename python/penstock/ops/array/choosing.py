@@ -31,14 +31,14 @@ def gather(
     indices : array_like
         Integers of any shape, in ``[0, params.shape[axis])``.
     validate_indices : bool, optional
-        Ignored, because indices are always validated; TensorFlow's function has it.
+        Ignored: indices are always validated. Accepted for compatibility with TensorFlow.
     axis : int, optional
         The axis of `params` to index. ``None`` is the axis after `batch_dims` axes.
     batch_dims : int
         Number of leading axes that both arrays have in common. Each item of `indices` then selects
         slices of the corresponding item of `params`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def where(
         Numbers or strings: the items where the condition is true, and where it is false. The three
         arrays are broadcast against each other.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def clip_by_value(
     clip_value_min, clip_value_max : array_like
         The limits, broadcast to `t`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -26,7 +26,7 @@ def concat(values: Sequence[npt.ArrayLike], axis: int, name: str | None = None) 
     axis : int
         The axis; negative values count from the end.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def stack(
     axis : int
         Position of the new axis in the result; negative values count from the end.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def tile(
     multiples : sequence of int
         Number of repetitions along each axis of `input`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def pad(
     constant_values : number or string
         The constant, converted to the type of `tensor`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -27,7 +27,7 @@ def fill(dims: Sizes, value: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     value : number
         The value; the array has its dtype.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def zeros(
     dtype : dtype_like
         A boolean, integer, float or complex type.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def ones(
     dtype : dtype_like
         A boolean, integer, float or complex type.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def zeros_like(
     dtype : dtype_like, optional
         The type of the result. ``None`` is the dtype of `input`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def ones_like(
     dtype : dtype_like, optional
         The type of the result. ``None`` is the dtype of `input`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def one_hot(
     dtype : dtype_like, optional
         ``None`` is the type of `on_value` and `off_value`, or float32 if neither is given.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -55,8 +55,8 @@ def reduce(
     keepdims : bool
         Keep the axes, with size 1.
     dtypes : int
-        How the dtypes of the result and of intermediate sums are chosen: one of the constants
-        above.
+        How the dtypes of the result and of intermediate sums are chosen: `AS_INPUT`, `AS_SUM`,
+        `AS_MEAN` or `MEAN_AS_INPUT`.
     of_scalars : bool
         Whether axis 0 or -1 is accepted, and ignored, for a number without axes.
     """
@@ -80,7 +80,7 @@ def reduce_sum(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def reduce_mean(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def reduce_max(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def reduce_min(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def reduce_any(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -270,7 +270,7 @@ def reduce_all(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

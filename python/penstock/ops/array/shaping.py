@@ -26,7 +26,7 @@ def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt
     dtype : dtype_like
         A boolean, integer, float or complex type, or ``ml_dtypes.bfloat16``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def shape(
     out_type : dtype_like
         int64 or int32.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def reshape(
     shape : int, or sequence of int
         The sizes of the axes. One of them may be -1, and is then inferred.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def expand_dims(
     axis : int, or sequence of int
         Position of the new axis in the result; negative values count from the end.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def squeeze(
     axis : int, or sequence of int, optional
         The axes to remove. ``None`` removes all axes of size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def transpose(
     perm : sequence of int, optional
         The axis of `a` that becomes each axis of the result. ``None`` reverses the axes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

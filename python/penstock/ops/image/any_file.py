@@ -35,7 +35,7 @@ def decode_image(
         An integer or float type. Values are scaled as in `convert_image_dtype`: floats lie in
         [0, 1].
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     expand_animations : bool
         Return all frames of a GIF or WebP. ``False`` returns the first frame only.
     max_pixels : int, optional

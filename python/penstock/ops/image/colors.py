@@ -24,7 +24,7 @@ def adjust_saturation(
     saturation_factor : float
         Factor for the saturation; 0 yields gray. The product is clipped to [0, 1].
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def adjust_hue(image: npt.ArrayLike, delta: float, name: str | None = None) -> n
     delta : float
         Number of turns to add to the hue, from -1 to 1: 1/3 changes red to green.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def rgb_to_grayscale(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     images : array_like
         Integers or floats, shape ``(..., 3)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def grayscale_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     images : array_like
         Shape ``(..., 1)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def rgb_to_hsv(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[An
     images : array_like
         Floats in [0, 1], shape ``(..., 3)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def hsv_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[An
     images : array_like
         Floats in [0, 1], shape ``(..., 3)``, as returned by `rgb_to_hsv`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

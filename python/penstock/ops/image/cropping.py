@@ -198,7 +198,7 @@ def random_crop(
     seed : int, optional
         Makes the draw repeatable; see the notes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

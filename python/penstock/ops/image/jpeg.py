@@ -50,7 +50,7 @@ def decode_jpeg(
         ``"INTEGER_ACCURATE"``, or ``"INTEGER_FAST"``, which is a few per cent faster and off by a
         few units of 255 at high qualities. ``""`` is the fast method, as in TensorFlow.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     max_pixels : int, optional
         Maximum number of pixels. ``None`` means 178,956,970.
 
@@ -135,7 +135,7 @@ def decode_and_crop_jpeg(
     channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
         As in `decode_jpeg`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     max_pixels : int, optional
         As in `decode_jpeg`, for the whole image.
 
@@ -253,7 +253,7 @@ def encode_jpeg(
     xmp_metadata : str
         XMP to store in the file, at most 65,504 bytes of UTF-8.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -316,7 +316,7 @@ def extract_jpeg_shape(
     output_type : dtype_like
         int32 or int64.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -350,7 +350,7 @@ def is_jpeg(contents: bytes, name: str | None = None) -> bool:
     contents : bytes
         The content of a file.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -139,7 +139,7 @@ def rot90(image: npt.ArrayLike, k: int = 1, name: str | None = None) -> npt.NDAr
     k : int
         Number of quarter turns; negative numbers rotate clockwise.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def transpose(image: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]
     image : array_like
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -32,7 +32,7 @@ def decode_png(
     dtype : dtype_like
         uint8 (the upper 8 of 16 bits), or uint16 (8 bits are scaled to 0 to 65535).
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     max_pixels : int, optional
         Maximum number of pixels. ``None`` means 178,956,970.
 
@@ -91,7 +91,7 @@ def encode_png(image: npt.ArrayLike, compression: int = -1, name: str | None = N
     compression : int
         From 0 (none) to 9 (smallest); -1 is zlib's default.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def resize(
         When shrinking, widen the filter until every pixel contributes, as Pillow does, instead of
         using only the nearest pixels. This does not affect ``"nearest"`` and ``"area"``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def crop_and_resize(
     extrapolation_value : float
         Value of pixels outside of the image.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def convert_image_dtype(
     saturate : bool
         Clip values beyond the range of an integer `dtype` instead of wrapping around.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -22,7 +22,7 @@ def lower(input: Strings, encoding: str = "", name: str | None = None) -> Any:
     encoding : str
         Must be "": only the ASCII letters A to Z are converted.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def upper(input: Strings, encoding: str = "", name: str | None = None) -> Any:
     encoding : str
         Must be "": only the ASCII letters a to z are converted.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def strip(input: Strings, name: str | None = None) -> Any:
     input : str, bytes, or array_like of them
         Any shape.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def to_number(input: Strings, out_type: npt.DTypeLike = np.float32, name: str | 
     out_type : dtype_like
         float32, float64, int32 or int64.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def as_string(
     fill : str
         The padding instead of spaces: "0", " ", or "-" and "+" as flags of C's printf.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def to_hash_bucket_fast(input: Strings, num_buckets: int, name: str | None = Non
     num_buckets : int
         Number of buckets, >= 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def unicode_decode(
     replacement_char : int
         The code point that replaces invalid bytes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     ragged : bool, optional
         Whether `input` is a vector. ``None`` detects it, and means False in a native function.
 

@@ -36,7 +36,7 @@ def split(
     maxsplit : int
         Maximum number of splits; -1 means no limit.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     ragged : bool, optional
         Whether `input` is a vector. ``None`` detects it, and means False in a native function.
 
@@ -81,7 +81,7 @@ def join(inputs: Sequence[Strings], separator: str | bytes = "", name: str | Non
     separator : str or bytes
         The text between them.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def reduce_join(
     separator : str or bytes
         The text between them.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def length(input: Strings, unit: str = "BYTE", name: str | None = None) -> Any:
     unit : str
         "BYTE", or "UTF8_CHAR" for characters.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def substr(
     unit : str
         "BYTE", or "UTF8_CHAR" for characters.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def regex_full_match(input: Strings, pattern: str | bytes, name: str | None = No
     pattern : str or bytes
         A regular expression in RE2 syntax (https://github.com/google/re2/wiki/Syntax), as UTF-8.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def regex_replace(
     replace_global : bool
         Replace every match, or only the first one in each string.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """penstock: tf.data's input pipeline without TensorFlow.
 
-A C++ core that runs with the GIL released, with tf.data's names and semantics; NumPy in, NumPy
-batches out.
+A C++ core that runs without the GIL, with tf.data's names and semantics. It accepts NumPy arrays
+and yields NumPy batches.
 
 >>> import penstock as ps
 >>> ds = ps.Dataset.range(6).map(lambda x: x * x).batch(4)
@@ -10,16 +10,17 @@ batches out.
 [0 1 4 9]
 [16 25]
 
-`Dataset` has the sources and transformations; `image`, `io`, `strings` and `random` the operations
-for functions of `map`. ``python -m penstock doctor`` shows what is installed. The guides and the
-reference are in the folder ``docs`` of the sources.
+`Dataset` has the sources and transformations. `image`, `io`, `strings` and `random` have operations
+for functions in `map`. ``python -m penstock doctor`` shows what is installed. The guides and the
+reference are in the folder ``docs`` of the source tree.
 """
 
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-# First: it refuses a subinterpreter before NumPy is loaded there, which would spoil it elsewhere.
+# First, because it rejects subinterpreters before NumPy is loaded there, which would break NumPy in
+# the main interpreter.
 from penstock._core import build_info
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ if TYPE_CHECKING:
     from penstock.states import describe_state, merge_states
     from penstock.structure import TensorSpec
 
-# Where names come from; all others are operations on arrays. A module is loaded when one of its
-# names is first asked for (PEP 562); the imports above say the same to type checkers.
+# The modules of public names that are not array operations. A module is loaded when one of its
+# names is first accessed (PEP 562). Keep the imports above in sync: type checkers read those.
 _HOMES = {
     "penstock._core": ("build_info",),
     "penstock": ("experimental", "metrics", "random", "remote"),
@@ -201,7 +202,7 @@ _HOME = dict.fromkeys(__all__, "penstock.ops.array")
 _HOME |= {name: home for home, names in _HOMES.items() for name in names}
 
 
-if not TYPE_CHECKING:  # a checker would take any name for granted
+if not TYPE_CHECKING:  # otherwise type checkers would accept any name
 
     def __getattr__(name):
         home = _HOME.get(name)
@@ -209,7 +210,7 @@ if not TYPE_CHECKING:  # a checker would take any name for granted
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=sys.modules[__name__])
         if home == __name__:
-            return import_module(f"{home}.{name}")  # which makes it an attribute
+            return import_module(f"{home}.{name}")  # this also sets the attribute
         value = globals()[name] = getattr(import_module(home), name)
         return value
 

@@ -1,4 +1,4 @@
-"""What a pipeline's data is decided by, in so few words that a state can carry them."""
+"""Summaries of what determines a pipeline's data, small enough for a checkpoint."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from penstock.traits import main_form, traits_of
 
 Account = dict[str, Any]
 
-# What changes when elements are made, how failures are reported, and where elements are kept.
+# Functions and sizes have special rules in comparisons.
 _FUNCTION = "function"
 _SIZES = {"num_shards", "batch_size", ""}  # "": a digest of all arguments
 _LONGEST = 48  # maximum characters of an argument that is stored verbatim
 _MOST_PARTS = 12  # maximum variables that the explanation of a change names
-_MOST_FILES = 8  # that stand there by name
-_MOST_SIZES = 1000  # of files, that are asked for
-_MOST_UNPACKED = 1 << 20  # bytes of one that someone hands over
+_MOST_FILES = 8  # maximum files that are listed by name
+_MOST_SIZES = 1000  # maximum files whose sizes are read
+_MOST_UNPACKED = 1 << 20  # maximum bytes of a summary from a user's state
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_DIGITS += "!#$%&()*+-;<=>?@^_`{|}~"  # of Base 85
-_WINDOW = 12  # the binary logarithm of the bytes among which zlib looks for repetitions
-_MOST_BYTES = 2000  # of all, packed: else there is no more than a digest of each stage
+_DIGITS += "!#$%&()*+-;<=>?@^_`{|}~"  # the digits of Base 85
+_WINDOW = 12  # binary logarithm of the window in which zlib finds repetitions
+_MOST_BYTES = 2000  # maximum packed size; beyond it, details are dropped
 
 
 def account_of(dataset: Stage) -> bytes:
-    """Return what decides the data of a pipeline, for `differences` to compare.
+    """Summarise what determines the data of a pipeline, for `differences` to compare.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ def account_of(dataset: Stage) -> bytes:
     Returns
     -------
     bytes
-        Some hundred bytes, of two thousand at most for all but absurdly long pipelines.
+        Hundreds of bytes, and at most 2,000 for all but extremely long pipelines.
 
     Notes
     -----
-    Stages are listed from the sources on, each once, without prefetch, as the engine lists them.
+    Stages are listed once each, from the sources to the end, without prefetch, as in the engine.
     """
     nodes = _nodes(dataset)
     reading = (n for n in nodes if any(isinstance(v, Reader) for v in n._args.values()))
@@ -77,18 +77,18 @@ def account_of(dataset: Stage) -> bytes:
 
 
 def versions_of(account: bytes) -> dict[str, str]:
-    """Return the versions that an account was made by, by their names; none where it is empty."""
+    """Return the versions that saved a summary, by name; none if it is empty."""
     with _opened(account) as found:
         return {name: str(version) for name, version in found.get("versions", {}).items()}
 
 
 def stages_of(account: bytes) -> list[str]:
-    """Return in words the stages of an account; empty where it has no more than a digest of them.
+    """Describe the stages of a summary; empty if it has only a digest of them.
 
     Returns
     -------
     list of str
-        As ``"batch: batch_size 32, drop_remainder False"``, the source first.
+        Such as ``"batch: batch_size 32, drop_remainder False"``, the source first.
     """
     lines = []
     with _opened(account) as found:
@@ -101,7 +101,7 @@ def stages_of(account: bytes) -> list[str]:
 
 @contextlib.contextmanager
 def _opened(account: bytes) -> Iterator[Account]:
-    """Yield what an account says; what it should say and does not is a ValueError, too."""
+    """Yield an unpacked summary; raise ValueError for a damaged one, also while it is used."""
     try:
         yield _unpacked(account) if account else {}
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error):
@@ -111,13 +111,13 @@ def _opened(account: bytes) -> Iterator[Account]:
 
 
 def once_only(dataset: Stage) -> str:
-    """Return what keeps a source of a pipeline from being gone through again, as far as one sees.
+    """Return why a source of a pipeline cannot be iterated again, if that can be detected.
 
     Returns
     -------
     str
-        As ``"from_generator: ..."``; empty when nothing is found. A generator that takes its values
-        from an iterator that exists already (a variable around it) goes on where that one is.
+        Such as ``"from_generator: ..."``; empty if nothing is found. A generator that draws from an
+        existing iterator, such as a captured variable, continues where that iterator is.
     """
     for node in _nodes(dataset):
         generator: Any = node._args.get("generator") if node._kind == "from_generator" else None
@@ -137,28 +137,27 @@ def once_only(dataset: Stage) -> str:
 
 
 def account_of_values(owner: str, values: Mapping[str, Any]) -> bytes:
-    """Return the same of something that is no pipeline: of its parts, by their names."""
+    """Summarise an object that is not a pipeline, by its named parts."""
     parts = {name: _said(value, {}) for name, value in values.items() if value is not None}
     return _packed({"versions": _versions(), "stages": [[owner, parts]]})
 
 
 def differences(saved: bytes, own: bytes, sized: Collection[int] = ()) -> list[str]:
-    """Return in words what two accounts of pipelines of the same stages differ in.
+    """Describe the differences between two summaries of pipelines with the same stages.
 
     Parameters
     ----------
     saved : bytes
-        Of the state.
+        The summary in the state.
     own : bytes
-        Of the pipeline that shall take it up.
+        The summary of the pipeline that restores it.
     sized : collection of int
-        Stages, by their numbers, for which another number of shards, or of rows in a batch, is no
-        difference.
+        Indices of stages whose number of shards or batch size may differ.
 
     Returns
     -------
     list of str
-        As ``"batch: batch_size 32, the state has 64"``; empty where nothing differs.
+        Such as ``"batch: batch_size 32, the state has 64"``; empty if nothing differs.
     """
     if saved == own:
         return []
@@ -263,7 +262,7 @@ def _unpacked(account: bytes) -> Account:
 
 
 def _packed(account: Account) -> bytes:
-    # Of little memory, which takes longer to get than all the rest.
+    # With little memory: allocating more would take longer than everything else.
     packer = zlib.compressobj(9, zlib.DEFLATED, _WINDOW, memLevel=_WINDOW - 7)
     text = json.dumps(account, separators=(",", ":"))
     return packer.compress(text.encode()) + packer.flush()
@@ -277,7 +276,7 @@ def _versions() -> dict[str, str]:
 def _nodes(dataset: Stage) -> list[Stage]:
     order: list[Stage] = []
     done: set[int] = set()
-    stack = [dataset]  # no recursion: chains are long
+    stack = [dataset]  # no recursion, because chains are long
     while stack:
         node = stack[-1]
         waiting = [d for d in reversed(node._inputs) if id(d) not in done]
@@ -293,7 +292,7 @@ def _nodes(dataset: Stage) -> list[Stage]:
 
 
 def _digest_of(dataset: Stage, known: dict[int, bytes]) -> bytes:
-    """Return the digest of a dataset that a function refers to; `known`: digests of others."""
+    """Return the digest of a dataset that a function refers to; `known` has others by id."""
     if id(dataset) not in known:
         out = Hasher()
         for node in _nodes(dataset):
@@ -309,15 +308,15 @@ def _digest_of_stage(found: Any) -> str:
 
 
 def _short(digest: bytes) -> str:
-    """Return eight bytes as `base64.b85encode` does, which makes a table of 7,000 texts first."""
+    """Encode eight bytes like `base64.b85encode`, without the table of 7,000 texts it builds."""
     words = struct.unpack(">II", digest[:8])
     return "".join(_DIGITS[word // 85**i % 85] for word in words for i in range(4, -1, -1))
 
 
 def _stage(node: Stage, known: dict[int, bytes], read: frozenset[int] = frozenset()) -> list[Any]:
-    """Return the kind of a stage, its arguments in a form that JSON can hold, and its name if any.
+    """Return a stage's kind, its arguments in a form for JSON, and its name if it has one.
 
-    `read` are the ids of sources whose elements are names of files that another stage reads.
+    `read` has the ids of sources that yield the names of files that another stage reads.
     """
     name = main_form(node._kind)
     found: dict[str, Any] = {}
@@ -349,7 +348,7 @@ def _sources_of_names(reading: Stage) -> Iterator[Stage]:
 
 
 def _files_at(path: Any) -> list[Any]:
-    """Return the files of a folder, or the one that is no folder."""
+    """Return the files in a folder; a path that is not a folder is returned unchanged."""
     try:
         return sorted(entry.path for entry in os.scandir(path) if entry.is_file())
     except OSError:
@@ -357,7 +356,7 @@ def _files_at(path: Any) -> list[Any]:
 
 
 def _files(names: list[Any]) -> dict[str, Any]:
-    """Return the names and sizes of files, in order: of the first ones, and digests of all."""
+    """Return the names and sizes of the first files, and digests of all names and sizes."""
     texts = [os.fsdecode(name) for name in names]
     sizes = [_size(texts[i]) for i in _some(len(texts))]
     out = Hasher()
@@ -369,7 +368,7 @@ def _files(names: list[Any]) -> dict[str, Any]:
 
 
 def _some(size: int, most: int = _MOST_SIZES) -> list[int]:
-    """Return numbers below `size`: all, or the first ones and others from there to the end."""
+    """Return indices below `size`: all, or the first ones and a sample of the others."""
     if size <= most:
         return list(range(size))
     others = (_MOST_FILES + (size - 1 - _MOST_FILES) * i // most for i in range(1, most + 1))
@@ -392,8 +391,8 @@ def _is_storable(text: str) -> bool:
 
 
 def _said(value: Any, known: dict[int, bytes], identity: Identity | None = None) -> Any:
-    """Return a text that says all of a short value, or what a longer one is, and its digest."""
-    if isinstance(value, type):  # of numbers, mostly: not what a stage calls
+    """Return a short value as text, and a longer one as its kind and digest."""
+    if isinstance(value, type):  # usually a NumPy type, not a callable of the stage
         return np.dtype(value).name if issubclass(value, np.generic) else name_of(value)
     if isinstance(value, (bool, int, float, str, np.dtype, TensorSpec, type(None))):
         text = repr(value)

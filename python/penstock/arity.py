@@ -1,4 +1,4 @@
-"""How functions are called: what a TypeError of a call is about, and which calls are awaited."""
+"""How functions are called: arguments that do not fit, and calls that are awaited."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from penstock.traits import folds
 
 
 def arity_note(function: Callable[..., Any], stage: str, count: int, rng: bool) -> str:
-    """Return what to add to the TypeError of a call that could not begin.
+    """Return a note for the TypeError of a call whose arguments do not fit.
 
     Parameters
     ----------
     function : callable
-        What was called.
+        The function.
     stage : str
-        Who called it.
+        The stage that called it.
     count : int
-        With how many arguments.
+        Number of positional arguments.
     rng : bool
-        Whether there was a generator beside them.
+        Whether a random generator was also passed.
 
     Returns
     -------
     str
-        Empty when the function takes such arguments, or does not say what it takes.
+        Empty if the function accepts such arguments, or its signature is unknown.
     """
     try:
         signature = inspect.signature(function)
@@ -54,7 +54,7 @@ def arity_note(function: Callable[..., Any], stage: str, count: int, rng: bool) 
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:
-    """Return whether calls of a function return coroutines: an object may have such a __call__."""
+    """Return whether calls of a function, or of an object's __call__, return coroutines."""
     if isinstance(function, Ignored):
         function = function.value
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(

@@ -1,4 +1,4 @@
-"""What from_tensors and from_tensor_slices are given, as nested arrays."""
+"""Conversion of the arguments of from_tensors and from_tensor_slices to nested arrays."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from penstock.structure import is_nested, map_parts, parts_of
 def as_tensors(stage: str, value: Any) -> Any:
     """Return nested arrays: mappings as dicts, tables as dicts of their columns.
 
-    Raises TypeError or ValueError, which say what to use instead, for what is neither.
+    Raises TypeError or ValueError for other values; the message names an alternative.
     """
     return _converted(stage, value, ())
 
 
 def ragged_list(tensors: Any) -> str | None:
-    """Return which leaf is a list that is no array; "" for a lone one, None when there is none."""
+    """Return the path of a list that is not an array: "" for the value itself, None if none."""
     if is_nested(tensors):
         for key, part in parts_of(tensors):
             inner = ragged_list(part)
@@ -60,18 +60,18 @@ def _converted(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
             )
         return _fields(stage, value, path) if value.dtype.names else value
     if stage == "from_tensors" and hasattr(type(value), "element_spec"):
-        return value  # a dataset is an element, as a window is
+        return value  # a dataset is a single element, like a window
     _refuse_rows(stage, value, path)
     return value
 
 
 def _fields(stage: str, array: Any, path: tuple[Any, ...]) -> dict[str, Any]:
-    """Return a structured array as a dict of its fields."""
+    """Convert a structured array to a dict of its fields."""
     return {name: _converted(stage, array[name], (*path, name)) for name in array.dtype.names}
 
 
 def _checked_list(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
-    """Refuse lists with strings among others, of which NumPy makes strings."""
+    """Reject lists that mix strings and other values, which NumPy would convert to strings."""
     if not isinstance(value, list) or not value:
         return value
     if not isinstance(value[0], (list, tuple)):
@@ -107,13 +107,13 @@ _TABLES = {
 
 
 def _is_of(value: Any, library: str, names: tuple[str, ...]) -> bool:
-    """Return whether a value is of one of these classes of a library that is imported."""
+    """Return whether a value has one of these classes of an imported library."""
     found = (getattr(sys.modules.get(library), name, None) for name in names)
     return any(isinstance(kind, type) and isinstance(value, kind) for kind in found)
 
 
 def _columns_of(stage: str, value: Any, path: tuple[Any, ...]) -> Any:
-    """Return the columns of a table as a dict, those of one column as an array; None for others."""
+    """Return a table as a dict of columns, and a single column as an array; None for others."""
     for library, (array_of, names) in _COLUMNS.items():
         if _is_of(value, library, names):
             try:
@@ -159,7 +159,7 @@ def _refuse_other_tables(stage: str, value: Any, path: tuple[Any, ...]) -> None:
 
 
 def _refuse_rows(stage: str, value: Any, path: tuple[Any, ...]) -> None:
-    """Refuse objects with rows that are no arrays, which NumPy would go through one by one."""
+    """Reject objects with rows that are not arrays, whose rows NumPy would read individually."""
     kind = type(value)
     arrays = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__buffer__")
     if any(hasattr(kind, name) for name in arrays) or isinstance(value, (Sequence, np.generic)):

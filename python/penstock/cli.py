@@ -1,4 +1,4 @@
-"""Command line of penstock: finds the command and hands it the other arguments."""
+"""The command line, which finds the command and passes it the other arguments."""
 
 import argparse
 import importlib
@@ -10,7 +10,7 @@ from penstock import __version__
 
 _Main = Callable[[Sequence[str]], int | None]
 
-# Each command is a module with main(argv), imported only when it is asked for.
+# Each command is a module with main(argv), which is imported only when it is used.
 _COMMANDS = {
     "demo": ("penstock.demo", "feed a simulated training step from a folder of JPEGs"),
     "index": ("penstock.sources.index", "write indexes of record files, to read any record"),
@@ -30,17 +30,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The command and its own arguments; ``None`` takes those of the process.
+        The command and its arguments. ``None`` uses those of the process.
 
     Returns
     -------
     int
-        Exit status: 0 for success, 130 after Ctrl-C, 141 when standard output is read no more.
+        Exit status: 0 for success, 130 after Ctrl-C, 141 if standard output was closed early.
 
     Raises
     ------
     SystemExit
-        With status 2 if there is no such command; after ``--help`` and ``--version`` with 0.
+        With status 2 if the command does not exist; after ``--help`` and ``--version`` with 0.
     """
     arguments = _parser().parse_args(argv)
     module, _ = _COMMANDS[arguments.command]
@@ -48,12 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = run(arguments.arguments) or 0
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, not at exit: whoever read it may have gone
+            sys.stdout.flush()  # not at exit, because the reader may have closed the pipe
         return status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # What is left is not written at exit either.
+        # Prevents the flush at exit from failing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 

@@ -1,4 +1,4 @@
-"""Objects that end with a ``with`` block."""
+"""Objects that a ``with`` block closes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
 
-# Returns whether the interpreter is shutting down: the globals of modules may then be None, and
-# files and processes end with it. A `__del__` binds it as the default of a parameter, because a
+# Returns whether the interpreter is shutting down. Globals of modules may then be None, and files
+# and processes end anyway. A `__del__` binds this function as a parameter's default, because the
 # global could be None.
 Finalizing = Callable[[], bool]
 finalizing: Finalizing = sys.is_finalizing
@@ -19,7 +19,7 @@ class _Closes(Protocol):
 
 
 class Closing:
-    """Mixin for classes with a `close`: a ``with`` block gives the object, and closes it."""
+    """Mixin for classes with a `close`, which the end of a ``with`` block calls."""
 
     __slots__ = ()
 

@@ -17,13 +17,13 @@ _NULL_AFTERWARDS = sys.version_info >= (3, 13)  # in calls, NULL follows the cal
 
 @functools.lru_cache(_MAX_CACHED)
 def names_of(code: types.CodeType) -> frozenset[str]:
-    """Return the global names and attributes that code uses, with the functions inside it."""
+    """Return the global names and attributes that code and the functions inside it use."""
     return frozenset(code.co_names).union(*map(names_of, _inside(code)))
 
 
 @functools.lru_cache(_MAX_CACHED)
 def globals_of(code: types.CodeType) -> frozenset[str]:
-    """Return the global variables that code reads, with the functions inside it.
+    """Return the global variables that code and the functions inside it read.
 
     Attributes are in `names_of` instead, even if a global variable has the same name.
     """
@@ -57,7 +57,7 @@ def passed_on(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(_MAX_CACHED)
 def used_whole(code: types.CodeType) -> frozenset[str]:
-    """Return the variables that code uses for more than reading one of their attributes."""
+    """Return the variables that code uses beyond reading their attributes."""
     steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
     found = {
         step.argval

@@ -1,6 +1,6 @@
-"""Columns of pandas, polars and Arrow as arrays, with their values or not at all.
+"""Conversion of pandas, Polars and Arrow columns to arrays, without any loss.
 
-None of these libraries is imported: who hands over a table has imported its library.
+This module imports none of these libraries: the caller who passes a table already has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock.contents import is_of_a_table
 
 
 def refuse_columns(stage: str, obj: Any) -> None:
-    """Raise TypeError for a table whose ``obj[i]`` is a column or a labelled value, and no row."""
+    """Raise TypeError for a table, where ``obj[i]`` is a column or a labelled value, not a row."""
     name = type(obj).__name__
     by_label = isinstance(obj, Mapping) and len(obj) > 0 and 0 not in obj
     tables = ("DataFrame", "LazyFrame", "Table", "RecordBatch")
@@ -28,11 +28,11 @@ def refuse_columns(stage: str, obj: Any) -> None:
 
 
 class NotAnArray(ValueError):
-    """A column has values that no array of NumPy holds as they are."""
+    """A column has values that a NumPy array cannot represent unchanged."""
 
 
 def of_pandas(column: Any) -> Any:
-    """Return the values of a Series or Index of pandas."""
+    """Return the values of a pandas Series or Index."""
     dtype = column.dtype
     if isinstance(dtype, np.dtype):
         return _objects(column.to_numpy()) if dtype.kind == "O" else column.to_numpy()
@@ -62,7 +62,7 @@ def of_pandas(column: Any) -> Any:
 
 
 def of_polars(column: Any) -> Any:
-    """Return the values of a Series of polars; a dict of them for structs."""
+    """Return the values of a Polars Series; for structs, a dict of them."""
     name = column.dtype.base_type().__name__
     nulls = column.null_count()
     floats = name in ("Float16", "Float32", "Float64")
@@ -85,7 +85,7 @@ def of_polars(column: Any) -> Any:
         return _stacked(rows) if rows else column.to_numpy()
     try:
         values = column.to_numpy()
-    except Exception as error:  # of polars: for integers of 128 bits, and what it may add
+    except Exception as error:  # a Polars error, for 128-bit integers and possible new types
         raise NotAnArray(
             f"values of type {column.dtype}, which NumPy does not have ({error}); cast them"
         ) from None
@@ -93,7 +93,7 @@ def of_polars(column: Any) -> Any:
 
 
 def of_arrow(column: Any) -> Any:
-    """Return the values of an Array or ChunkedArray of Arrow; a dict of them for structs."""
+    """Return the values of an Arrow Array or ChunkedArray; for structs, a dict of them."""
     text = str(column.type)
     if getattr(column.type, "extension_name", None) == "arrow.fixed_shape_tensor":
         _check_nulls(column.null_count, "fill_null")
@@ -121,7 +121,7 @@ def of_arrow(column: Any) -> Any:
 
 
 def _objects(values: Any) -> Any:
-    """Return objects as what they are: strings, rows of one shape, or themselves."""
+    """Convert an object array: numbers to numbers, rows to one array; others are unchanged."""
     nulls = sum(value is None or value is np.nan or value != value for value in _scalars(values))
     nulls += sum(type(value).__name__ in ("NAType", "NaTType") for value in values.flat)
     _check_nulls(nulls, "fillna")

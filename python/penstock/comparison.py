@@ -1,4 +1,4 @@
-"""``python -m penstock bench``: a few pipelines beside plain Python loops, on this machine."""
+"""``python -m penstock bench``: compare some pipelines with plain Python loops."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ import penstock as ps
 
 _ROUNDS = 3
 _STEP = 0.002  # seconds of the training step
-_WAIT = 0.001  # seconds that a file takes
+_WAIT = 0.001  # seconds to read a file
 _ROWS = 200_000
 _BATCH = 64
 
 
 class Case(NamedTuple):
-    """The same elements, made by a loop and by a pipeline.
+    """Elements that both a loop and a pipeline produce.
 
     Attributes
     ----------
     name : str
     elements : int
-        Before they are batched.
+        Number of elements before batching.
     step : float
         Seconds of the training step after each batch.
     loop : callable
-        Makes the batches in plain Python, with NumPy.
+        Returns the batches, made with plain Python and NumPy.
     pipeline : callable
-        Makes the dataset of the same batches.
+        Returns a dataset of the same batches.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Case(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compare some pipelines with plain loops, for less than half a minute.
+    """Compare some pipelines with plain loops, in less than half a minute.
 
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after ``bench``; ``None`` takes those of the process.
+        Arguments after ``bench``. ``None`` uses those of the process.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measured(case: Case) -> dict[str, Any]:
-    """Return the elements per second of both, which take turns."""
+    """Return the elements per second of both, measured alternately."""
     seconds: dict[str, list[float]] = {"loop": [], "penstock": []}
     for _ in range(_ROUNDS):
         seconds["loop"].append(_time(case, case.loop()))

@@ -1,4 +1,4 @@
-"""What values consist of, for digests: attributes, and what pickle would write of the others."""
+"""The contents of values, for digests: attributes, or what pickle would write."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-# What they hold changes with every use; which numbers they give does not belong to a pipeline.
+# Their contents change with every use, and their random numbers are not part of a pipeline.
 _VARYING = (random.Random, types.ModuleType)
 _VARYING_OF_NUMPY = ("Generator", "RandomState", "BitGenerator")  # of numpy.random
-# Packages whose objects belong to the process, and not to the data.
+# Packages whose objects are part of the process, not of the data.
 _OF_THE_PROCESS = frozenset(
     (
         *("_queue", "_thread", "_weakref", "_weakrefset", "asyncio", "concurrent", "logging"),
@@ -27,10 +27,10 @@ _OF_THE_PROCESS = frozenset(
 _CONTAINERS = frozenset((list, tuple, set, frozenset, dict))
 _TEXTS = frozenset((str, bytes))
 _PLAIN = _CONTAINERS | _TEXTS | {type(None), bool, int, float, complex}
-_MANY = 1000  # containers on one level
+_MANY = 1000  # containers at one depth
 _DEEPEST_PLAIN = 50
 
-# Members of a class for what its objects hold, and for what C code does.
+# Class members that describe attributes of instances or are implemented in C.
 _DESCRIPTORS = (
     *(types.GetSetDescriptorType, types.MemberDescriptorType),
     *(types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType),
@@ -38,14 +38,14 @@ _DESCRIPTORS = (
 
 
 def varies(value: Any) -> bool:
-    """Return whether what a value holds changes with every use, or with every process."""
+    """Return whether the contents of a value change with every use, or with every process."""
     if type(value).__module__.partition(".")[0] in _OF_THE_PROCESS or value is os.environ:
         return True
     if isinstance(value, Iterator) and not hasattr(value, "__dict__"):
         return True
     if isinstance(value, _VARYING):
         return True
-    # No value is of them before their module is loaded, which takes 6 MB.
+    # Values of these types exist only if numpy.random is loaded. Importing it takes 6 MB.
     numpys = sys.modules.get("numpy.random")
     return numpys is not None and any(
         isinstance(value, getattr(numpys, name, ())) for name in _VARYING_OF_NUMPY
@@ -53,7 +53,7 @@ def varies(value: Any) -> bool:
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """Return the attributes that an object has of its own, those of ``__slots__`` among them."""
+    """Return the attributes of an instance, including those in ``__slots__``."""
     found = dict(getattr(value, "__dict__", {}))
     for cls in type(value).__mro__:
         slots = vars(cls).get("__slots__", ())
@@ -66,23 +66,23 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def member_of(cls: type, name: str) -> Any:
-    """Return what a class has by a name, itself or inherited; None if nothing."""
+    """Return a member of a class, own or inherited, or None."""
     return next((vars(each)[name] for each in cls.__mro__ if name in vars(each)), None)
 
 
 def members_of(cls: type) -> dict[str, Any]:
-    """Return what the body of a class says: its functions and values, without its names."""
+    """Return the functions and values in the body of a class, without its special names."""
     return {
         name: member
         for name, member in sorted(vars(cls).items())
         if not isinstance(member, _DESCRIPTORS)
-        # Data with such names is Python's: where the class stands, and what it has made of it.
+        # Special names without a function are set by Python, such as the module of the class.
         and not (name[:1] == name[-1:] == "_" and function_of(member) is None)
     }
 
 
 def function_of(member: Any) -> types.FunctionType | None:
-    """Return what runs when a member of a class is called or read."""
+    """Return the function that runs when a member of a class is called or read."""
     if isinstance(member, property):
         member = member.fget
     elif isinstance(member, functools.cached_property):
@@ -96,7 +96,7 @@ def function_of(member: Any) -> types.FunctionType | None:
 
 @functools.cache
 def is_a_library(module: str) -> bool:
-    """Return whether a module is installed, and none of the program's own."""
+    """Return whether a module is an installed library, not part of the program."""
     package = module.partition(".")[0]
     if package in sys.stdlib_module_names or package in ("numpy", "penstock"):
         return True
@@ -105,7 +105,7 @@ def is_a_library(module: str) -> bool:
 
 
 def marshalled(value: Any, most: int) -> bytes | None:
-    """Return a container of plain values as bytes: equal ones for equal contents.
+    """Serialise a container of plain values; equal contents have equal bytes.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def marshalled(value: Any, most: int) -> bytes | None:
     Returns
     -------
     bytes or None
-        None if it holds more values, or values of other types.
+        None if there are more values, or values of other types.
     """
     if type(value) not in _CONTAINERS or not _is_plain(value, most):
         return None
@@ -150,12 +150,12 @@ def _is_plain(value: Any, most: int) -> bool:
 
 
 def is_of_a_table(value: Any) -> bool:
-    """Return whether a value is of pandas, Polars or Arrow; their attributes hold caches."""
+    """Return whether a value is a pandas, Polars or Arrow object; their attributes hold caches."""
     return type(value).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
 
 
 def some_rows(table: Any, positions: Iterable[int]) -> Any:
-    """Return some rows of a table as a short one; what is no table as it is."""
+    """Return some rows of a table as a shorter table; other values are unchanged."""
     rows = list(positions)
     if type(table).__name__ not in ("DataFrame", "Series", "Table", "ChunkedArray"):
         return table
@@ -165,18 +165,18 @@ def some_rows(table: Any, positions: Iterable[int]) -> Any:
 
 
 def reduction_of(value: Any) -> Any:
-    """Return what pickle would write of a value, as nested tuples, or None where it varies.
+    """Return the data that pickle would write of a value, or None if it varies.
 
     Parameters
     ----------
     value : object
-        Of any type.
+        A value of any type.
 
     Returns
     -------
     object
-        Of the callable that makes it again, its arguments, and what is set afterwards; for buffers
-        their format, shape and bytes.
+        Nested tuples: the callable that recreates the value, its arguments, and its state; for
+        buffers the format, shape and bytes.
     """
     if isinstance(value, (bytearray, memoryview)):
         view = memoryview(value)
@@ -193,5 +193,5 @@ def reduction_of(value: Any) -> Any:
             made, args, state, items, pairs = (*reduced, None, None, None)[:5]
             return made, args, state, items and list(items), pairs and list(pairs)
     except Exception:
-        # A type may refuse in any way: then nothing is known of the value but its type.
+        # A type may raise anything; then only its type is known.
         return None

@@ -1,6 +1,6 @@
-"""The event loop that runs the coroutines of all pipelines, in one thread of the process.
+"""The event loop for the coroutines of all pipelines, in one thread of the process.
 
-The engine imports this module with the first coroutine.
+The engine imports this module when the first coroutine is created.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any
 
 from penstock import _core
 
-_PATIENCE = 2.0  # seconds that cancelled coroutines have to end when the process exits
+_PATIENCE = 2.0  # seconds for cancelled coroutines to end when the process exits
 
-# The call that a task belongs to, in the form of the engine: random operations draw from its key.
-# Tasks and threads that the function starts inherit it.
+# The call that a task belongs to, as the engine identifies it; random operations use its key. Tasks
+# and threads that the function starts inherit it.
 CALL: ContextVar[Any] = ContextVar("penstock_call")
 
 
 class _Thread:
-    """A loop and the thread that runs it."""
+    """An event loop and its thread."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._stopping = False
-        # A daemon, because others are joined before atexit: consumers may still need this one.
+        # A daemon thread: others are joined before atexit, when consumers may still need this one.
         self._thread = threading.Thread(target=self._run, name="penstock coroutines", daemon=True)
         try:
             self._thread.start()
@@ -43,7 +43,7 @@ class _Thread:
         _core.run_loop_here()
         asyncio.set_event_loop(self.loop)
         while not self._stopping:
-            # What a coroutine lets end its loop, such as SystemExit, is also the error of its task.
+            # An exception such as SystemExit ends the loop, but is also the error of its task.
             with contextlib.suppress(BaseException):
                 self.loop.run_forever()
         for task in (tasks := asyncio.all_tasks(self.loop)):
@@ -61,13 +61,13 @@ class _Thread:
 
 _lock = threading.Lock()
 _thread: _Thread | None = None
-_in_progress: dict[asyncio.Task[Any], Any] = {}  # the call of each; of the loop's thread
-_left: list[Any] = []  # of parents, in a fork's child: never closed, nor freed
+_in_progress: dict[asyncio.Task[Any], Any] = {}  # the call of each task; loop thread only
+_left: list[Any] = []  # loops of parent processes, in a fork: never closed or freed
 _exiting = False
 
 
 def _started() -> _Thread:
-    """Return the thread, made with the first coroutine."""
+    """Return the thread, which is started for the first coroutine."""
     global _thread
     with _lock:
         if _exiting:
@@ -87,7 +87,7 @@ def _stop() -> None:
 
 
 def _forget() -> None:
-    """Leave the parent's loop: closing it would take the sockets out of the parent's selector."""
+    """Abandon the parent's loop: closing it would remove sockets from the parent's selector."""
     global _lock, _thread, _in_progress
     _lock = threading.Lock()
     _left.append((_thread, _in_progress))
@@ -98,12 +98,12 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def in_progress() -> list[tuple[asyncio.Task[Any], Any]]:
-    """Return the tasks of calls that have begun and not ended, with their calls."""
-    return list(_in_progress.copy().items())  # the loop's thread goes on
+    """Return the tasks of running calls, with their calls."""
+    return list(_in_progress.copy().items())  # a copy, because the loop keeps running
 
 
 def thread_ident() -> int | None:
-    """Return the id of the loop's thread; None while there is none."""
+    """Return the id of the loop's thread, or None if there is none."""
     return None if _thread is None else _thread.ident
 
 
@@ -112,13 +112,13 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 
 
 class Calls:
-    """Coroutines that are in progress for one stage.
+    """Running coroutines of one stage.
 
     Parameters
     ----------
     take : callable
-        Called on the loop with those that have ended by then: pairs of the call, as it was given to
-        `begin`, and its task, which is done; None instead of those that were cancelled here.
+        Called on the loop with the calls that have ended since the last time: pairs of the call, as
+        passed to `begin`, and its finished task, or None if it was cancelled here.
     """
 
     def __init__(self, take: Callable[[list[tuple[Any, Any]]], object]) -> None:
@@ -129,20 +129,20 @@ class Calls:
         self._cancelled = False
 
     def begin(self, calls: list[tuple[Any, Awaitable[Any]]]) -> None:
-        """Begin calls, from any thread; RuntimeError when the process ends."""
-        with _lock:  # what is begun is also run
+        """Begin calls, from any thread; raise RuntimeError if the process is exiting."""
+        with _lock:  # the loop cannot stop between the check and the call
             if _exiting:
                 raise RuntimeError("no coroutine can be run, because Python is exiting")
             self._loop.call_soon_threadsafe(self._begin, calls)
 
     def cancel(self) -> None:
-        """Cancel all calls, and those that begin later; each is still taken, without its task."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and all of them with it
+        """Cancel all calls, and those that begin later; `take` still receives each of them."""
+        with contextlib.suppress(RuntimeError):  # the loop and all its tasks have ended
             self._loop.call_soon_threadsafe(self._cancel)
 
     def _begin(self, calls: list[tuple[Any, Awaitable[Any]]]) -> None:
         for call, value in calls:
-            CALL.set(call)  # the task gets a copy of the context
+            CALL.set(call)  # the task copies the context
             coroutine = value if isinstance(value, CoroutineType) else _awaited(value)
             task = self._loop.create_task(coroutine)
             self._tasks[task] = _in_progress[task] = call
@@ -158,7 +158,7 @@ class Calls:
     def _end(self, task: asyncio.Task[Any]) -> None:
         del _in_progress[task]
         self._ended.append((self._tasks.pop(task), task))
-        if len(self._ended) == 1:  # with those that end in the same turn of the loop
+        if len(self._ended) == 1:  # one call of `take` for all that end in this iteration
             self._loop.call_soon(self._hand_over)
 
     def _hand_over(self) -> None:
@@ -168,14 +168,14 @@ class Calls:
             return
         for _, task in ended:
             if not task.cancelled():
-                task.exception()  # it was looked at
+                task.exception()  # marks it as retrieved
         self._take([(call, None) for call, _ in ended])
 
 
 class Values:
-    """The values of an async iterable, made one by one as they are asked for.
+    """The values of an async iterable, produced on request.
 
-    All of it runs in one task: timeouts and task groups may stay open between two values.
+    A single task runs all of it, so timeouts and task groups may stay open between two values.
     """
 
     def __init__(self, values: AsyncIterable[Any]) -> None:
@@ -184,7 +184,7 @@ class Values:
         self.values = values
 
     async def next(self) -> tuple[Any, ...]:
-        """Return the next value as a tuple, () at the end; one that was asked for stays."""
+        """Return a tuple with the next value, or () at the end; a cancelled request is kept."""
         return await self._turns.next()
 
     async def close(self) -> None:
@@ -194,12 +194,12 @@ class Values:
     def __del__(self) -> None:
         with contextlib.suppress(
             RuntimeError, AttributeError
-        ):  # the loop has ended, or never began
+        ):  # the loop has ended, or was never started
             self._loop.call_soon_threadsafe(self._turns.cancel)
 
 
 class _Turns:
-    """The task of Values; it does not refer to its owner. All of it belongs to the loop."""
+    """The task of `Values`, without a reference to it. Used only by the loop's thread."""
 
     def __init__(self, values: AsyncIterable[Any]) -> None:
         self._values = values
@@ -216,7 +216,7 @@ class _Turns:
             elif self._task.done():
                 self._answer.set_result(())
         answer = self._answer
-        await asyncio.wait([answer])  # which stays when this is cancelled
+        await asyncio.wait([answer])  # cancelling this call does not cancel the answer
         self._answer = None
         return answer.result()
 
@@ -230,7 +230,7 @@ class _Turns:
         except BaseException as error:
             if self._answer is not None and not self._answer.done():
                 self._answer.set_exception(error)
-                self._answer.exception()  # nobody may ask for it any more
+                self._answer.exception()  # marks it as retrieved
             if isinstance(error, asyncio.CancelledError):
                 raise
         finally:

@@ -33,14 +33,14 @@ _Key = tuple[str | None, ...]  # the labels of a stage
 
 
 class Source(Protocol):
-    """A run or a loader that has counters."""
+    """A run or a loader with counters."""
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return the counters of each stage."""
 
 
 class _Run:
-    """A run, and its counters when they were last read."""
+    """A run, and the counters as of the last reading."""
 
     def __init__(self, source: weakref.ref[Source], owner: weakref.ref[Any]) -> None:
         self.source = source
@@ -51,13 +51,13 @@ class _Run:
 class Totals:
     """The counters of all runs of this process, live and ended.
 
-    Runs of one dataset, such as its epochs, are added up. Datasets with the same
-    `Options.dataset_name` count as one. Other datasets have a number, and their totals are dropped
+    Counters of runs of one dataset, such as its epochs, are summed. Datasets with the same
+    `Options.dataset_name` count as one. Other datasets are numbered, and their totals are dropped
     with them.
     """
 
     def __init__(self) -> None:
-        self.in_use = False  # whether the counters of ended runs are kept: someone reads them
+        self.in_use = False  # whether to keep the counters of ended runs, because they are read
         # Reentrant: garbage collection may end a run while the lock is held.
         self._lock = threading.RLock()
         self._numbers = itertools.count()
@@ -69,14 +69,14 @@ class Totals:
         )
 
     def add(self, source: Source, owner: Any) -> None:
-        """Add a run, without keeping it alive.
+        """Add a run without keeping it alive.
 
         Parameters
         ----------
         source : Source
             The run.
         owner : object
-            The dataset or loader over whose runs the counters are added up.
+            The dataset or loader whose runs are summed.
         """
         number = id(source)
         self._live[number] = _Run(
@@ -84,19 +84,19 @@ class Totals:
         )
 
     def see(self, source: Source | None) -> None:
-        """Read the counters of a run, which may end at any time."""
+        """Read the counters of a run; it may end at any time."""
         run = self._live.get(id(source))
         if run is not None and source is not None:
-            run.last = source.metrics() or run.last  # it has none while it is dropped
+            run.last = source.metrics() or run.last  # empty while the run is being destroyed
 
     def close(self, source: Source) -> None:
-        """Keep the counters of a run that is closed; one that was not added is ignored."""
+        """Keep the counters of a run that is being closed; unknown runs are ignored."""
         if self.in_use:
             self.see(source)
         self._end(id(source))
 
     def drop(self, source: Source) -> None:
-        """Remove a run whose elements another source counts."""
+        """Remove a run whose elements are counted by another source."""
         self._live.pop(id(source), None)
 
     def _end(self, number: int) -> None:
@@ -131,7 +131,7 @@ class Totals:
         return [dict(zip(LABELS, key, strict=True)) | found[key] for key in order]
 
     def _labelled(self, key: _Key, owner: Any) -> _Key:
-        """Return the labels with a number for a dataset that has no name."""
+        """Return labels in which an unnamed dataset is replaced by a number."""
         if key[0] is not None:
             return key
         if owner not in self._labels:
@@ -140,7 +140,7 @@ class Totals:
 
 
 def metrics_of(stats: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return results of `stats` under the names of METRICS."""
+    """Return the results of `stats` under the names in METRICS."""
     return [
         {label: stage[label] for label in LABELS}
         | {name: stage[of] for name, of in _OF_STATS.items()}
@@ -159,5 +159,5 @@ def _add(found: dict[_Key, dict[str, float]], key: _Key, values: dict[str, float
 
 
 totals = Totals()
-if hasattr(os, "register_at_fork"):  # the runs of the parent do not run in a child
+if hasattr(os, "register_at_fork"):  # the parent's runs do not run in a forked child
     os.register_at_fork(after_in_child=totals.__init__)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Arrays in files of HDF5 and Zarr: their rows, or crops of them, by position."""
+"""Rows or crops of HDF5 and Zarr arrays, by position."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Sizes = Sequence[int]
 
 
 class Crops:
-    """Rows or crops of the arrays in files, by their position in all of them."""
+    """Rows or crops of the arrays in several files; positions continue across files."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Crops:
         self._ends = list(itertools.accumulate(map(math.prod, self._grids)))
 
     def _check_specs(self, number: int) -> None:
-        """Raise ValueError for a file whose elements are others than those of the first one."""
+        """Raise ValueError if the elements of a file differ from those of the first file."""
         names = self._files.names
         for key, array in self._arrays(number).items():
             own, first = self._spec(array), self._spec(self._arrays(0)[key])
@@ -75,7 +75,7 @@ class Crops:
 
     @property
     def element_spec(self) -> Any:
-        """What elements are."""
+        """Types and shapes of the elements."""
         specs = {key: self._spec(array) for key, array in self._arrays(0).items()}
         return next(iter(specs.values())) if self._single else specs
 
@@ -87,7 +87,7 @@ class Crops:
 
     def __getitems__(self, positions: list[int]) -> list[Any]:
         found: list[Any] = [None] * len(positions)
-        # An array that reads in the background is asked for all regions before any is awaited.
+        # Arrays with asynchronous reads request all regions before any is awaited.
         asked = [
             (number, self._asked(number, region), at)
             for number, region, at in self._regions(positions)
@@ -96,15 +96,15 @@ class Crops:
             made = self._read(number, parts)
             for i, position in enumerate(at):
                 element = made
-                if self._crop is None:  # of a region of rows
+                if self._crop is None:  # the region is a range of rows
                     element = {key: rows[i] for key, rows in made.items()}
                 found[position] = next(iter(element.values())) if self._single else element
         return found
 
     def _regions(self, positions: list[int]) -> Iterator[tuple[int, Any, list[int]]]:
-        """Give file, region of its arrays, and for which of the positions that is.
+        """Yield file number, region of the arrays, and indices into `positions` of that region.
 
-        Rows that follow one another are one region.
+        Consecutive rows form one region.
         """
         order = sorted(range(len(positions)), key=positions.__getitem__)
         rows: list[int] = []
@@ -186,7 +186,7 @@ class Crops:
             )
 
     def _grid(self, number: int) -> tuple[int, ...]:
-        """Return how many rows or crops there are along each axis of a file's arrays."""
+        """Return the number of rows or crops along each axis of a file's arrays."""
         grids = {}
         for key, array in self._arrays(number).items():
             where = f"{self._stage}: {printable(self._files.names[number])}: {key or 'the array'}"
@@ -226,8 +226,8 @@ class Crops:
 
 
 def _ask(array: Any, region: Any) -> Callable[[], Any]:
-    """Return what waits for a region of an array."""
-    if hasattr(array, "oindex") and hasattr(array, "read"):  # TensorStore's
+    """Request a region of an array; the result is a function that waits for it."""
+    if hasattr(array, "oindex") and hasattr(array, "read"):  # TensorStore
         return array[region].read().result  # type: ignore[no-any-return]
     return lambda: np.asarray(array[region])
 
@@ -248,7 +248,7 @@ def _checked_keys(stage: str, keys: Any) -> list[str]:
 
 
 def _items(array: Any) -> np.dtype[Any] | None:
-    """Return of what the values of an array are arrays, where they are: HDF5's vlen."""
+    """Return the item type of an HDF5 variable-length array, or None for other arrays."""
     metadata: Mapping[str, Any] = _dtype(array).metadata or {}
     items = metadata.get("vlen", str)
     return None if items in (str, bytes) else np.dtype(items)
@@ -265,7 +265,7 @@ def _member(stage: str, name: str, file: Any, key: str) -> Any:
         found = file[key]
     except KeyError:
         there = list(file.keys())
-        if key in there:  # it is damaged
+        if key in there:  # the array is damaged
             raise
         raise ValueError(
             f"{stage}: keys must be among {', '.join(map(repr, there))}, the keys of "
@@ -287,17 +287,17 @@ def _arrays_of(stage: str, file: Any) -> list[str]:
 
 
 def _linked(file: Any, key: Any) -> Any:
-    """Return a member of a group, None for a soft or external link to nothing."""
+    """Return a member of a group, or None for a soft or external link to nothing."""
     found = file.get(key)
     if found is None and type(file).__module__.startswith("h5py."):
         link = file.get(key, getlink=True)
-        if type(link).__name__ == "HardLink":  # the object exists, so it is damaged
+        if type(link).__name__ == "HardLink":  # the object exists but is damaged
             return file[key]
     return found
 
 
 class _ZarrGroup(Mapping[str, Any]):
-    """The arrays in a folder of Zarr."""
+    """The arrays in a Zarr folder."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -318,7 +318,7 @@ class _ZarrGroup(Mapping[str, Any]):
 
 
 class _RemoteArrays:
-    """Arrays of Zarr in a store, which TensorStore opens by their names."""
+    """Zarr arrays in an object store, which TensorStore opens by name."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -338,15 +338,15 @@ def _is_zarr_array(path: Path) -> bool:
         return False
     with library_errors("from_zarr", str(meta), "the array cannot be opened: "):
         kind = json.loads(meta.read_bytes())["node_type"]
-        if kind not in ("array", "group"):  # skipped, its values would be missing from elements
+        if kind not in ("array", "group"):  # skipping it would lose its values in elements
             raise ValueError(f"node_type is {kind!r}")
     return bool(kind == "array")
 
 
 def open_zarr(path: str, single: bool) -> Any:
-    """Return the array, or the arrays, in a folder of Zarr.
+    """Open the array, or the arrays, in a Zarr folder.
 
-    At a URL, which is not listed, it is the one that is there if `single`.
+    A URL is not listed; `single` means that it contains a single array.
     """
     if is_url(path):
         return _RemoteArrays(path)[""] if single else _RemoteArrays(path)

@@ -1,4 +1,4 @@
-"""Debug mode: whether runs that begin now do everything in the thread that asks."""
+"""Debug mode: run new iterators entirely in the calling thread."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _enabled = os.environ.get("PENSTOCK_DEBUG", "") not in {"", "0"}
 
 
 def enabled() -> bool:
-    """Return whether an iterator made now is debugged."""
+    """Return whether new iterators run in debug mode."""
     return _enabled
 
 
 def enable_debug_mode() -> None:
-    """Run everything inline from now on, so that functions can be debugged.
+    """Run new iterators inline, so that functions can be debugged.
 
-    Iterators made after the call run each stage in the thread that calls ``next``, one element
-    after the other: nothing is parallel, nothing runs ahead. Functions decorated with
-    ``ps.native`` are called as plain Python. So ``print`` shows values, and ``breakpoint()`` and
-    pdb work in every function.
+    Iterators created after the call run each stage in the thread that calls ``next``, one element
+    at a time. Nothing runs in parallel or ahead, and functions decorated with ``ps.native`` are
+    called as plain Python. ``print`` therefore shows values, and ``breakpoint()`` and pdb work in
+    every function.
 
     See Also
     --------
@@ -28,12 +28,12 @@ def enable_debug_mode() -> None:
 
     Notes
     -----
-    Elements, their order and their random numbers stay what they are, and states can be saved in
-    one mode and restored in the other (one that was saved with ``deterministic=False`` only in its
-    own mode). The environment variable ``PENSTOCK_DEBUG=1`` has the same effect.
+    Elements, their order and their random numbers do not change, and a state saved in one mode can
+    be restored in the other. Only a state saved with ``deterministic=False`` must be restored in
+    its own mode. The environment variable ``PENSTOCK_DEBUG=1`` has the same effect as this call.
 
-    It belongs to the process. Datasets may be made before or after; a native function is still
-    traced, twice, when it is given to a stage.
+    The mode applies to the whole process. Datasets may be created before or after the call. A
+    native function is still traced, twice, when it is passed to a stage.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def enable_debug_mode() -> None:
 
 
 def disable_debug_mode() -> None:
-    """Let iterators made from now on run in parallel and ahead again.
+    """Let new iterators run in parallel and prefetch again.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def disable_debug_mode() -> None:
 
 @contextmanager
 def debug_mode() -> Iterator[None]:
-    """Debug the iterators that are made inside a ``with`` block.
+    """Run iterators created inside a ``with`` block in debug mode.
 
     Examples
     --------

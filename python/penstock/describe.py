@@ -1,4 +1,4 @@
-"""Datasets in words: their stages, and why their length is unknown."""
+"""Text descriptions of datasets: stages, and why the length is unknown."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _AROUND = len("<Dataset >")
 
 
 def chain(dataset: Stage) -> str:
-    """Return the stages from the source on, as they would be written.
+    """Return the stages from the source on, as Python calls.
 
-    In a terminal, one that is longer than a line has a line for each stage.
+    In a terminal, a chain longer than one line has one line for each stage.
     """
     calls = [f"{kind}({', '.join(args)})" for kind, args in _stages(dataset)]
     text = ".".join(calls)
     if sys.stdout is None or not sys.stdout.isatty():
         return text
-    import shutil  # which takes a while
+    import shutil  # slow to import
 
     room = shutil.get_terminal_size().columns - _AROUND
     return text if len(text) <= room else "\n    .".join(calls)
 
 
 def page(dataset: Stage) -> str:
-    """Return a dataset as a notebook shows it: its stages, its elements, and how many there are."""
-    import html  # not with the package: a tenth of its time
+    """Return a dataset as HTML for notebooks: its stages, element spec and cardinality."""
+    import html  # slow to import: a tenth of the time of the package
 
     rows = "".join(
         f"<tr><td style='text-align:left'><b>{html.escape(kind)}</b></td>"
@@ -52,11 +52,11 @@ def page(dataset: Stage) -> str:
 
 
 def _stages(dataset: Stage) -> list[tuple[str, list[str]]]:
-    """Return the stages from the source on, and their arguments; of many, the first and last.
+    """Return the stages from the source on, and their arguments; a long chain is shortened.
 
-    They have the names of methods. Arguments that are None are omitted.
+    Stages have the names of methods. Arguments that are None are omitted.
     """
-    # Without recursion: chains are long.
+    # Without recursion, because chains are long.
     parts: list[tuple[str, list[str]]] = []
     node: Stage | None = dataset
     while node is not None:
@@ -73,7 +73,7 @@ def _stages(dataset: Stage) -> list[tuple[str, list[str]]]:
 
 
 def unknown_length(dataset: Stage) -> str:
-    """Return why the length of a dataset is unknown, and what to do."""
+    """Explain why the length of a dataset is unknown, and what to do."""
     node = dataset
     while unknown := [d for d in node._inputs if d._node.cardinality == _UNKNOWN]:
         node = unknown[0]

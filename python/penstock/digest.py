@@ -1,8 +1,8 @@
-"""Identities of Python values: digests of functions, objects and arrays, the same in any process.
+"""Identities of Python values: digests of functions, objects and arrays, equal in any process.
 
-An identity covers the contents of a value, never addresses, hashes of strings, the order of sets,
-paths of code or line numbers. A value is examined once, however many others refer to it, and values
-may refer to each other in circles.
+An identity covers the contents of a value, but not addresses, hashes of strings, the order of sets,
+paths of code or line numbers. A value is examined once, regardless of the number of references, and
+references may be circular.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ except ImportError:
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType)
 _CALLED = ("__call__", "__getitem__", "__getitems__", "__iter__", "__len__")
-_MAX_DEPTH = 50  # each level takes several frames of Python's stack
+_MAX_DEPTH = 50  # each level takes several Python stack frames
 _CONTAINERS = (tuple, list, set, frozenset, dict, types.MappingProxyType)
 _USED_WHOLE = (
     *(*_CONTAINERS, np.ndarray, np.generic, np.ufunc, enum.Enum),
     *(types.FunctionType, types.MethodType, types.CodeType, *BUILTIN),
 )
 
-# Limits of an examination while a pipeline is built; `exact` digests have none.
+# Limits while a pipeline is built; `exact` digests have none.
 _MAX_BYTES = 1 << 30  # of arrays
 _MAX_OBJECTS = 20_000  # other than plain values
 _MAX_PLAIN = 5_000_000  # plain values in a container
@@ -73,8 +73,8 @@ class Identity(NamedTuple):
     """The digest of a value, with the data to compare and explain it."""
 
     digest: bytes
-    exact: bool  # everything was examined, not only samples
-    datasets: tuple[Stage, ...]  # that the value refers to; their contents are not in the digest
+    exact: bool  # the value was examined completely, not sampled
+    datasets: tuple[Stage, ...]  # datasets that it refers to, whose contents are not in the digest
     parts: Mapping[str, bytes]  # digests of a function's variables by name; "": code
 
 
@@ -84,10 +84,10 @@ def identity_of(value: Any, exact: bool = False) -> Identity:
     Parameters
     ----------
     value : object
-        A function, or anything else.
+        A function, or any other value.
     exact : bool
-        Examine everything, regardless of size. Otherwise arrays in files, arrays beyond 1 GiB, and
-        containers beyond 20,000 objects are sampled.
+        Examine everything, regardless of size. Otherwise arrays in files, arrays larger than 1 GiB,
+        and containers with more than 20,000 objects are sampled.
     """
     digests = _Digests(exact)
     digest = digests.digest(value)
@@ -95,14 +95,14 @@ def identity_of(value: Any, exact: bool = False) -> Identity:
 
 
 class Use(NamedTuple):
-    """The names of the attributes that code reads from an object."""
+    """The attributes that code reads from an object, by name."""
 
     names: frozenset[str]
     passed_on: frozenset[str]  # attributes whose whole value is used
 
 
 class _Digests:
-    """The digests of the values that one value refers to."""
+    """The digests of all values that one value refers to."""
 
     def __init__(self, complete: bool) -> None:
         self.exact = True
@@ -112,21 +112,20 @@ class _Digests:
         self._bytes = _MAX_BYTES
         self._objects = _MAX_OBJECTS
         self._in_part = False
-        # By value and how it was looked at. Values are kept: no other one shall get the id of one
-        # that has gone.
+        # By value and use. Values are kept alive, so that ids are not reused.
         self._done: dict[tuple[int, Use | None], tuple[Any, bytes]] = {}
-        # The values around this one, with their numbers: a value may contain itself.
+        # The values that contain the current one, with their depths: a value may contain itself.
         self._open: dict[tuple[int, Use | None], int] = {}
 
     def digest(self, value: Any) -> bytes:
-        """Return the digest of a value: of its contents, or of its type only."""
+        """Return the digest of a value."""
         hasher = Hasher()
         self._add(hasher, value, Use(frozenset(), frozenset()))
         return hasher.digest()
 
     def _add(self, out: Hasher, value: Any, use: Use | None = None) -> None:
-        """Add a value: all of it, or only the parts that are used."""
-        if isinstance(value, ExecutedFunction):  # the executor changes no element
+        """Add a whole value, or only the parts that are used."""
+        if isinstance(value, ExecutedFunction):  # the executor does not affect elements
             value = value.__wrapped__
         kind = type(value)
         if kind in SIMPLE:
@@ -153,7 +152,7 @@ class _Digests:
             self._value(hasher, value, use)
         except Exception:
             # Examining an object may run code of its class (__reduce__, __fspath__), which may
-            # raise any exception. Then only its type matters.
+            # raise anything. Then only the type counts.
             hasher = Hasher()
             hasher.text(name_of(type(value)))
         finally:
@@ -197,7 +196,7 @@ class _Digests:
         elif isinstance(value, _CONTAINERS):
             self._container(out, value)
             if not is_a_library(kind.__module__):
-                self._object(out, value, None)  # what it has beside its items
+                self._object(out, value, None)  # attributes in addition to the items
         elif isinstance(value, struct.Struct):
             out.text(value.format)
         elif isinstance(value, os.PathLike):
@@ -229,7 +228,7 @@ class _Digests:
         out.text(str(known.index(id(value))))
 
     def _module(self, out: Hasher, value: types.ModuleType, use: Use | None) -> None:
-        """Add a module; of a module of the program, also the attributes that code uses."""
+        """Add a module; for a module of the program, also the attributes that code uses."""
         out.text(value.__name__)
         if use is not None and not is_a_library(value.__name__):
             for name in sorted(use.names & vars(value).keys()):
@@ -283,7 +282,7 @@ class _Digests:
             self._object(out, value, use)
 
     def _table(self, out: Hasher, value: Any) -> None:
-        """Add a pandas, Polars or Arrow table: the data that pickle would write."""
+        """Add the data of a pandas, Polars or Arrow table, as pickle would write it."""
         size, nbytes = len(value) if hasattr(value, "__len__") else 0, _bytes_of_table(value)
         out.text(str(size))
         if not self._takes(nbytes):
@@ -326,7 +325,7 @@ class _Digests:
                 out.bytes(np.array([array.flat[i] for i in _sample(array.size)]).view(np.uint8))
 
     def _takes(self, size: int) -> bool:
-        """Return whether the limit allows so many bytes, and subtract them from it."""
+        """Subtract a size from the limit, and return whether the limit allows it."""
         if self._complete:
             return True
         self._bytes -= size
@@ -341,7 +340,7 @@ class _Digests:
             zip(code.co_freevars, map(contents_of, function.__closure__ or ()), strict=True)
         )
         if (function.__module__ or "").partition(".")[0] == "penstock":
-            # Penstock's own functions are compared by name, and by the values that users passed in.
+            # Penstock's own functions count by name, and by the values that users passed in.
             out.text(function.__qualname__)
             self._all(out, closure.values())
             return
@@ -381,7 +380,7 @@ class _Digests:
     # --- objects and classes ---
 
     def _object(self, out: Hasher, value: Any, use: Use | None) -> None:
-        """Add an instance of a class: its attributes, and the methods that are called."""
+        """Add an instance of a class: its attributes, and the methods that may be called."""
         cls = type(value)
         reached = methods_reached(cls, use.names) if use else []
         use = _use_of_all(cls, reached, use)
@@ -396,12 +395,12 @@ class _Digests:
             held = data_of(cls) | held
             names = held.keys() & use.names
         for name in sorted(names):
-            # What is computed at the first use is there only afterwards.
+            # A cached property exists only after its first use.
             if not isinstance(member_of(cls, name), functools.cached_property):
                 self._held(out, name, held[name], use)
 
     def _class(self, out: Hasher, cls: type) -> None:
-        """Add a class: of one of the program its body, and those of the classes it inherits."""
+        """Add a class; for a class of the program, also its body and those of its bases."""
         out.text(" ".join(map(name_of, cls.__mro__)))
         if not is_a_library(str(type(cls).__module__)):
             self._add(out, type(cls))
@@ -419,17 +418,17 @@ class _Digests:
 
 
 class Hasher:
-    """Collects chunks, each with its length, so that no two sequences give the same bytes."""
+    """Hashes chunks with their lengths, so that different sequences have different bytes."""
 
     def __init__(self) -> None:
         self._hash = blake2b(digest_size=16)
 
     def digest(self) -> bytes:
-        """Return the digest of all chunks so far: 16 bytes."""
+        """Return the 16-byte digest of all chunks so far."""
         return self._hash.digest()
 
     def bytes(self, data: Any) -> None:
-        """Add anything with a buffer."""
+        """Add an object with a buffer."""
         if type(data) is not bytes:
             data = memoryview(data).cast("B")
         self._hash.update(len(data).to_bytes(8, "little"))
@@ -441,13 +440,13 @@ class Hasher:
 
 
 def name_of(value: Any) -> str:
-    """Return the name of a function, a class or a module, with that of its module."""
+    """Return the qualified name of a function, class or module, including its module."""
     module = getattr(value, "__module__", "") or ""
     return f"{module}.{getattr(value, '__qualname__', None) or value.__name__}"
 
 
 def methods_reached(cls: type, names: Iterable[str]) -> list[types.FunctionType]:
-    """Return the methods that run when an object is called or asked for items or some names."""
+    """Return the methods that may run when an object is called, indexed or used by these names."""
     reached: list[types.FunctionType] = []
     waiting = _members(cls, {*names, *_CALLED})
     while waiting:
@@ -466,7 +465,7 @@ def _members(cls: type, names: Set[str]) -> list[types.FunctionType]:
 
 
 def _use_of_all(cls: type, reached: list[types.FunctionType], use: Use | None) -> Use | None:
-    """Return the uses of an object with those by its called methods; None: all of it."""
+    """Add the uses of an object by its own methods; None means the whole object."""
     if use is None or _is_opaque(cls, use.names):
         return None
     names = use.names.union(*(names_of(method.__code__) for method in reached))
@@ -480,7 +479,7 @@ def _use_of_all(cls: type, reached: list[types.FunctionType], use: Use | None) -
 
 
 def _is_opaque(cls: type, names: Set[str]) -> bool:
-    """Return whether these names may reach all of an object: C code, or `__getattr__`."""
+    """Return whether these names may access the whole object, by C code or `__getattr__`."""
     if member_of(cls, "__getattr__") or member_of(cls, "__getattribute__") != _GETATTRIBUTE:
         return True
     call = member_of(cls, "__call__")
@@ -490,7 +489,7 @@ def _is_opaque(cls: type, names: Set[str]) -> bool:
 
 
 def data_of(cls: type) -> dict[str, Any]:
-    """Return the values that a class has for all its objects."""
+    """Return the class attributes that are data."""
     found: dict[str, Any] = {}
     for each in reversed(cls.__mro__):
         simple = is_a_library(str(each.__module__))
@@ -511,7 +510,7 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
 
 
 def contents_of(cell: types.CellType) -> Any:
-    """Return what a variable of a closure refers to."""
+    """Return the value of a closure variable."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -559,7 +558,7 @@ def _is_mapped(array: Any) -> bool:
 
 
 def _array_of(value: Any) -> np.ndarray[Any, Any] | None:
-    """Return the numbers of a PyTorch, JAX or TensorFlow tensor."""
+    """Return a PyTorch, JAX or TensorFlow tensor as an array; None for other values."""
     package = type(value).__module__.partition(".")[0]
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
@@ -573,7 +572,7 @@ def _array_of(value: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _fingerprint_of(value: Any) -> str | None:
-    """Return a Hugging Face dataset's own fingerprint, as its table may be large."""
+    """Return a Hugging Face dataset's own fingerprint, because its table may be large."""
     if type(value).__module__.partition(".")[0] == "datasets":
         return getattr(value, "_fingerprint", None)
     return None

@@ -1,4 +1,4 @@
-"""The doctor: what this installation has, what is missing, and the line that fixes it."""
+"""The doctor: what is installed, what is missing, and the commands that install it."""
 
 import argparse
 import importlib.metadata
@@ -14,7 +14,7 @@ import numpy as np
 from penstock import Dataset, _core
 
 _REINSTALL = "pip install --force-reinstall penstock"
-# And what to build them with.
+# Codecs, and the packages with their headers.
 _CODECS = {
     "jpeg": "libjpeg62-turbo-dev",
     "png": "libpng-dev",
@@ -43,12 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after ``doctor``; ``None`` takes those of the process.
+        Arguments after ``doctor``. ``None`` uses those of the process.
 
     Returns
     -------
     int
-        0 when penstock is usable, with or without its optional libraries; else 1.
+        0 if penstock is usable, with or without its optional libraries, otherwise 1.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock doctor",
@@ -68,12 +68,12 @@ def findings(failure: str = "") -> list[Finding]:
     Parameters
     ----------
     failure : str
-        Why the engine does not run; empty when it does.
+        Why the engine does not run. Empty if it does.
 
     Returns
     -------
     list of Finding
-        In the order of the report; a finding with a ``fix`` is something missing.
+        In the order of the report. A finding with a ``fix`` is something that is missing.
     """
     return [
         *_versions(),
@@ -86,7 +86,7 @@ def findings(failure: str = "") -> list[Finding]:
 
 
 def render(lines: Sequence[Finding]) -> str:
-    """Lay findings out as aligned text, a blank line between sections, each fix below its line."""
+    """Format findings as aligned text, with blank lines between sections and fixes below lines."""
     width = max(len(line.name) for line in lines)
     text: list[str] = []
     for i, line in enumerate(lines):
@@ -101,7 +101,7 @@ def render(lines: Sequence[Finding]) -> str:
 def _engine_failure() -> str:
     try:
         elements = [int(element) for element in Dataset.range(3)]
-    except Exception as error:  # whatever it is, the report must name it
+    except Exception as error:  # the report names any exception
         return f"fails: {type(error).__name__}: {error}"
     return "" if elements == [0, 1, 2] else f"fails: range(3) gives {elements}"
 

@@ -1,4 +1,4 @@
-"""Arguments of stages in the form that the engine takes."""
+"""Conversion of the arguments of stages for the engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.traits import traits_of
 
 
 class Reader:
-    """A native function that opens each file name as records of one format."""
+    """A native function that reads each file as records of one format."""
 
     def __init__(self, kind: str, args: Mapping[str, Any]) -> None:
         self.kind = kind
@@ -35,7 +35,7 @@ class Reader:
 
 
 class Indexable:
-    """An object whose rows a stage fetches by their positions."""
+    """An object whose rows a stage fetches by position."""
 
     def __init__(self, rows: Any, size: int) -> None:
         self.rows = rows
@@ -46,14 +46,14 @@ class Indexable:
 
 
 class JsonFields:
-    """A native function from lines of JSON to their fields.
+    """A native function that parses lines of JSON into fields.
 
     Parameters
     ----------
     signature : nested dict of TensorSpec
         The fields.
     null_values : mapping, optional
-        By the names of fields, "a.b" for those of objects: what stands for missing ones.
+        Replacements for missing values, by field name; "a.b" is a field of a nested object.
     """
 
     def __init__(self, signature: Mapping[str, Any], null_values: Mapping[str, Any] | None) -> None:
@@ -64,7 +64,7 @@ class JsonFields:
         return "json_fields"
 
     def encoded(self, stage: str) -> _core.NativeFunction:
-        """Return it as the engine takes it; errors name `stage`."""
+        """Return the function for the engine; errors name `stage`."""
         if not isinstance(self.signature, Mapping):
             raise TypeError(
                 f"{stage}: signature must be a dict of fields, got {self.signature!r:.200}"
@@ -123,17 +123,17 @@ def _leaves(signature: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(inside, f"{path}.{name}" if path else name)
 
 
-# What the engine gets for an argument, by what its stage says that it is.
+# Conversions of arguments, by the form that the stage declares for them.
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "value": lambda value: _core.Value(value, False),
-    # Arrays are shared, not copied: they must not change while the dataset is used.
+    # Arrays are shared, not copied, and must not change while the dataset is in use.
     "shared value": lambda value: _core.Value(value, True),
     "shared values": lambda value: _core.Elements(_core.Value(each, True) for each in value),
     "spec": _core.Spec,
     "dtype": lambda value: _core.Spec(TensorSpec((), value)),
     "object": _core.Opaque,
 }
-_MAY_BE_NONE = ("value", "spec")  # those that were not given
+_MAY_BE_NONE = ("value", "spec")  # forms of optional arguments
 
 
 def encode(
@@ -142,7 +142,7 @@ def encode(
     inputs: Sequence[Stage] = (),
     traced: list[Traced] | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments of a stage over `inputs` as the engine takes them.
+    """Convert the arguments of a stage over `inputs` for the engine.
 
     Native functions among them are added to `traced`.
     """
@@ -184,7 +184,7 @@ def encode(
 
 
 def _asides(encoded: Mapping[str, Any], name: str, function: Any) -> dict[str, Any]:
-    """Return what the engine takes beside a function."""
+    """Return the additional arguments that describe a function to the engine."""
     found = {
         "wants_rng": _wants_rng(function),
         "awaits": is_coroutine_function(function),
@@ -201,7 +201,7 @@ def _native(
     dataset: Stage,
     traced: list[Traced] | None,
 ) -> dict[str, Any]:
-    """Return the argument for a native function of the elements of a dataset."""
+    """Return the argument for a native function applied to the elements of a dataset."""
     plain = function.__wrapped__
     if is_coroutine_function(plain):
         raise TraceError(f"{kind}: a native function cannot be async def; drop @ps.native")
@@ -227,9 +227,9 @@ def _native(
 
 
 def _is_known(dataset: Stage) -> bool:
-    """Return whether it is known what to trace a function for: not where no element comes.
+    """Return whether the types of the elements are known, so that a function can be traced.
 
-    Elements that all fail are none: their errors belong to the run, which may leave them out.
+    They are not if all elements fail: the errors belong to the run, which may skip them.
     """
     try:
         return find_spec(dataset)
@@ -240,7 +240,7 @@ def _is_known(dataset: Stage) -> bool:
 
 
 def _naming(kind: str, name: str, error: Exception) -> Exception:
-    """Return the error of an argument as one that names it."""
+    """Return an error of an argument with its name in the message."""
     text = str(error).removeprefix("signature: ")
     wanted = TypeError if isinstance(error, TypeError) else ValueError
     return (
@@ -249,7 +249,7 @@ def _naming(kind: str, name: str, error: Exception) -> Exception:
 
 
 def _wants_rng(function: Any) -> bool:
-    """Return whether a function asks for ``rng``: by that name, and not as its first argument."""
+    """Return whether a function has a parameter ``rng`` that is not its first positional one."""
     code = getattr(function, "__code__", None)
     if code is not None and "rng" not in code.co_varnames:
         return False

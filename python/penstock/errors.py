@@ -1,4 +1,4 @@
-"""Exceptions of penstock's own."""
+"""Exceptions defined by penstock."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from penstock.printable import printable, shown
 
 
 class DataError(Exception):
-    """Corrupt input: a record, an image or a file that is not what it should be.
+    """Corrupt input: an invalid record, image or file.
 
     Attributes
     ----------
     file : str or None
-        The file, when the data came from one.
+        The file, if the data came from one.
     offset : int or None
         Byte offset of the record in the file.
     element : int or None
@@ -22,7 +22,8 @@ class DataError(Exception):
 
     Notes
     -----
-    One that a function of yours raises without a file gets that of the element it was called with.
+    If a function that a pipeline calls raises a DataError without a file, it gets the file of the
+    element that the function was called with.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class DataError(Exception):
 
 
 class WorkerError(RuntimeError):
-    """A worker process has ended, or was ended, while it had this element."""
+    """A worker process ended, or was terminated, while it processed this element."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -50,27 +51,27 @@ class WorkerError(RuntimeError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Where an element failed: what `on_error` functions are given beside the error.
+    """Where an element failed: the second argument of `on_error` functions.
 
     Attributes
     ----------
     stage : str
-        The stage that failed; if that is not known, the one that the error left.
+        The stage that failed. If it is unknown, the stage that the error was raised from.
     element : int
-        Number of the element in that stage, as the note of the error has it; of a reader, number
-        of the record in its file.
+        Index of the element in that stage, as in the note of the error. For a reader, the index of
+        the record in its file.
     file : str or None
-        The file that the element came from, when it came from one.
+        The file that the element came from, if any.
     offset : int or None
-        Byte offset in the file, when it is known.
+        Byte offset in the file, if known.
     name : str or None
-        What the stage was given as its `name`.
+        The `name` argument of the stage.
     function : str or None
         The names of the functions that the stage calls.
     text : str or None
-        A short form of the element: strings (file names, for example) and numbers as they are, long
-        ones shortened in the middle; arrays as dtype and shape. None if it is not known which
-        element it was, or if it has only arrays.
+        A short form of the element: strings (such as file names) and numbers unchanged, with long
+        ones shortened in the middle; arrays as dtype and shape. None if the element is unknown, or
+        consists only of arrays.
     """
 
     stage: str
@@ -83,20 +84,20 @@ class ErrorInfo:
 
 
 class OutOfRangeError(StopIteration):
-    """The end of the data, as `Iterator.get_next` reports it; a StopIteration."""
+    """The end of the data, raised by `Iterator.get_next`; a subclass of StopIteration."""
 
 
 class TraceError(TypeError):
-    """A function that `native` cannot turn into a program; says at which line, and why."""
+    """A function that `native` cannot trace. The message has the line and the reason."""
 
 
 class StateError(ValueError):
-    """A saved state that belongs to another pipeline, or to the same one over other data.
+    """A state of another pipeline, or of the same pipeline over other data.
 
     Attributes
     ----------
     differences : tuple of str
-        What differs, each in words: ``"batch: batch_size 32, the state has 64"``.
+        A description of each difference: ``"batch: batch_size 32, the state has 64"``.
     """
 
     def __init__(self, message: str, differences: Iterable[str] = ()) -> None:

@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 class Ignored(Generic[_T]):
-    """A value that identities skip; created by `ignored`."""
+    """A value that identities skip, created by `ignored`."""
 
     __slots__ = ("value",)
 
@@ -35,13 +35,13 @@ def ignored(value: _T) -> Ignored[_T]:
     """Exclude a value from the identity of functions that refer to it.
 
     States, caches and `Dataset.fingerprint` compare functions by their code and by the values that
-    they refer to. Exclude a value that affects no element, but changes while the pipeline runs
-    or differs between processes: a log, a counter, a memo, the path of a temporary folder.
+    they refer to. Exclude a value that does not affect elements, but changes while the pipeline
+    runs or differs between processes: a log, a counter, a memo, the path of a temporary folder.
 
     Parameters
     ----------
     value : object
-        Anything. If it is a function, its code and the values that it refers to are excluded, too.
+        Any value. If it is a function, its code and the values that it refers to are excluded too.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Who calls the functions of a stage: threads, worker processes, or what a run finds out."""
+"""Executors of functions: threads, worker processes, or an automatic choice."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ EXECUTORS = ("thread", "process", "auto")
 
 
 class ExecutedFunction:
-    """A function whose stage says who calls it.
+    """A function with an executor.
 
     Parameters
     ----------
     function : callable
         The function.
     executor : "thread", "process" or "auto", optional
-        None leaves it to the options of the run, and there is only a timeout.
+        None uses the options of the run; only the timeout is then set here.
     timeout : float
-        Seconds that a call in a worker process may take; 0 is any time.
+        Maximum seconds for a call in a worker process; 0 means no limit.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class ExecutedFunction:
         return repr(self.__wrapped__)
 
     def encoded(self) -> _core.ExecutedFunction | _core.ProcessFunction:
-        """Return it as the engine takes it."""
+        """Return the function for the engine."""
         return _core.ExecutedFunction(self.__wrapped__, self.executor or "", self._timeout)
 
 
 def processors() -> float:
-    """Return the number of CPUs that this process may use; with a quota, it may be a fraction."""
+    """Return the number of CPUs available to this process, a fraction if there is a quota."""
     cpu = _core.cpu_info()
     quota = cpu["quota"]
     return min(quota, float(cpu["effective"])) if quota > 0 else float(cpu["effective"])

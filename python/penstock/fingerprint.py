@@ -1,4 +1,4 @@
-"""Fingerprints of pipelines: equal ones make equal elements, as far as that can be seen."""
+"""Fingerprints of pipelines: equal fingerprints mean equal elements, with known exceptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.traits import main_form, traits_of
 
 
 def fingerprint(dataset: Stage) -> str:
-    """Return a digest of all that a pipeline is made of.
+    """Return a digest of everything that determines a pipeline's elements.
 
     Parameters
     ----------
@@ -27,18 +27,18 @@ def fingerprint(dataset: Stage) -> str:
     Returns
     -------
     str
-        32 hexadecimal digits. It is the same in another process, for the same release of Python.
+        32 hexadecimal digits, equal in other processes with the same minor version of Python.
 
     Notes
     -----
-    See docs/guides/caching.md for what is looked at and what is not.
+    See docs/guides/caching.md for what a fingerprint covers.
     """
     return _of_pipeline(dataset, {}).hex()
 
 
 def _of_pipeline(dataset: Stage, digests: dict[int, bytes]) -> bytes:
-    """Return the digest of a dataset; `digests` caches those of stages by id."""
-    stack = [dataset]  # no recursion: chains are long
+    """Return the digest of a dataset; `digests` caches digests of stages by id."""
+    stack = [dataset]  # no recursion, because chains are long
     while stack:
         node = stack[-1]
         waiting = [d for d in node._inputs if id(d) not in digests]
@@ -72,14 +72,14 @@ def _node(node: Stage, inputs: list[bytes], digests: dict[int, bytes]) -> bytes:
 
 
 def _value(value: Any, digests: dict[int, bytes], known: Identity | None = None) -> bytes:
-    """Return the digest of an argument; for a function, of its state at build time if exact."""
+    """Return the digest of an argument; for a function, as of build time if that is exact."""
     identity = known if known is not None and known.exact else identity_of(value, exact=True)
     inside = [_of_pipeline(dataset, digests) for dataset in identity.datasets]
     return identity.digest + b"".join(inside)
 
 
 def _files_of(node: Stage) -> Iterable[Any]:
-    """Yield the names of the files that a node reads, as far as they are known."""
+    """Yield the names of the files that a node reads, if they are known."""
     if read := traits_of(node._kind).reads:
         for name in names_in(node._args[read]):
             path = Path(os.fsdecode(name))
@@ -95,7 +95,7 @@ def _files_of(node: Stage) -> Iterable[Any]:
 
 
 def _file(out: Hasher, name: Any) -> None:
-    """Add the size and the time of the last change of a file."""
+    """Add the size and modification time of a file."""
     out.bytes(os.fsencode(name))
     try:
         stat = os.stat(name)  # noqa: PTH116

@@ -1,4 +1,4 @@
-"""Names for the dict keys and classes that elements are made of, for files of elements."""
+"""Names of dict keys and classes in the structure of elements, for files of elements."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections import namedtuple
 from collections.abc import Iterable
 from typing import Any
 
-# Of this process: classes by the names that files of it have for them. Here and below a class that
-# no one else has any more is let go of.
+# Classes by the names that files written by this process use. References are weak here and below,
+# so that unused classes are freed.
 _LOCAL: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
-# By the last component of their name: the classes that a caller has given for elements of files.
+# Classes that callers passed for elements of files, by the last component of their names.
 _GIVEN: dict[str, list[weakref.ref[type]]] = {}
 
 _DEEPEST = 20
-# One string, bytes, number or name as Python writes it, without what nests.
+# A string, bytes, number or constant as a Python literal, without nesting.
 _ATOM = re.compile(
     r"""b?'(?:[^'\\]|\\.)*' | b?"(?:[^"\\]|\\.)*"
     | \(-?[0-9.e+]+[+-][0-9.e+-]+j\) | -?[0-9][0-9.e+-]*j? | None | True | False""",
@@ -26,12 +26,12 @@ _ATOM = re.compile(
 
 
 def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> tuple[str, bool]:
-    """Name a tuple of dict keys, or a class, so that `find` finds it again.
+    """Return a name for a tuple of dict keys, or a class, by which `find` finds it.
 
     Parameters
     ----------
     what : {"dict", "tuple", "record"}
-        What kind of structure it belongs to.
+        The kind of structure.
     foreign : tuple or type
         The keys of the dict, or the class.
     fields : tuple of str
@@ -40,10 +40,11 @@ def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> tuple[str, bool
     Returns
     -------
     name : str
-        Its name; "" if no file can hold it.
+        The name. "" if files cannot store it.
     lasting : bool
-        Whether it costs nothing to keep it as long as the process: literal keys, and a class that a
-        module has under its name, the first one of that name.
+        Whether the name can be cached for the lifetime of the process at no cost. This holds for
+        literal keys, and for a class that its module has under its name, if it was the first with
+        that name.
     """
     if what == "dict":
         text = repr(foreign)
@@ -58,15 +59,15 @@ def name_of(what: str, foreign: Any, fields: tuple[str, ...]) -> tuple[str, bool
 
 
 def give(stage: str, structures: Iterable[type] | None) -> None:
-    """Let files have elements of these classes.
+    """Register classes for elements of files.
 
     Parameters
     ----------
     stage : str
-        Whose argument it is, for errors.
+        The stage with the argument, for errors.
     structures : iterable of type, optional
-        Named tuples, dataclasses and attrs classes. They are given to the whole process, while
-        they are referred to.
+        Named tuples, dataclasses and attrs classes. They are registered for the whole process, as
+        long as they are referenced elsewhere.
     """
     if structures is None:
         return
@@ -79,26 +80,26 @@ def give(stage: str, structures: Iterable[type] | None) -> None:
                 f"classes, got {cls!r} in it"
             )
         alive = [known for known in _GIVEN.get(cls.__name__, ()) if known() not in (None, cls)]
-        _GIVEN[cls.__name__] = [weakref.ref(cls), *alive]  # the last one given comes first
+        _GIVEN[cls.__name__] = [weakref.ref(cls), *alive]  # the latest registration takes priority
 
 
 def find(what: str, name: str, fields: tuple[str, ...]) -> Any:
-    """Find what `name_of` has named, in this process or another one.
+    """Return the keys or the class with a name from `name_of`, of this process or another.
 
     Parameters
     ----------
     what : {"dict", "tuple", "record"}
-        What kind of structure it belongs to.
+        The kind of structure.
     name : str
-        What `name_of` returned, or anything else that a file holds.
+        A result of `name_of`, or any other text in a file.
     fields : tuple of str
-        The names of its fields.
+        The names of the fields.
 
     Returns
     -------
     tuple or type or None
-        The keys or the class, which has these fields; None if there is none. Nothing is imported.
-        A named tuple whose class is not known gets one of the same name and fields.
+        The keys or the class with these fields, or None. Nothing is imported. For a named tuple of
+        an unknown class, a class with the same name and fields is created.
     """
     if what == "dict":
         keys = _keys_of(name)
@@ -129,7 +130,7 @@ def _kind_of(cls: type) -> str | None:
         return "tuple" if isinstance(getattr(cls, "_fields", None), tuple) else None
     if hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
         try:
-            object.__new__(cls)  # elements are made past __init__
+            object.__new__(cls)  # elements are created without __init__
         except TypeError:
             return None
         return "record"
@@ -145,7 +146,7 @@ def _has_fields(cls: Any, fields: tuple[str, ...]) -> bool:
 
 
 def _keys_of(text: str) -> tuple[Any, ...] | None:
-    """Read a tuple of literals; None for anything else. Nothing in it is evaluated as a whole."""
+    """Parse a tuple of literals; None for anything else. Nothing is evaluated except atoms."""
     try:
         value, end = _read(text, 0, 0)
     except (ValueError, SyntaxError, IndexError, MemoryError, RecursionError):

@@ -1,7 +1,7 @@
-"""The forms that a dataset takes elsewhere, in trainers and in a pickle; a source made of several.
+"""Conversions of datasets to trainers and pickles, and the source that reads image folders.
 
-What makes them stands on top of Dataset. This module is the door to it, and the only one that
-imports what is above it: in its functions, and for types.
+The implementations are built on Dataset. Only this module imports them, and only inside its
+functions and for types.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @checked_methods
 class Forms(Shard):
-    """Mixin: what others take instead of a dataset, and a source that is made of datasets."""
+    """Mixin with conversions to other libraries, and a source that consists of other datasets."""
 
     __slots__ = ()
 
@@ -55,78 +55,83 @@ class Forms(Shard):
         max_errors: int | None = MAX_ERRORS,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Read the images of a folder, whose subfolders are classes.
+        """Read the images of a folder whose subfolders are classes.
 
         Parameters
         ----------
         path : str or path
-            The folder. Files whose names end with ``.jpg``, ``.jpeg``, ``.png``, ``.bmp``, ``.gif``
-            and ``.webp`` are images, also those in folders within a subfolder.
+            The folder. Files whose names end in ``.jpg``, ``.jpeg``, ``.png``, ``.bmp``, ``.gif``
+            or ``.webp`` are images. Folders nested within a subfolder are read too.
         image_size : int or (int, int), optional
-            Height and width that images are resized to, pixels; None leaves them as they are.
+            Height and width to resize images to, in pixels. None keeps the original sizes.
         labels : "inferred", None, or sequence
-            "inferred" numbers the subfolders in order of their names; None gives images alone, of
-            the folder itself too; else one for each file, in order of their paths.
+            "inferred" numbers the subfolders in order of their names. None yields images without
+            labels, including those directly in the folder. A sequence has one label for each file,
+            in order of their paths.
         label_mode : str, optional
-            "int" for int64, "categorical" for a row of float32 with a 1, "binary" for float32 of
-            shape ``(1,)``, None for images alone.
+            "int" for int64, "categorical" for a one-hot row of float32, "binary" for float32 of
+            shape ``(1,)``, None for images without labels.
         class_names : sequence of str, optional
-            The subfolders to read, in the order of their numbers; None takes all.
+            The subfolders to read, in the order of their class numbers. None reads all.
         color_mode : str
             "grayscale", "rgb" or "rgba": 1, 3 or 4 channels.
         batch_size : int, optional
-            Images in a batch; None gives them one by one.
+            Images in a batch. None yields individual images.
         shuffle : bool
-            Whether all files are shuffled again in each epoch; else they come in order of classes
-            and names.
+            Whether to reshuffle all files in each epoch. Otherwise they are ordered by class and
+            name.
         seed : int, optional
-            Seed of the shuffle, and of what is for validation.
+            Seed of the shuffle and of the validation split.
         validation_split : float, optional
-            The share of the files that is for validation: the last ones, after a shuffle by `seed`.
+            The fraction of the files reserved for validation: the last ones, after a shuffle by
+            `seed`.
         subset : str, optional
             "training", "validation", or "both" for a pair of datasets.
         interpolation : str
             A method of `image.resize`.
         crop_to_aspect_ratio : bool
-            Cut the middle with the ratio of `image_size` out, instead of changing the ratio.
+            Crop the centre to the aspect ratio of `image_size` instead of distorting the image.
         pad_to_aspect_ratio : bool
-            Add zeros instead.
+            Pad with zeros instead.
         follow_links : bool
-            Whether to follow links to folders; each real folder is read once.
+            Whether to follow links to folders. Each real folder is read once.
         name : str, optional
-            Names the stage in errors, `Iterator.stats` and traces.
+            Name of the stage in errors, `Iterator.stats` and traces.
         on_error : "raise", "skip", "log" or callable
             What to do with a file that cannot be read or decoded: see :doc:`/guides/errors`.
         max_errors : int, optional
-            The most errors in a row to leave out, >= 1; None means any number.
+            Maximum number of consecutive errors to skip, >= 1. None means no limit.
         storage_options : dict, optional
-            Of URLs, as of `remote.configure`: from now on for all in their folders.
+            Options for URLs, as in `remote.configure`. They also apply to all later URLs in the
+            same folder.
 
         Returns
         -------
         Dataset
-            Of images, or pairs of images and labels. Images are float32 of shape
-            ``(height, width, channels)`` in 0 to 255; uint8 for "nearest" and where they are not
-            resized. Its `class_names` and `file_paths` say more, also of each of a pair.
+            Images, or pairs of an image and a label. Images are float32 of shape
+            ``(height, width, channels)`` with values from 0 to 255. They are uint8 for "nearest",
+            and if they are not resized. Each dataset, also each of a pair, has the attributes
+            `class_names` and `file_paths`.
 
         Raises
         ------
         OSError
             If the folder cannot be read.
         ValueError, TypeError
-            If an argument is wrong, or there are no images.
+            If an argument is invalid, or there are no images.
         DataError
-            While iterating, at the position of a file that is no image; the next one follows.
+            While iterating, at the position of a file that is not an image. The next file follows.
 
         Notes
         -----
-        Names and defaults are those of Keras' `image_dataset_from_directory`, but for `batch_size`,
-        the shuffle (of all files here), and int64 for int32. A seed divides files as it does there.
+        Names and defaults are the same as in Keras' `image_dataset_from_directory`, except for
+        `batch_size`, the shuffle (which covers all files here), and int64 instead of int32. A seed
+        splits the files as it does in Keras.
 
-        Folders are listed once, at the call. Hidden files and folders are skipped: names that begin
-        with a dot, and ``__MACOSX``. Files are read and decoded in parallel, in order. The content
-        of a file decides which format it has, not its name. JPEG and PNG are decoded without the
-        GIL; GIF, BMP and WebP need Pillow.
+        Folders are listed once, when the function is called. Hidden files and folders, whose names
+        start with a dot, are skipped, as is ``__MACOSX``. Files are read and decoded in parallel,
+        and yielded in order. The format is detected from the content of a file, not from its name.
+        JPEG and PNG are decoded without the GIL; GIF, BMP and WebP need Pillow.
 
         Examples
         --------
@@ -176,88 +181,91 @@ class Forms(Shard):
         consumer_index: int | None = None,
         **options: Any,
     ) -> _D:
-        """Have the elements made by workers: Ray actors on any number of hosts, or threads.
+        """Run the pipeline in workers: Ray actors on any number of hosts, or threads.
 
         Parameters
         ----------
         engine : "ray" or "local"
-            "ray": actors of the Ray that this process is connected to; one on this host is started
-            where there is none. "local": threads of this process, for trying things out.
+            "ray": actors of the Ray cluster that this process is connected to. Without one, a
+            local Ray is started. "local": threads of this process, for experiments.
         num_workers : int
-            How many workers, >= 1. Each runs the pipeline in one thread.
+            Number of workers, >= 1. Each runs the pipeline in one thread.
         split : int or "auto"
-            Elements in a lease, the part of the order that a worker makes at a time. "auto" takes
-            as many as take 0.25 s, of 16 MB at most.
+            Elements in a lease, the range of elements that is assigned to a worker as one unit.
+            "auto" chooses a size that takes 0.25 s to produce, up to 16 MB.
         deterministic : bool
-            Whether elements come in the order of one process. False gives those first that are
-            there first, a lease at a time.
+            Whether elements are yielded in the order of a single process. False yields leases in
+            the order in which they are completed.
         lease_timeout : float
-            Seconds after which a lease that a worker has is given to another one, too. With
-            `shared`, also those after which a consumer of which nothing is heard counts as dead.
+            Seconds after which an unfinished lease is also assigned to another worker. With
+            `shared`, also the seconds after which a silent consumer is considered dead.
         shared : bool
-            Whether consumers with the same `name` share one job: what workers make is made once for
-            all of them.
+            Whether consumers with the same `name` share one job, in which each element is produced
+            once for all of them.
         name : str, optional
-            Of the shared job. Without `shared` it names the stage, as everywhere.
+            Name of the shared job. Without `shared`, the name of the stage, as for other stages.
         num_consumers : int, optional
-            How many consumers share the job, >= 1; needed with `shared`. Nothing that has been made
-            is let go of before they have all come.
+            Number of consumers that share the job, >= 1; required with `shared`. Nothing that was
+            produced is released before all of them have connected.
         consumer_index : int, optional
-            Which of the consumers this one is, from 0 on; needed with `shared`.
+            Index of this consumer, starting at 0; required with `shared`.
         **options
-            For the actors: `num_cpus`, `num_gpus`, `resources`, `scheduling_strategy`,
+            Options for the actors: `num_cpus`, `num_gpus`, `resources`, `scheduling_strategy`,
             `runtime_env` and others of Ray's ``Actor.options``.
 
         Returns
         -------
         Dataset
-            The same elements. Stages before it run in the workers, those after it in this process.
+            The same elements. Stages before this one run in the workers, later stages in this
+            process.
 
         Raises
         ------
         ModuleNotFoundError
             If Ray is not installed.
         ValueError, TypeError
-            If an argument is wrong; "local" has no options. While iterating, if consumers of one
-            name have other pipelines or another number, or begin elsewhere the first time.
+            If an argument is invalid, or "local" is used with options for actors. While iterating,
+            if consumers with the same name have different pipelines or a different number of
+            consumers, or start at different positions the first time.
         WorkerError
-            While iterating, if a lease was lost with five workers, or workers cannot be started.
+            While iterating, if a lease was lost by five workers, or workers cannot be started.
 
         Notes
         -----
-        Exactly once: each element is delivered once, whatever becomes of workers. What a worker
-        loses (a kill, the loss of its host, a partition) is made again by another one, and of two
-        results for one lease the first is taken. So functions may be *called* more than once for an
-        element; random operations of penstock draw the same numbers each time.
+        Exactly once: each element is delivered once, even if workers fail. If a worker is killed,
+        loses its host or is partitioned, another worker reproduces its elements. If a lease has two
+        results, the first is used. Functions may therefore be *called* more than once for an
+        element; penstock's random operations draw the same numbers each time.
 
-        Order and randomness: those of the pipeline without this stage, however many workers there
-        are.
+        Order and randomness are the same as without this stage, for any number of workers.
 
-        Cost: every worker goes through the whole order, and passes over what others make: the
-        functions of `map`, and `batch`, cost nothing there. So does everything before them that can
-        jump (rows in memory, tables, indexed files, `shuffle` and `global_shuffle` over them,
-        `take`, `skip`, `repeat`, `enumerate`, `zip`). Files that are read in order are read by
-        all. What comes from a `filter`, `flat_map`, `interleave`, `unbatch`, `scan` or generator
-        is computed by all workers: put what is expensive into a `map` after it. A `cache` in memory
-        is filled in every worker, and lasts as long as the iterator.
+        Cost: every worker iterates over all positions, and skips those of other workers. Skipping
+        does not call the functions of `map`, and costs nothing in `batch`. It also costs nothing in
+        earlier stages that can jump: rows in memory, tables, indexed files, `shuffle` and
+        `global_shuffle` over them, `take`, `skip`, `repeat`, `enumerate` and `zip`. Files that are
+        read sequentially are read by all workers. The results of `filter`, `flat_map`,
+        `interleave`, `unbatch`, `scan` and generators are computed by all workers, so put expensive
+        work into a `map` after them. A `cache` in memory is filled in every worker, and lasts as
+        long as the iterator.
 
-        Errors: an exception of a function is raised at the element's position as itself; its cause
-        is the trace in the worker. If you go on, what workers had made after it is made again.
+        Errors: an exception in a function is raised unchanged at the element's position. Its cause
+        is the traceback in the worker. If iteration continues, the elements after it are
+        reproduced.
 
-        States: they are those of the pipeline without this stage, and serve any number of workers.
-        With ``deterministic=False`` a state also has the ranges that came before their turn; then
-        it serves pipelines with this stage only. Stages after this one that must pull elements
-        again to restore a state (`shuffle`, for example) get them in order in spite of it.
+        States are the same as without this stage, and can be restored with any number of workers.
+        With ``deterministic=False``, a state also contains the ranges that were delivered early,
+        so only pipelines with this stage accept it. Later stages that must pull elements again
+        to restore a state, such as `shuffle`, then receive them in order.
 
-        Shared: every consumer gets *all* elements, in order. With ``shard_evenly(n, i)`` (or
-        `shard_for_torch`, `shard_for_jax`) after this stage each has its own share, as many
-        elements as the others, and a state of any of them serves any number of processes. Consumers
-        are processes that are connected to one Ray, or, with "local", iterators of one process,
-        each of a pipeline that was built for it. They begin at one position, which means with the
-        same seed or a `shard_evenly` after this stage, and with one state. A fast one waits once it
-        is 16 leases before the slowest; one that stops early or dies holds up no one, and its share
-        is not given to others. One that comes late, or was cut off or started again, makes what it
-        needs by a job of its own.
+        Shared jobs: every consumer receives *all* elements, in order. Put ``shard_evenly(n, i)``
+        (or `shard_for_torch`, `shard_for_jax`) after this stage to divide them equally; a state of
+        any consumer then restores any number of processes. Consumers are processes connected to the
+        same Ray cluster. With "local" they are iterators of one process, each of a separately built
+        pipeline. All consumers must start at the same position: with the same seed or a
+        `shard_evenly` after this stage, and from the same state. A fast consumer waits once it is
+        16 leases ahead of the slowest. One that stops early or dies does not block the others, and
+        its share is not reassigned. One that connects late, was disconnected or was restarted
+        produces its elements in a separate job.
 
         Examples
         --------
@@ -287,15 +295,15 @@ class Forms(Shard):
         Returns
         -------
         list of Finding
-            Named tuples of `rule` (a code), `stage`, `message` and `fix`, those of the source
-            first; empty when nothing is found.
+            Named tuples of `rule` (a code), `stage`, `message` and `fix`, in order from the source
+            to the last stage. Empty if there are no findings.
 
         Notes
         -----
-        The rules look at the order of the stages, at the names that functions use, and at types and
-        sizes of elements; where these are not known the first element is computed, as for
-        `element_spec`, and before a `batch` up to 16 elements. ``python -m penstock explain`` lists
-        the rules, and shows the page of one.
+        The rules examine the order of the stages, the names that functions use, and the types and
+        sizes of elements. If these are unknown, the first element is computed, as for
+        `element_spec`; before a `batch`, up to 16 elements. ``python -m penstock explain`` lists
+        the rules, or shows the documentation of one.
 
         Examples
         --------
@@ -310,21 +318,21 @@ class Forms(Shard):
     def profile(
         self, seconds: float = 5.0, step: Callable[[Any], Any] | float | None = None
     ) -> Profile:
-        """Run the pipeline for a while beside a training step, and say what slows it down.
+        """Run the pipeline for a few seconds with a training step, and find the bottleneck.
 
         Parameters
         ----------
         seconds : float
-            How long, after the first element.
+            Duration of the run, in seconds after the first element.
         step : callable or float, optional
-            What is done with each element: a function that gets it; or seconds to sleep, which
-            stand for the accelerator. None takes elements as fast as they come.
+            The training step: a function that is called with each element, or the seconds to sleep
+            in place of an accelerator. None consumes elements as fast as possible.
 
         Returns
         -------
         Profile
-            ``print(profile)`` shows the verdict, a table of the stages and what would help;
-            `Profile` has the same as data.
+            ``print(profile)`` shows the verdict, a table of the stages and suggestions. The
+            attributes of `Profile` contain the same data.
 
         Raises
         ------
@@ -333,7 +341,7 @@ class Forms(Shard):
 
         Notes
         -----
-        The dataset is repeated until the time is over. In a training loop of your own use
+        The dataset is repeated until the time is over. To profile your own training loop, use
         `penstock.profile`.
 
         Examples
@@ -357,45 +365,48 @@ class Forms(Shard):
         pin: bool | Literal["auto"] = "auto",
         prefetch: int = 2,
     ) -> Batches:
-        """Return the elements with tensors instead of arrays, made ahead of use.
+        """Return an iterable over the elements as tensors, which are prepared ahead of use.
 
         Parameters
         ----------
         device : torch.device, str or int, optional
-            Where tensors are to be; None is the CPU, "cuda" the current device of this thread.
+            Device of the tensors. None is the CPU; "cuda" is the current device of this thread.
         pin : bool or "auto"
-            On a CUDA device: whether elements are copied there ahead of use, through page-locked
-            memory. False copies them as ``tensor.to(device)`` does, when they are asked for.
-            "auto" is True on a CUDA device and False elsewhere.
+            Whether to copy elements to a CUDA device ahead of use, through page-locked memory.
+            False copies each element when it is requested, as ``tensor.to(device)`` does. "auto" is
+            True for a CUDA device and False otherwise.
         prefetch : int
-            Elements (after `batch`: batches) to have ready, >= 0; AUTOTUNE (-1) chooses. On the CPU
-            a dataset that ends with `prefetch` is not changed.
+            Elements (after `batch`: batches) to prepare ahead, >= 0; AUTOTUNE (-1) chooses the
+            number. On the CPU, a dataset that ends with `prefetch` is used unchanged.
 
         Returns
         -------
         iterable
-            Can be looped over again; ``len()`` as the dataset. Its iterators have ``state_dict()``,
-            ``load_state_dict()``, ``get_state()``, ``set_state()``, ``stats()`` and ``close()``.
+            Can be iterated repeatedly, and has the same ``len()`` as the dataset. Its iterators
+            have ``state_dict()``, ``load_state_dict()``, ``get_state()``, ``set_state()``,
+            ``stats()`` and ``close()``.
 
         Raises
         ------
         ModuleNotFoundError
             If PyTorch is not installed.
         ValueError
-            If `pin` is another value, or True where the device is no CUDA device; if `prefetch` is
-            less than -1. For a device that does not exist, PyTorch's own error.
+            If `pin` has another value, or is True and the device is not a CUDA device; if
+            `prefetch` is less than -1. For a device that does not exist, PyTorch raises its own
+            error.
         TypeError
-            While iterating, if torch has no such dtype (datetime64, longdouble); it names the leaf.
+            While iterating, if torch has no equivalent dtype (datetime64, longdouble). The message
+            names the leaf.
 
         Notes
         -----
-        Memory: on the CPU, a tensor shares the memory of the batch, which is used again only when
-        neither tensors nor views of them refer to it. What must not be written to (elements that
-        come from a cache, or rows of an array of yours that no `batch` has gathered) is copied,
-        because torch has no read-only tensors.
+        Memory: on the CPU, a tensor shares the memory of the batch. That memory is reused only when
+        no tensor or view refers to it. torch has no read-only tensors, so arrays that must not be
+        written to are copied: elements from a cache, and rows of your arrays that no `batch` has
+        gathered.
 
-        Strings and objects stay as they are, and so do tuples, dicts, named tuples and dataclasses.
-        The position of a state is that of the consumer, whatever was made ahead.
+        Strings and objects are unchanged, and tuples, dicts, named tuples and dataclasses keep
+        their structure. A state contains the position of the consumer, regardless of prefetching.
 
         Examples
         --------
@@ -411,7 +422,7 @@ class Forms(Shard):
         return torch_batches(framework("to_torch", "torch"), self, device, pin, prefetch)
 
     def to_torch_iterable(self, *, prefetch: int = 2) -> Any:
-        """Return a ``torch.utils.data.IterableDataset``, for code that wants a ``DataLoader``.
+        """Return a ``torch.utils.data.IterableDataset``, for code that needs a ``DataLoader``.
 
         Parameters
         ----------
@@ -421,9 +432,9 @@ class Forms(Shard):
         Returns
         -------
         torch.utils.data.IterableDataset
-            Gives what ``to_torch()`` gives. It can be pickled if the dataset can, and has
+            Yields the elements of ``to_torch()``. It can be pickled if the dataset can, and has
             ``state_dict()`` and ``load_state_dict()``: the position after the last element of the
-            pass that was begun last.
+            most recently started epoch.
 
         Raises
         ------
@@ -433,22 +444,22 @@ class Forms(Shard):
         Warns
         -----
         RuntimeWarning
-            In the first worker of a ``DataLoader`` with ``num_workers`` > 0: the pipeline has
-            threads of its own, and needs no workers.
+            In the first worker of a ``DataLoader`` with ``num_workers`` > 0: the pipeline has its
+            own threads, and needs no workers.
 
         Notes
         -----
-        Give batches to ``DataLoader(..., batch_size=None)``; with another `batch_size` it stacks
-        elements one by one.
+        Pass batches to ``DataLoader(..., batch_size=None)``. With another `batch_size`, the
+        ``DataLoader`` stacks individual elements.
 
-        Workers: each runs the whole pipeline and keeps every n-th element, so that each element
-        comes once; that is the more work the more workers there are. Seeds that the pipeline does
-        not name come from torch's (``torch.manual_seed``), the same in all workers of a pass.
+        Workers: each runs the whole pipeline and keeps every n-th element, so each element is
+        yielded once, but the total work grows with the number of workers. Stages without a seed
+        use torch's seed (``torch.manual_seed``), which is the same in all workers of an epoch.
 
-        Randomness: workers that are not persistent begin again in each pass, so that a `shuffle`
-        with a seed gives the order of its first epoch each time.
+        Randomness: workers that are not persistent restart in each epoch, so a `shuffle` with a
+        seed repeats the order of its first epoch.
 
-        A state saved after the end of a pass is that of a new pass.
+        A state saved after the end of an epoch is the beginning of a new epoch.
 
         Examples
         --------
@@ -460,7 +471,7 @@ class Forms(Shard):
         from penstock.adapters.frameworks import framework
         from penstock.adapters.torch_iterable import torch_iterable
 
-        framework("to_torch_iterable", "torch")  # so that it is missed here
+        framework("to_torch_iterable", "torch")  # raises here if torch is missing
         return torch_iterable(self, prefetch)
 
     def to_jax(
@@ -473,57 +484,58 @@ class Forms(Shard):
         global_batch: int | None = None,
         sharded: bool | None = None,
     ) -> JaxBatches:
-        """Give the batches as jax.Arrays that are on their devices before they are asked for.
+        """Return an iterable over the batches as jax.Arrays, placed on devices ahead of use.
 
         Parameters
         ----------
         sharding : jax.Device, jax.sharding.Sharding or a nesting of them, optional
-            Where the arrays go: to one device, or spread over several, as
-            ``NamedSharding(mesh, PartitionSpec("data"))`` says. A nesting (dict, tuple,
-            dataclass) has the keys of a batch; a sharding at a key holds for all leaves under it.
-            None, also within a nesting, is the default device of the thread that calls ``iter``.
+            Placement of the arrays: one device, or several devices, for example with
+            ``NamedSharding(mesh, PartitionSpec("data"))``. A nesting (dict, tuple, dataclass) has
+            the keys of a batch; a sharding at a key applies to all leaves under it. None, also
+            within a nesting, is the default device of the thread that calls ``iter``.
         prefetch : int or "auto"
-            Batches to have on the device ahead of use, put there by a thread of the run; 0 does all
-            when a batch is asked for. "auto": 1 on a TPU and 2 on a GPU; on a CPU 2 are loaded
-            ahead, and become jax.Arrays when they are asked for, since that copies nothing.
+            Batches to place on the device ahead of use, by a thread of the run. 0 does all work
+            when a batch is requested. "auto": 1 on a TPU and 2 on a GPU. On a CPU, 2 batches are
+            loaded ahead and become jax.Arrays when they are requested, which copies nothing.
         drop_remainder : bool, optional
-            Leave out every batch with fewer rows than the first one, wherever it comes, so that a
-            jitted step is compiled once and the rows can be spread evenly; two of them in a row,
-            or one with more rows, are an error. False gives batches of all sizes as they are, which
-            those of `bucket_by_sequence_length` need when its sizes differ. None: as True, but
-            after ``shard_for_jax(evaluation=True)`` such a batch is filled up with zeros, for
-            which the mask that it has already is False.
+            Drop every batch with fewer rows than the first one, wherever it occurs. A jitted step
+            is then compiled only once and the rows can be spread evenly. Two such batches in a row,
+            or one with more rows, are an error. False yields batches of all sizes unchanged, which
+            `bucket_by_sequence_length` needs if its batch sizes differ. None: as True, but after
+            ``shard_for_jax(evaluation=True)`` such a batch is padded with zeros, and its existing
+            mask is False for them.
         pad : bool or str, optional
-            Fill such a batch up instead, with zeros (and empty strings), and add a mask to every
-            batch: True for rows of the dataset, False for those filled up. In a dict it is the leaf
-            of this key (True: "valid"), joined with a mask that is there already; after a tuple or
-            a single array it comes last, which for ``(x, y)`` is the position of weights.
+            Pad such a batch instead, with zeros (and empty strings), and add a mask to every batch:
+            True for rows of the dataset, False for padding. In a dict, the mask is the leaf with
+            this key (True: "valid"), combined with a mask that already exists there. After a tuple
+            or a single array it is the last item, which for ``(x, y)`` is the position of weights.
         global_batch : int, optional
-            Rows of a full batch in all processes together, for messages, `drop_remainder` and
-            `pad` where a process may not have a full one to begin with. None: the first batch of
-            each process is full.
+            Rows of a full batch across all processes. It is used in messages, and by
+            `drop_remainder` and `pad` if the first batch of a process may not be full. None: the
+            first batch of each process is full.
         sharded : bool, optional
             Whether each process has different rows, if `sharding` spreads a batch over several
             processes. None: warn if the pipeline has no `shard_for_jax`, `shard_evenly` or `shard`.
             True: the data is divided outside of these stages (each process reads other files, or
-            its generator divides the data). False: all processes read the same rows on purpose.
+            its generator divides the data). False: all processes intentionally read the same rows.
 
         Returns
         -------
         JaxBatches
-            Can be looped over again; has a length if it is known. With `drop_remainder` it is not
-            after `map`, which may change the number of rows, unless the ``output_signature`` there
-            fixes it.
+            Can be iterated repeatedly, and has a length if it is known. With `drop_remainder`, the
+            length is unknown after `map`, which may change the number of rows, unless the
+            ``output_signature`` there fixes it.
 
         Raises
         ------
         TypeError
-            At once, if an argument is of a wrong type. While iterating, if JAX has no dtype for a
-            leaf (times, long doubles), if `sharding` is not nested as the batches are, or if `pad`
-            finds no room for the mask (in named tuples and dataclasses).
+            Immediately, if an argument has the wrong type. While iterating, if JAX has no dtype for
+            a leaf (times, long doubles), if `sharding` is not nested like the batches, or if `pad`
+            has no place for the mask (in named tuples and dataclasses).
         ValueError
-            At once, if a number is out of range. While iterating, if rows cannot be divided among
-            the devices, or sizes of batches vary though `drop_remainder` or `pad` is given.
+            Immediately, if a number is out of range. While iterating, if rows cannot be divided
+            among the devices, or batch sizes vary in a way that `drop_remainder` or `pad` does not
+            allow.
 
         Warns
         -----
@@ -533,24 +545,24 @@ class Forms(Shard):
 
         Notes
         -----
-        A batch is an element of this dataset: put `batch` before. Containers stay what they are;
-        those that are no pytrees (dataclasses) need not be registered. Strings and opaque objects
-        stay NumPy arrays.
+        Each element of this dataset is a batch, so call `batch` first. Containers are preserved;
+        those that are not pytrees (dataclasses) need not be registered. Strings and opaque objects
+        remain NumPy arrays.
 
-        64-bit leaves become 32-bit ones, silently, unless ``jax_enable_x64`` is set: the rule of
+        64-bit leaves silently become 32-bit, unless ``jax_enable_x64`` is set, as in
         ``jnp.asarray``.
 
-        On a CPU device no copy is made: the arrays lie where the pipeline wrote them, and that
-        memory is not used again before JAX has released it. Leaves that another owner can still
-        change (arrays given to `from_tensors`) are copied.
+        On a CPU device, arrays share the memory that the pipeline wrote, which is reused only after
+        JAX has released it. Only leaves that another owner can still modify, such as arrays passed
+        to `from_tensors`, are copied.
 
-        In a program of several processes (``jax.distributed``) a sharding over devices of all of
-        them makes global arrays, of which each process gives the share of its own devices
-        (``jax.make_array_from_process_local_data``). All must then give as many batches, of the
-        same sizes.
+        In a program of several processes (``jax.distributed``), a sharding over the devices of all
+        processes creates global arrays. Each process contributes the share of its local devices
+        (``jax.make_array_from_process_local_data``), and all must yield the same number of batches
+        with the same sizes.
 
-        The position that `get_state` of an iterator returns is after the last batch that was
-        taken; those made ahead do not count.
+        The `get_state` of an iterator returns the position after the last batch that was consumed,
+        regardless of prefetching.
 
         Examples
         --------
@@ -574,27 +586,28 @@ class Forms(Shard):
         class_weight: Mapping[int, float] | None = None,
         prefetch: int = 2,
     ) -> Any:
-        """Make what ``fit``, ``evaluate`` and ``predict`` of Keras 3 take as ``x``.
+        """Return the data for ``fit``, ``evaluate`` and ``predict`` of Keras 3, as ``x``.
 
         Parameters
         ----------
         steps_per_epoch : int, optional
-            Batches in an epoch, >= 1; the next epoch goes on after them, over as many passes as it
-            takes. None: an epoch is one pass over the dataset. An infinite dataset needs it.
+            Batches in an epoch, >= 1. The next epoch continues after them, over as many iterations
+            of the dataset as needed. None: an epoch is one iteration. Required for an infinite
+            dataset.
         class_weight : dict from int to float, optional
-            Weights of classes, as ``fit`` takes them for arrays; 1 for classes that are not named.
-            ``y`` holds numbers of classes, of shape ``(batch,)`` or ``(batch, 1)``, or is one-hot.
+            Weights of classes, as ``fit`` accepts them for arrays; other classes have weight 1.
+            ``y`` contains class numbers of shape ``(batch,)`` or ``(batch, 1)``, or is one-hot.
         prefetch : int
-            Batches to have ready, prepared in their own thread; AUTOTUNE (-1) chooses, 0 prepares
-            them in the thread that trains.
+            Batches to prepare ahead, in a separate thread. AUTOTUNE (-1) chooses the number; 0
+            prepares them in the training thread.
 
         Returns
         -------
         KerasData
-            For ``x`` and ``validation_data``, as often as wanted and on each backend (JAX, PyTorch,
-            TensorFlow, NumPy, OpenVINO). ``close()``, or the end of a ``with`` block, stops its
-            threads; ``wait_seconds`` is the time that Keras has waited for batches.
-            ``backup_and_restore(folder)`` returns a ``BackupAndRestore`` callback that also keeps
+            For ``x`` and ``validation_data``, any number of times and on each backend (JAX,
+            PyTorch, TensorFlow, NumPy, OpenVINO). ``close()``, or the end of a ``with`` block,
+            stops its threads; ``wait_seconds`` is the time that Keras has waited for batches.
+            ``backup_and_restore(folder)`` returns a ``BackupAndRestore`` callback that also saves
             the position of the data. ``get_state`` and ``set_state`` (or ``state_dict`` and
             ``load_state_dict``) save and restore it without the callback.
 
@@ -603,28 +616,28 @@ class Forms(Shard):
         ImportError
             If Keras 3 is not installed.
         TypeError, ValueError
-            If an argument is wrong, or the dataset is infinite (without `steps_per_epoch`) or
-            empty. Once Keras asks for batches, if an element is not ``x``, ``(x, y)`` or
-            ``(x, y, sample_weight)``, has no batch axis, or has strings that the backend cannot
-            take; and if ``fit`` was given an argument that Keras would drop.
+            If an argument is invalid, or the dataset is infinite (without `steps_per_epoch`) or
+            empty. When Keras requests batches, if an element is not ``x``, ``(x, y)`` or
+            ``(x, y, sample_weight)``, has no batch axis, or has strings that the backend does not
+            support; also if ``fit`` was called with an argument that Keras would ignore.
 
         Notes
         -----
         Elements: each is a batch; ``x`` and ``y`` may be nested tuples, dicts and dataclasses
-        (which become dicts). Strings are for the TensorFlow backend alone.
+        (which become dicts). Only the TensorFlow backend supports strings.
 
-        Epochs: each is a new iteration of the dataset, so that reshuffling goes on. The first
-        ``fit`` of a model takes a batch in advance, for which Keras starts one iteration more.
-        With ``fit(steps_per_epoch=...)`` Keras continues an iteration in the next epoch, until the
-        dataset is at its end, as it does with tf.data.
+        Epochs: each is a new iteration of the dataset, so shuffles reshuffle. The first ``fit`` of
+        a model requests one batch in advance, for which Keras starts an additional iteration.
+        With ``fit(steps_per_epoch=...)``, Keras continues an iteration in the next epoch until the
+        dataset ends, as it does with tf.data.
 
-        Threads: they end with the iteration; one that was broken off (Ctrl-C, an error of the
-        model) is kept by Keras until Python collects its objects, or until ``close()``.
+        Threads end with the iteration. An iteration that was interrupted (Ctrl-C, an error in the
+        model) is kept alive by Keras until Python collects its objects, or until ``close()``.
 
-        Memory: JAX and NumPy get the very arrays of the dataset, PyTorch tensors over the same
-        memory, and TensorFlow tensors that its ``from_generator`` makes. The TensorFlow backend
-        needs the shapes in advance, from `element_spec`; what that does not know after a function
-        is taken from the first batch, and a batch of another shape is an error.
+        Memory: JAX and NumPy receive the arrays of the dataset, PyTorch receives tensors that share
+        their memory, and TensorFlow receives tensors made by its ``from_generator``. The TensorFlow
+        backend needs the shapes in advance, from `element_spec`. Shapes that are unknown there
+        after a function are taken from the first batch; a batch of another shape is then an error.
 
         Examples
         --------
@@ -651,31 +664,31 @@ class Forms(Shard):
         by: Literal["elements", "files"] = "elements",
         evaluation: bool = False,
     ) -> _D:
-        """Give the share of this process of PyTorch: `shard_evenly` by its rank.
+        """Return this PyTorch process's share of the elements: `shard_evenly` by rank.
 
         Parameters
         ----------
         remainder, seed, mask_key, by, evaluation
             As in `shard_evenly`.
         group : torch.distributed.ProcessGroup, optional
-            The processes that share the elements; None: all.
+            The processes that share the elements. None: all processes.
 
         Returns
         -------
         Dataset
-            As many elements as in every other process.
+            The same number of elements as in every other process.
 
         Raises
         ------
         ValueError
-            If this process is not in `group`, or RANK and WORLD_SIZE say nothing sensible.
+            If this process is not in `group`, or RANK and WORLD_SIZE are invalid.
 
         Notes
         -----
-        Rank and number of processes are those of ``torch.distributed``, once
-        ``init_process_group`` was called; before, those of the environment variables RANK and
-        WORLD_SIZE, as torchrun sets them; without these, there is one process. PyTorch itself is
-        not imported.
+        Rank and number of processes are taken from ``torch.distributed`` once
+        ``init_process_group`` was called, and otherwise from the environment variables RANK and
+        WORLD_SIZE, which torchrun sets. Without these, there is one process. PyTorch itself is not
+        imported.
 
         Examples
         --------
@@ -698,7 +711,7 @@ class Forms(Shard):
         by: Literal["elements", "files"] = "elements",
         evaluation: bool = False,
     ) -> _D:
-        """Give the share of this process of JAX: `shard_evenly` by ``jax.process_index()``.
+        """Return this JAX process's share of the elements: `shard_evenly` by process index.
 
         Parameters
         ----------
@@ -708,17 +721,18 @@ class Forms(Shard):
         Returns
         -------
         Dataset
-            As many elements as in every other process.
+            The same number of elements as in every other process.
 
         Raises
         ------
         ModuleNotFoundError
-            Without JAX.
+            If JAX is not installed.
 
         Notes
         -----
-        Call ``jax.distributed.initialize`` first. With ``batch(n, drop_remainder=True)`` after it
-        every process has n rows of each global batch of ``n * jax.process_count()``.
+        The index is ``jax.process_index()``, so call ``jax.distributed.initialize`` first. After
+        ``batch(n, drop_remainder=True)``, every process has n rows of each global batch of
+        ``n * jax.process_count()``.
         """
         from penstock.adapters.processes import jax_processes
 

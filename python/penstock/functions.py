@@ -1,4 +1,4 @@
-"""Wrappers that programs written for TensorFlow put around Python functions."""
+"""Wrappers for Python functions, as in TensorFlow programs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from penstock.structure import as_dtype
 def py_function(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:
-    """Call ``func(*inp)`` and give its results the dtypes `Tout`.
+    """Call ``func(*inp)`` and convert its results to the dtypes `Tout`.
 
-    In penstock every function given to `Dataset.map` is plain Python already; this exists so that
-    ported code runs unchanged.
+    In penstock, every function passed to `Dataset.map` is already plain Python. This function
+    exists so that ported code runs unchanged.
 
     Parameters
     ----------
@@ -27,20 +27,20 @@ def py_function(
     inp : sequence
         Its arguments; may be empty.
     Tout : dtype-like or sequence of them
-        One dtype: one result. A sequence: as many results, as a list; empty: the result of `func`
-        is ignored.
+        A single dtype for a single result; a sequence for a list of as many results. If it is
+        empty, the result of `func` is ignored.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     array or list of arrays
-        As `Tout` says.
+        One result or a list of results, according to `Tout`.
 
     Raises
     ------
     ValueError
-        If `func` returns another number of results than `Tout` has.
+        If the number of results of `func` differs from the length of `Tout`.
 
     Examples
     --------
@@ -71,30 +71,30 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Call ``func(*inp)`` with arrays, and give its results the dtypes `Tout`.
+    """Call ``func(*inp)`` with arrays, and convert its results to the dtypes `Tout`.
 
     Parameters
     ----------
     func : callable
         The function.
     inp : sequence
-        Its arguments; all but strings become arrays.
+        Its arguments. All except strings become arrays.
     Tout : dtype-like or sequence of them
         As in `py_function`.
     stateful : bool
-        Accepted for programs written for TensorFlow: the function is called for every element.
+        Accepted for TensorFlow programs; the function is called for every element in any case.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     array or list of arrays
-        As `Tout` says.
+        One result or a list of results, according to `Tout`.
 
     Raises
     ------
     ValueError
-        If `func` returns another number of results than `Tout` has.
+        If the number of results of `func` differs from the length of `Tout`.
 
     Examples
     --------

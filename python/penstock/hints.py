@@ -1,4 +1,4 @@
-"""Hints: what could be changed in a pipeline for speed, as far as a run has shown."""
+"""Hints: changes that could make a pipeline faster, found while it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.probing import traceable
 from penstock.traits import main_form
 
 _FUNCTIONS = {"map": "map_func", "filter": "predicate"}  # those that are traced for a hint
-_LEAST_SECONDS = 0.1  # of a function that is worth a word
+_LEAST_SECONDS = 0.1  # of a function that is worth a hint
 _LEAST_SHARE = 0.1  # of the time of the run
 # The ratios are those of docs/guides/native.md.
 _CAN_BE_NATIVE = (
@@ -21,12 +21,12 @@ _CAN_BE_NATIVE = (
 
 
 class Hints:
-    """Hints for one run, each given once.
+    """Hints for one run, each computed once.
 
     Parameters
     ----------
     dataset : Dataset
-        What is run.
+        The dataset of the run.
     """
 
     def __init__(self, dataset: Any) -> None:
@@ -34,7 +34,7 @@ class Hints:
         self._given: list[dict[str, Any]] = []
 
     def of(self, stats: Callable[[], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-        """Return the hints that the counters of the stages call for, and earlier ones."""
+        """Return the hints so far; new ones are found from the counters of the stages."""
         if self._candidates:
             rows = {row["path"]: row for row in stats()}
             whole = max((row["busy_seconds"] for row in rows.values()), default=0.0)
@@ -50,7 +50,7 @@ class Hints:
 
 
 def _plain_functions(dataset: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the stages that call plain functions, by their paths; the same function once."""
+    """Yield path, stage and function of stages with plain functions; each function once."""
     seen: set[int] = set()
     waiting = [("0", dataset)]
     while waiting:
@@ -60,12 +60,12 @@ def _plain_functions(dataset: Any) -> Iterator[tuple[str, Any, Any]]:
         if function is None or isinstance(function, NativeFunction) or id(function) in seen:
             continue
         seen.add(id(function))
-        if stage._args.get("output_signature") is None:  # which native functions do not have
+        if stage._args.get("output_signature") is None:  # native functions cannot have one
             yield path, stage, function
 
 
 def _own_seconds(path: str, stage: Any, rows: Mapping[str, Mapping[str, Any]]) -> float:
-    """Return how long a stage has worked, without its inputs."""
+    """Return the busy seconds of a stage without its inputs."""
     if path not in rows:
         return 0.0
     inputs = [rows.get(f"{path}.{i}") for i in range(len(stage._inputs))]
@@ -74,7 +74,7 @@ def _own_seconds(path: str, stage: Any, rows: Mapping[str, Mapping[str, Any]]) -
 
 
 def _can_be_native(stage: Any) -> bool:
-    # Nothing is computed to find out what its elements are.
+    # Only if the element spec is known without computing an element.
     return stage._inputs[0]._node.first_unknown() is None and traceable(stage) is not None
 
 

@@ -1,6 +1,6 @@
-"""``python -m penstock inspect``: what is in a file or folder that penstock reads or has written.
+"""``python -m penstock inspect``: show the contents of files that penstock reads or writes.
 
-Records are read by the sources that read them in a pipeline, so that damage here is damage there.
+Records are read by the same sources as in a pipeline, so damage found here also affects pipelines.
 The formats of penstock's own files are in docs/reference/formats.md.
 """
 
@@ -33,9 +33,9 @@ from penstock.meter import Meter
 from penstock.printable import printable
 
 _SHOWN = 3  # elements
-_MOST_DAMAGE = 20  # that is listed
-_MOST_EXAMPLES = 1000  # whose features are looked at
-_BEGIN = 512  # bytes that say what a file is
+_MOST_DAMAGE = 20  # listed errors
+_MOST_EXAMPLES = 1000  # whose features are counted
+_BEGIN = 512  # bytes that identify the format of a file
 _TAR_MAGIC = (257, b"ustar")
 _PACKED_TAR = (".tar.gz", ".tgz", ".tar.zst")
 _RECORDS = {".tfrecord", ".tfrecords", ".tfrec"}
@@ -54,7 +54,7 @@ _STATE_CHECKSUM = 4
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print what is in files.
+    """Print the contents of files.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when all is well, 1 when something is damaged, 2 when a file is missing or of no format
-        that is known here.
+        0 without errors, 1 if something is damaged, 2 if a file is missing or its format is
+        unknown.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock inspect",
@@ -99,11 +99,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _UnknownError(Exception):
-    """A file of no format that is known here."""
+    """A file of unknown format."""
 
 
 def inspect(name: str) -> dict[str, Any]:
-    """Return what is in a file or folder.
+    """Return the contents of a file or folder.
 
     Parameters
     ----------
@@ -114,12 +114,13 @@ def inspect(name: str) -> dict[str, Any]:
     -------
     dict
         ``file``, ``format``, ``bytes``, ``damage`` (a list of ``element``, ``offset`` or None and
-        ``reason``), and what the format has, such as how many ``elements`` can be read.
+        ``reason``), and entries that depend on the format, such as the number of readable
+        ``elements``.
 
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = Path(name)
     if path.is_dir():
@@ -131,10 +132,10 @@ def inspect(name: str) -> dict[str, Any]:
             return {**report, "files": _core.saved_shards(name)} | _elements(
                 Dataset.load(name), name
             )
-        except DataError as error:  # what is not known before the end of a file is missing
+        except DataError as error:  # the data at the end of the file is missing
             return {**report, "damage": [_damage(None, error)]}
     status = path.stat()
-    if not stat.S_ISREG(status.st_mode):  # to open a pipe waits for a writer
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
         raise _UnknownError(f"{name} is not a regular file")
     size = status.st_size
     with path.open("rb") as file:
@@ -151,7 +152,7 @@ def _form_of(name: str, begin: bytes) -> tuple[str, Callable[[str], dict[str, An
     if begin.startswith(b"PSROWS\r\n"):
         return "file of rows", _rows
     for magic, form, source in _TABLES:
-        # Many other file formats are zip files, too.
+        # Many other formats are also zip files.
         if begin.startswith(magic) and (form != ".npz file" or name.endswith(".npz")):
             return form, functools.partial(_table, source)
     packed = _compression(begin)
@@ -170,7 +171,7 @@ def _form_of(name: str, begin: bytes) -> tuple[str, Callable[[str], dict[str, An
 
 
 def _begins_with_a_record(name: str, packed: str, begin: bytes) -> bool:
-    """Return whether the first record has the length, and its checksum, that the file says."""
+    """Return whether the first record is valid and has the length in its header."""
     if len(begin) < _RECORD_HEADER:
         return False
     records = TFRecordDataset(name, packed).ignore_errors(log_warning=False)
@@ -179,13 +180,13 @@ def _begins_with_a_record(name: str, packed: str, begin: bytes) -> bool:
 
 
 def _unpacked(name: str, packed: str) -> bytes:
-    """Return the first bytes inside a compression, as far as they can be read."""
+    """Return the first bytes of a compressed file, as many as can be read."""
     begin = b""
     try:
         for byte in FixedLengthRecordDataset(name, 1, compression_type=packed).take(_BEGIN):
             begin += bytes(byte)
     except (DataError, ValueError, OSError):
-        pass  # of what is damaged the beginning may still say what it was
+        pass  # the beginning of a damaged file may still identify it
     return begin
 
 
@@ -198,7 +199,7 @@ def _compression(begin: bytes) -> str:
 
 
 def _elements(dataset: Any, name: str) -> dict[str, Any]:
-    """Go through a dataset to its end, past what is damaged."""
+    """Read a dataset to its end, continuing after damaged elements."""
     whole = 0
     first: list[str] = []
     damage: list[dict[str, Any]] = []
@@ -236,7 +237,7 @@ def _steps(dataset: Any, name: str) -> Iterator[tuple[Any, Exception | None]]:
 
 
 def _table(source: Callable[[str], Dataset], name: str) -> dict[str, Any]:
-    """Read the rows of a file that contains its own schema."""
+    """Read the rows of a file with a schema."""
     try:
         dataset = source(name)
     except DataError as error:
@@ -247,7 +248,7 @@ def _table(source: Callable[[str], Dataset], name: str) -> dict[str, Any]:
 
 
 def _records(name: str, packed: str) -> dict[str, Any]:
-    """Go through a TFRecord file, whose records are Examples if the first ones are."""
+    """Read a TFRecord file; count features if the first records are Examples."""
     whole, sizes = 0, [0, 0, 0]
     first: list[str] = []
     damage: list[dict[str, Any]] = []
@@ -275,7 +276,7 @@ def _records(name: str, packed: str) -> dict[str, Any]:
 
 
 def _count_features(record: bytes, features: dict[str, dict[str, Any]]) -> bool:
-    """Add what an Example has; False if the record is none."""
+    """Count the features of an Example; return False if the record is not an Example."""
     try:
         found = list(_features_of(record))
     except (IndexError, UnicodeDecodeError, _NotAnExampleError):
@@ -292,7 +293,7 @@ def _count_features(record: bytes, features: dict[str, dict[str, Any]]) -> bool:
 
 
 class _NotAnExampleError(Exception):
-    """Bytes are no tf.train.Example."""
+    """The bytes are not a tf.train.Example."""
 
 
 _KINDS = {1: "bytes", 2: "float", 3: "int64"}
@@ -319,7 +320,7 @@ def _features_of(record: bytes) -> Iterator[tuple[str, str, int]]:
 
 
 def _length(kind: int, values: bytes) -> int:
-    """Return how many values a list has, packed or not."""
+    """Return the number of values in a list, packed or not."""
     count = 0
     for _, wire, value in _fields(values):
         if kind == 1 or wire != 2 or not isinstance(value, bytes):
@@ -327,7 +328,7 @@ def _length(kind: int, values: bytes) -> int:
         elif kind == 2:
             count += len(value) // 4
         else:
-            count += sum(byte < 0x80 for byte in value)  # the last byte of each
+            count += sum(byte < 0x80 for byte in value)  # the last byte of each varint
     return count
 
 
@@ -366,13 +367,13 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def _state(name: str) -> dict[str, Any]:
-    """Return what `Iterator.get_state` has put there."""
+    """Return the contents of a state saved by `Iterator.get_state`."""
     try:
         state = bytes_of(Path(name).read_bytes())
         version, at = _varint(state, 4)
         plan, at = _text_at(state, at)
         account, _ = _text_at(state, at)
-        # The engine looks at its checksum before anything else.
+        # The engine verifies the checksum first.
         with iter(Dataset.range(0)) as it:
             it._compare_state(state)
     except (IndexError, ValueError) as error:
@@ -389,7 +390,7 @@ def _text_at(message: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _index(name: str) -> dict[str, Any]:
-    """Return what `ps.index` has put there, after going through all of it."""
+    """Check an index written by `ps.index`, and return its contents."""
     try:
         form, records, size, problem = _core.check_index(name)
     except DataError as error:
@@ -407,12 +408,12 @@ def _index(name: str) -> dict[str, Any]:
 
 
 def _rows(name: str) -> dict[str, Any]:
-    """Go through what `cache`, `save` or `snapshot` has put there."""
+    """Read a file written by `cache`, `save` or `snapshot`."""
     try:
         return _elements(
             Dataset._make("load", (), {"path": name, "alone": True, "shown_as": "inspect"}), name
         )
-    except DataError as error:  # what is not known before the end of a file is missing
+    except DataError as error:  # the data at the end of the file is missing
         return {"damage": [_damage(None, error)]}
 
 

@@ -1,4 +1,4 @@
-"""One pass over a dataset."""
+"""Iterators: each is one run of a pipeline."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TEXT_BEGIN = b"UFNUS"  # base64 of the first bytes of each state
 
 
 class Iterator(_core.Iterator, Closing):
-    """One run of a pipeline; made by ``iter(dataset)``.
+    """One run of a pipeline, created by ``iter(dataset)``.
 
-    Nothing runs before the first ``next``, unless `Options.warm_start` is set. An element that
-    failed is raised at its position, and the following ``next`` continues after it. Dropping the
-    iterator stops its threads; `close`, or a ``with`` block, does so when you want and waits for
-    them. ``async for``, ``await anext(it)`` and ``async with`` do the same in a coroutine, while
-    its event loop goes on.
+    Nothing runs before the first ``next``, unless `Options.warm_start` is set. If an element fails,
+    its exception is raised at its position, and the following ``next`` continues after it. Dropping
+    the iterator stops its threads. `close`, or the end of a ``with`` block, stops them at a defined
+    time and waits for them. ``async for``, ``await anext(it)`` and ``async with`` do the same in a
+    coroutine without blocking its event loop.
 
     Examples
     --------
@@ -48,8 +48,8 @@ class Iterator(_core.Iterator, Closing):
     def __init__(self, dataset: Any, options: dict[str, Any]) -> None:
         super().__init__(dataset, options)
         self._dataset = dataset
-        self._account: bytes | None = None  # of what decides the data, once it was asked for
-        self._hints: Any = None  # for its speed, likewise
+        self._account: bytes | None = None  # summary of what determines the data, once requested
+        self._hints: Any = None  # created when they are first requested
         if options["counted"]:
             totals.add(self, dataset._node)
             if totals.in_use:
@@ -67,7 +67,7 @@ class Iterator(_core.Iterator, Closing):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Close the iterator as `close` does, while the event loop goes on.
+        """Close the iterator as `close` does, without blocking the event loop.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class Iterator(_core.Iterator, Closing):
         await self.aclose()
 
     def get_next(self) -> Any:
-        """Return the next element; ``next(it)`` under tf.data's name.
+        """Return the next element, as ``next(it)`` does; the name is tf.data's.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class Iterator(_core.Iterator, Closing):
         Raises
         ------
         OutOfRangeError
-            At the end. It is a StopIteration.
+            At the end. It is a subclass of StopIteration.
 
         Examples
         --------
@@ -124,7 +124,7 @@ class Iterator(_core.Iterator, Closing):
         Returns
         -------
         Optional
-            ``has_value()`` says whether ``get_value()`` gives an element.
+            ``has_value()`` is False at the end; otherwise ``get_value()`` returns the element.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Iterator(_core.Iterator, Closing):
 
     @property
     def element_spec(self) -> Any:
-        """Types and shapes of the elements, as `Dataset.element_spec` gives them."""
+        """Types and shapes of the elements, as in `Dataset.element_spec`."""
         return self._dataset.element_spec
 
     @overload
@@ -150,7 +150,7 @@ class Iterator(_core.Iterator, Closing):
     @overload
     def get_state(self, text: bool) -> bytes | str: ...
     def get_state(self, text: bool = False) -> bytes | str:
-        """Return the position after the last element delivered.
+        """Return the position after the last delivered element.
 
         Parameters
         ----------
@@ -161,10 +161,10 @@ class Iterator(_core.Iterator, Closing):
         Returns
         -------
         bytes or str
-            Positions and counters, never elements, and a summary of the inputs and arguments that
-            determine the pipeline's data; usually below 1 KB. Pass the state to `set_state` of an
-            iterator over the same pipeline, also in another process. For checkpoints that hold
-            arrays, use ``np.frombuffer(state, np.uint8)``.
+            Positions, counters and a summary of the inputs and arguments that determine the
+            pipeline's data, but no elements; usually less than 1 KB. Pass the state to `set_state`
+            of an iterator over the same pipeline, also in another process. For checkpoints that
+            hold arrays, use ``np.frombuffer(state, np.uint8)``.
 
         Raises
         ------
@@ -173,8 +173,8 @@ class Iterator(_core.Iterator, Closing):
 
         Notes
         -----
-        Nothing is stopped, and elements that were produced ahead are kept. The first call examines
-        the pipeline for its account, which may take milliseconds, and reads the sizes of files.
+        Iteration is not interrupted, and prefetched elements are kept. The first call summarizes
+        the pipeline, which may take milliseconds, and reads the sizes of files.
 
         Examples
         --------
@@ -190,35 +190,36 @@ class Iterator(_core.Iterator, Closing):
 
     @checked
     def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
-        """Continue after the last element before `get_state` was called.
+        """Continue after the element that was last delivered before `get_state`.
 
         Parameters
         ----------
         state : bytes, str, or array of uint8 of shape (N,)
-            A result of `get_state`, for a pipeline of the same stages over the same data. Text may
-            also be given as its ASCII bytes.
+            A result of `get_state`, from a pipeline with the same stages over the same data. Text
+            may also be passed as ASCII bytes.
         strict : bool
-            What to do with a state of the same stages whose data differs, as far as that can be
-            seen: True refuses it, False warns and continues.
+            Whether to reject a state with the same stages whose data is known to differ. False
+            warns and continues.
 
         Raises
         ------
         StateError
-            If the state was saved by another pipeline: by other stages; or, if `strict`, by stages
-            with other arguments, functions, files or arrays. It is a ValueError, and lists what
-            differs.
+            If the state was saved by a pipeline with other stages, or, if `strict`, with other
+            arguments, functions, files or arrays. It is a subclass of ValueError, and lists the
+            differences.
         ValueError
             If the bytes are damaged, or of another version.
 
         Notes
         -----
         The iterator continues with the same elements, in the same order, with the same random
-        numbers, as after `get_state`. Iterators that are created later get the seeds that they
-        would have had after `get_state` (see `set_seed`). Sources that cannot jump (a generator)
-        are read up to the position again.
-        Parallelism and buffer sizes may differ from those of the saved run; so may the number of
-        shards of `Dataset.shard_evenly`, and the sizes of batches after it. What is compared, and
-        what is not, is in docs/guides/checkpoints.md.
+        numbers, as after `get_state`. Iterators that are created later use the same seeds that they
+        would have used after `get_state` (see `set_seed`). Sources that cannot jump, such as a
+        generator, are read again up to the position.
+
+        Parallelism and buffer sizes may differ from those of the saved run. The number of shards of
+        `Dataset.shard_evenly`, and the batch sizes after it, may also differ. For a list of what is
+        compared, see docs/guides/checkpoints.md.
 
         Examples
         --------
@@ -256,17 +257,17 @@ the state has 6; set_state(state, strict=False) accepts it anyway
 
     def _own_account(self) -> bytes:
         if not hasattr(self, "_dataset"):
-            return b""  # __init__ was skipped: the engine says so
+            return b""  # __init__ was skipped: the engine raises the error
         if self._account is None:
             self._account = self._dataset._account()
         return self._account
 
     def close(self) -> None:
-        """Stop all threads of this run and wait for them; no more elements come.
+        """Stop all threads of this run and wait for them; the iterator is then at its end.
 
-        A function or read that is running is not interrupted: closing waits until it returns.
-        Inside a function that the run calls, or a handler of the log that hears of a stall, it does
-        not wait: the threads end once they can.
+        A running function or read is not interrupted: closing waits until it returns. A function
+        of the run itself, or a log handler that is notified of a stall, may also call this method;
+        it then does not wait, and the threads end later.
 
         Examples
         --------
@@ -286,22 +287,22 @@ the state has 6; set_state(state, strict=False) accepts it anyway
         Returns
         -------
         list of dict
-            Each has the name of the ``dataset`` (`Options.dataset_name` or None), ``path`` and
-            ``kind`` of the stage, the ``name`` that it was given and the names of its ``function``
-            (None where there is none), ``elements`` and ``errors`` delivered,
-            ``busy_seconds`` inside it and its inputs (of a parallel ``map``: what its threads have
-            spent in pulling and calling, added up, or its coroutines from begin to end),
-            ``wait_seconds`` that its consumer waited for it, its ``buffer_size`` and
-            ``buffer_limit`` in elements, its ``parallelism``, the ``retries`` of calls that had
-            failed, and the ``workers`` that call its function in other processes: of each its
-            ``pid``, the ``calls`` that it has made for all stages, how many ``functions`` it has,
-            its ``resident_bytes`` in memory, and ``shared_bytes`` of them that it need not have
-            alone. Empty before the first ``next``.
+            For each stage: the name of the ``dataset`` (`Options.dataset_name` or None), ``path``,
+            ``kind`` and ``name`` of the stage, the names of its ``function`` (or None), and the
+            number of ``elements`` and ``errors`` delivered. ``busy_seconds`` is the time inside the
+            stage and its inputs; for a parallel ``map``, it is the sum over its threads of pulling
+            and calling, or over its coroutines from start to end. ``wait_seconds`` is the time that
+            its consumer waited for it. ``buffer_size`` and ``buffer_limit`` are in elements,
+            ``parallelism`` is the number of concurrent calls, and ``retries`` counts repeated calls
+            after a failure. ``workers`` lists the worker processes that call its function: the
+            ``pid``, the number of ``calls`` for all stages, the number of ``functions`` it has, its
+            ``resident_bytes`` of memory, and the ``shared_bytes`` among them, which other processes
+            can share. Empty before the first ``next``.
 
         Notes
         -----
-        The path of the last stage is ``"0"``, that of input `i` of a stage ends in ``.i``. Cheap
-        stages are timed by sample.
+        The path of the last stage is ``"0"``; the path of a stage's input `i` is the path of the
+        stage followed by ``.i``. Cheap stages are timed by sampling.
 
         Examples
         --------
@@ -313,19 +314,20 @@ the state has 6; set_state(state, strict=False) accepts it anyway
         return sorted(self._stage_stats(), key=lambda stage: str(stage["path"]))
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Return the counters of every stage under names that do not change.
+        """Return the counters of every stage under stable names.
 
         Returns
         -------
         list of dict
-            The stages as in `stats`, by ``dataset``, ``path``, ``kind``, ``name`` and ``function``.
-            Counters, which only grow, are ``elements_total``, ``errors_total``, ``retries_total``,
-            ``busy_seconds_total`` and ``wait_seconds_total``; gauges are ``buffer_elements``,
-            ``buffer_limit_elements`` and ``parallel_calls``. Empty before the first ``next``.
+            The stages as in `stats`, identified by ``dataset``, ``path``, ``kind``, ``name`` and
+            ``function``. The counters, which only grow, are ``elements_total``, ``errors_total``,
+            ``retries_total``, ``busy_seconds_total`` and ``wait_seconds_total``. The gauges are
+            ``buffer_elements``, ``buffer_limit_elements`` and ``parallel_calls``. Empty before the
+            first ``next``.
 
         Notes
         -----
-        `penstock.metrics.prometheus` returns them for all datasets as text, added up over epochs.
+        `penstock.metrics.prometheus` returns them as text for all datasets, summed over epochs.
 
         Examples
         --------
@@ -337,24 +339,24 @@ the state has 6; set_state(state, strict=False) accepts it anyway
         return metrics_of(self.stats())
 
     def tuning_moves(self) -> list[dict[str, Any]]:
-        """Return what AUTOTUNE changed, and why; and what you could change.
+        """Return the changes made by AUTOTUNE with their reasons, and suggestions.
 
         Returns
         -------
         list of dict
-            One for each move: ``seconds`` since the run began, ``stage``, the ``name`` and
-            ``function`` of it as in `stats`, ``knob``, ``from``, ``to`` and ``reason``. After them
-            a hint for each plain function of `Dataset.map` and `filter` that could be `native`:
-            ``knob`` is ``"native"``, ``from`` False and ``to`` True, and ``seconds`` are those that
-            the function had taken when it was looked at. Of a function with ``executor="auto"``
-            the knob is ``"executor"``, also where it stayed with threads.
+            One for each change: ``seconds`` since the run began, ``stage``, its ``name`` and
+            ``function`` as in `stats`, ``knob``, ``from``, ``to`` and ``reason``. They are followed
+            by a hint for each plain function of `Dataset.map` and `filter` that could be `native`:
+            ``knob`` is ``"native"``, ``from`` is False, ``to`` is True, and ``seconds`` is the time
+            that the function had taken when it was examined. For a function with
+            ``executor="auto"``, the knob is ``"executor"``, also if threads were kept.
 
         Notes
         -----
-        A function is examined when this is called and it has taken a tenth of the run's time, at
-        least 0.1 s. It is then called twice, with symbols instead of values, but only if that has
-        no effects, as for `Dataset.element_spec`. There is no hint after a function whose results
-        are not known yet.
+        This method examines a function once it has taken a tenth of the run's time and at least
+        0.1 s. It then calls the function twice, with symbols instead of values, but only if that
+        has no side effects, as for `Dataset.element_spec`. A function gets no hint if an earlier
+        function has unknown results.
         """
         moves = self._tuning_moves()
         if self._hints is None:
@@ -366,7 +368,7 @@ the state has 6; set_state(state, strict=False) accepts it anyway
         delivered, restored, closed, running = self._position()
         if closed:
             return f"<closed Iterator of {self._dataset!r}>"
-        if running:  # another thread, or a function of its own, is inside
+        if running:  # another thread, or a function that the run calls, is inside
             return f"<running Iterator of {self._dataset!r}>"
         since = " after set_state" if restored else ""
         return f"<Iterator at element {delivered}{since} of {self._dataset!r}>"
@@ -379,14 +381,14 @@ the state has 6; set_state(state, strict=False) accepts it anyway
 
 
 def state_as(state: bytes, text: bool) -> bytes | str:
-    """Return a state as bytes or text, as `get_state` was asked to."""
+    """Return a state as bytes, or as text if requested."""
     if not isinstance(text, bool):
         raise TypeError(f"get_state: text must be a bool, got {text!r:.200}")
     return base64.b64encode(state).decode() if text else state
 
 
 def bytes_of(state: Any, owner: str = "set_state") -> bytes:
-    """Return a state as bytes, from bytes, text or an array that a checkpoint holds."""
+    """Return a state as bytes; it may be bytes, text or an array from a checkpoint."""
     if isinstance(state, str):
         return _of_text(state, owner)
     if isinstance(state, bytes):

@@ -1,4 +1,4 @@
-"""What a stage is called beside its kind: by the user, and by its functions."""
+"""Labels of stages in addition to their kind: their names, and those of their functions."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Any
 
 from penstock.printable import printable
 
-# Arguments that are functions, besides those that say so.
+# Arguments that are functions although their names do not end in "_func".
 _FUNCTIONS = ("generator", "handler", "predicate")
 _MOST_WRAPPED = 8
 
 
 def function_name(function: Any) -> str:
-    """Return the name of a function as users know it.
+    """Return the name of a function for users.
 
     Parameters
     ----------
     function : callable
-        A function, a method, a `functools.partial`, an object that can be called.
+        A function, a method, a `functools.partial`, or any callable object.
 
     Returns
     -------
     str
-        ``"load"``, ``"Loader.get"``, ``"<lambda>"``; of other objects the name of their class.
+        ``"load"``, ``"Loader.get"``, ``"<lambda>"``; for other objects, the name of their class.
     """
-    # Where it was defined is of no interest.
+    # Without the functions that enclose its definition.
     return printable(_qualified_name(innermost(function)).rpartition("<locals>.")[2])
 
 
 def innermost(function: Any) -> Any:
-    """Return the function that wrappers and partial calls are made of."""
+    """Return the function inside wrappers and partial calls."""
     for _ in range(_MOST_WRAPPED):  # some objects have every attribute
         if isinstance(function, functools.partial) and "stands_for" in vars(function):
-            function = vars(function)["stands_for"]  # of which penstock makes the call
+            function = vars(function)["stands_for"]  # the user's object in penstock's own partial
         elif isinstance(function, functools.partial):
             function = function.func
         elif (inner := getattr(function, "__wrapped__", None)) is not None:
@@ -50,11 +50,11 @@ def _qualified_name(function: Any) -> str:
 
 
 def is_internal(function: Any) -> bool:
-    """Return whether a function is penstock's own, and none that users can write down."""
+    """Return whether a function is one of penstock's that users cannot name."""
     function = innermost(function)
     if not str(getattr(function, "__module__", None)).startswith("penstock."):
         return False
-    if getattr(function, "__qualname__", None) is None:  # an object of a class that can be called
+    if getattr(function, "__qualname__", None) is None:  # a callable object
         return not hasattr(function, "__name__")
     name = _qualified_name(function)
     return "<locals>" in name or any(part.startswith("_") for part in name.split("."))
@@ -66,7 +66,7 @@ def label_args(kind: str, args: Mapping[str, Any], name: Any) -> dict[str, str]:
     Raises
     ------
     TypeError
-        If `name` is no str.
+        If `name` is not a str.
     """
     if name is not None and not isinstance(name, str):
         raise TypeError(f"{kind}: name must be a str, got {name!r}")
@@ -85,7 +85,7 @@ def label_args(kind: str, args: Mapping[str, Any], name: Any) -> dict[str, str]:
 
 
 def stage_label(kind: str, function: str | None, name: str | None) -> str:
-    """Return what notes and traces show: ``"map(load, name='decode')"``; StageLabel in C++."""
+    """Return the label in notes and traces: ``"map(load, name='decode')"``; StageLabel in C++."""
     inside = [] if function is None or function.startswith("<") else [function]
     if name is not None:
         inside.append(f"name='{name}'")

@@ -19,16 +19,16 @@ def library(stage: str, name: str, extra: str) -> Any:
     Parameters
     ----------
     stage : str
-        For errors.
+        The stage, for errors.
     name : str
         The module.
     extra : str
-        The extra of penstock that installs it.
+        The extra of the penstock package that installs it.
 
     Raises
     ------
     ModuleNotFoundError
-        If it is not installed; it says how to install it.
+        If it is not installed; the message has the command that installs it.
     """
     try:
         return importlib.import_module(name)
@@ -43,26 +43,26 @@ def library(stage: str, name: str, extra: str) -> Any:
 
 @contextlib.contextmanager
 def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
-    """Convert the errors of a library that reads a file to errors with stage and file.
+    """Convert a library's exceptions while it reads a file to errors with stage and file.
 
     Parameters
     ----------
     stage : str
         The stage.
     file : str
-        The file's name, as the user wrote it.
+        The name of the file, as the user wrote it.
     where : str
         The beginning of the message: the part of the file, or the expectation.
 
     Raises
     ------
     DataError
-        For any other exception: libraries raise almost any class for damaged files. Also for a
-        MemoryError if more bytes were requested than this machine has.
+        For any other exception, because libraries raise almost any class for damaged files. Also
+        for a MemoryError if more bytes were requested than this machine has.
     OSError, MemoryError, ImportError
-        Unchanged but with a note, if the system or the environment is the cause.
+        The same exception with a note, if the system or the environment is the cause.
     ValueError, TypeError, ...
-        Unchanged but with a note, if the message begins with the stage: an argument is wrong.
+        The same exception with a note, if the message begins with the stage: an argument is wrong.
     """
     try:
         yield
@@ -74,7 +74,7 @@ def library_errors(stage: str, file: str, where: str = "") -> Iterator[None]:
 
 
 def as_data_error(stage: str, file: str, where: str, error: Exception) -> Exception:
-    """Return the error that `library_errors` raises for an error."""
+    """Return the error that `library_errors` raises for an exception."""
     if isinstance(error, (DataError, ImportError)):
         return error
     text = printable(str(error))
@@ -90,7 +90,7 @@ def as_data_error(stage: str, file: str, where: str, error: Exception) -> Except
 
 
 def _exceeds_memory(text: str) -> bool:
-    """Return whether pyarrow was asked for more bytes than this machine has."""
+    """Return whether pyarrow requested more bytes than this machine has."""
     found = re.match(r"(?:malloc|realloc) of size (\d+) failed", text)
     if found is None or not hasattr(os, "sysconf"):
         return False

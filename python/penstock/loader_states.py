@@ -1,4 +1,4 @@
-"""The state dicts of DataLoaders: checksums, and merging those of several processes."""
+"""State dicts of DataLoaders: checksums, and merging states of several processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHECKSUM = "checksum"
 
 
 def signed(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state with its checksum, which survives saving as JSON or pickle."""
+    """Add a checksum to a state; it survives saving as JSON or pickle."""
     return {**state, CHECKSUM: _sum_of(state)}
 
 
@@ -28,17 +28,18 @@ def is_whole(state: Mapping[str, Any]) -> bool:
 
 
 def merged_loaders(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the state of all processes of a loader, for `DataLoader.load_state_dict`.
+    """Merge the states of all processes of a loader, for `DataLoader.load_state_dict`.
 
     Parameters
     ----------
     states : sequence of mapping
-        Of every process, in any order.
+        The states of all processes, in any order.
 
     Raises
     ------
     StateError
-        If what they had together is no beginning of the order, or they are not of one loader.
+        If the delivered batches together are not a prefix of the order, or the states belong to
+        different loaders.
     """
     for number, state in enumerate(states):
         _check(number, state, states[0])
@@ -106,7 +107,7 @@ def _check(number: int, state: Mapping[str, Any], first: Mapping[str, Any]) -> N
 
 
 def _of_pass(state: Mapping[str, Any]) -> str:
-    """Return which pass a loader is in, and from where on, in words."""
+    """Describe the epoch that a loader is in, and where it began."""
     order = state.get("order") or {}
     epochs = [each["epoch"] for each in order.get("samplers", ()) if "epoch" in each]
     return f"epochs {epochs} of the samplers, from element {order.get('begin', 0)} on"
@@ -128,7 +129,7 @@ def _parts(value: Any) -> Iterator[bytes]:
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, Mapping):
-        # JSON makes all keys strings.
+        # JSON converts all keys to strings.
         items = sorted(((str(key), part) for key, part in value.items()), key=lambda item: item[0])
         yield b"{%d" % len(items)
         for key, part in items:

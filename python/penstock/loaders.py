@@ -1,4 +1,4 @@
-"""Recognise datasets, their forms for trainers, and data loaders in a program.
+"""Recognise datasets, their conversions for trainers, and data loaders in a program.
 
 PyTorch loaders are found through modules that the program has imported. This module imports no
 framework.
@@ -26,9 +26,9 @@ class LoaderView(NamedTuple):
     ours : bool
         Whether it is a `penstock.DataLoader`.
     dataset : object
-        The dataset that it loads.
+        The dataset of the loader.
     num_workers : int
-        Its workers; 0 means that the thread that asks for a batch loads it.
+        Number of workers. 0 means that the thread that requests a batch loads it.
     processes : bool
         Whether its workers are processes.
     pin_memory, persistent_workers : bool
@@ -50,12 +50,12 @@ class LoaderView(NamedTuple):
 
     @property
     def pipeline(self) -> Dataset | None:
-        """The penstock dataset that it iterates, or None."""
+        """The penstock dataset that the loader iterates, or None."""
         return pipeline_of(self.dataset)
 
     @property
     def in_memory(self) -> bool:
-        """Whether samples are rows of tensors or arrays: loading one takes no time."""
+        """Whether samples are rows of tensors or arrays, which load instantly."""
         dataset = self.dataset
         for _ in range(_MOST_WRAPPERS):
             if type(dataset).__name__ in ("TensorDataset", "ndarray", "Tensor", "range", "list"):
@@ -65,7 +65,7 @@ class LoaderView(NamedTuple):
 
 
 def loader_of(value: Any) -> LoaderView | None:
-    """Return the settings of a DataLoader or of an iterator's DataLoader; else None."""
+    """Return the settings of a DataLoader, also from one of its iterators; otherwise None."""
     passes, ours = sys.modules.get(f"{_OURS}.passes"), sys.modules.get(f"{_OURS}.loader")
     loader = value._loader if passes is not None and isinstance(value, passes.Pass) else value
     if ours is not None and isinstance(loader, ours.DataLoader):
@@ -90,10 +90,10 @@ def loader_of(value: Any) -> LoaderView | None:
 
 
 def pipeline_of(value: Any) -> Dataset | None:
-    """Return the dataset that a value is, or that a trainer's form or `prefetch` iterates."""
+    """Return a dataset, or the one that a conversion for trainers or `prefetch` iterates."""
     if isinstance(value, Dataset):
         return value
-    compat = sys.modules.get("penstock.compat.dataset")  # which wraps datasets of this package
+    compat = sys.modules.get("penstock.compat.dataset")  # wraps datasets of this package
     if compat is not None and isinstance(value, compat.Dataset):
         inner: Dataset = value._inner
         return inner
@@ -112,11 +112,11 @@ def pipeline_of(value: Any) -> Dataset | None:
         source = value._feed._source
     else:
         return None
-    return source if is_prefetched(source) else source.prefetch(1)  # these work ahead
+    return source if is_prefetched(source) else source.prefetch(1)  # conversions prefetch
 
 
 def is_loader(value: Any) -> bool:
-    """Return whether a value is a dataset or loader, and not an iterator of one."""
+    """Return whether a value is a dataset or loader, not an iterator of one."""
     known = pipeline_of(value) is not None or loader_of(value) is not None
     return known and not hasattr(type(value), "__next__")
 
@@ -128,7 +128,7 @@ def outermost(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parts_of(value: Any) -> Iterator[Any]:
-    """Yield the nested parts of a loader, or of a trainer's form of a dataset."""
+    """Yield the nested parts of a loader or conversion."""
     for _ in range(_MOST_WRAPPERS):
         if isinstance(value, Dataset):
             return

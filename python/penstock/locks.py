@@ -1,4 +1,4 @@
-"""Locks on files while a process writes them; no process holds the lock of an abandoned file."""
+"""File locks of writers. An abandoned file is one that no process has locked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def lock(handle: int) -> bool:
 
 
 def remove_abandoned(paths: Iterable[Path]) -> None:
-    """Remove the files that no process has locked."""
+    """Remove files that no process has locked."""
     for path in paths:
         try:
             with path.open("rb") as file:

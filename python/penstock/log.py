@@ -1,4 +1,4 @@
-"""What runs log, through ``logging.getLogger("penstock")``; imported with the first text."""
+"""Log messages of runs, through ``logging.getLogger("penstock")``; imported when needed."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger("penstock")
 logger.addHandler(logging.NullHandler())
 
-_MOST_LINES = 5  # that say where a function stands
+_MOST_LINES = 5  # maximum lines of a call stack
 
 
 class Call(NamedTuple):
-    """A call as the engine sees it."""
+    """A running call, as reported by the engine."""
 
     text: str
     seconds: float
-    thread: int | None  # Python's id of it
+    thread: int | None  # its Python thread id
     called: Any
-    worker: int | None  # the process that makes it
-    task: asyncio.Task[Any] | None  # the coroutine that it is, or that its thread waits for
+    worker: int | None  # the process id of its worker
+    task: asyncio.Task[Any] | None  # the coroutine of the call, or the one its thread waits for
 
 
 def inform(text: str) -> None:
-    """Log what a user may want to know."""
+    """Log a message at level INFO."""
     logger.info(printable(text))
 
 
 def warn(text: str) -> None:
-    """Log what a user should know; where logging has no handler for it, it is a RuntimeWarning."""
+    """Log a warning; without a logging handler, issue a RuntimeWarning instead."""
     text = printable(text)
     if _is_heard():
         logger.warning(text)
@@ -64,7 +64,7 @@ def tell_stall(
     first: Mapping[str, tuple[str, int]],
     now: Mapping[str, tuple[str, int]],
 ) -> None:
-    """Warn that an iterator gives nothing.
+    """Warn that an iterator has stalled.
 
     Parameters
     ----------
@@ -73,19 +73,19 @@ def tell_stall(
     patience : float
         `Options.stall_seconds`.
     seconds : float
-        For how long nothing has come.
+        Time without a new element.
     watched : float
-        For how long of that the calls were looked at.
+        The part of that time in which calls were observed.
     calls : sequence
-        The calls of the user's functions that run now, as `Call` has them.
+        Running calls of user functions, as the fields of `Call`.
     first, now : dict
-        What the stages are called and how many elements they had given, by path: soon after the
-        wait began, and now.
+        Label and number of delivered elements of each stage, by path: soon after the wait began,
+        and now.
     """
-    # A call that has just begun is not what everything waits for.
+    # A call that has just begun cannot be the cause of the stall.
     long = [call for call in map(Call._make, calls) if call.seconds >= watched / 2]
     if long:
-        # A coroutine that runs keeps all others from going on.
+        # A running coroutine blocks all others.
         longest = max(long, key=lambda call: (_runs(call), call.seconds))
         what = _described(longest)
         others = len(long) - 1
@@ -106,7 +106,7 @@ def _described(call: Call) -> str:
         return f"{described} in worker process {call.worker}"
     lines: list[str] = []
     if call.task is not None and _frames_stay():
-        # Of an asynchronous generator the task is one of penstock's that asks for its next value.
+        # For an asynchronous generator, the task is a penstock coroutine that requests a value.
         made = getattr(call.called, "values", None)
         lines = _lines_of_coroutine(call.task.get_coro() if made is None else made)
     elif call.thread is not None and _frames_stay():
@@ -117,9 +117,9 @@ def _described(call: Call) -> str:
 
 
 def _lines(frame: FrameType | None, first: CodeType | FrameType | None) -> list[str]:
-    """Return where a function stands, and where those stand that it has called.
+    """Return the position in a function and in each function that it has called.
 
-    `first` is the function's code, or the frame of one of several calls of the same code.
+    `first` is the code of the function, or a frame to distinguish calls of the same code.
     """
     lines = []
     while frame is not None:
@@ -131,13 +131,13 @@ def _lines(frame: FrameType | None, first: CodeType | FrameType | None) -> list[
 
 
 def _lines_of_coroutine(coroutine: Any) -> list[str]:
-    """Return where a coroutine or asynchronous generator stands, and what it awaits."""
+    """Return the position in a coroutine or asynchronous generator and in those that it awaits."""
     lines: list[str] = []
     while (kind := _kind_of(coroutine)) is not None:
         frame: FrameType | None = getattr(coroutine, f"{kind}_frame")
         if frame is None:  # it has ended
             break
-        if running := _lines(_of_loop(), frame):  # others may run the same code
+        if running := _lines(_of_loop(), frame):  # by frame: others may run the same code
             return lines + running
         if frame.f_globals.get("__name__") != "penstock.coroutines":
             lines.append(_position(frame))
@@ -146,20 +146,20 @@ def _lines_of_coroutine(coroutine: Any) -> list[str]:
 
 
 def _kind_of(coroutine: Any) -> str | None:
-    """Return the beginning of the names of its attributes; None of what is no coroutine."""
+    """Return the prefix of a coroutine's attributes, or None for other objects."""
     return next((kind for kind in ("cr", "ag", "gi") if hasattr(coroutine, f"{kind}_frame")), None)
 
 
 def _of_loop() -> FrameType | None:
-    """Return where the event loop's thread is."""
-    from penstock import coroutines  # imported before the first of them
+    """Return the current frame of the event loop's thread."""
+    from penstock import coroutines  # already imported if there is a coroutine
 
     ident = coroutines.thread_ident()
     return None if ident is None else sys._current_frames().get(ident)
 
 
 def _frames_stay() -> bool:
-    """Whether frames of other threads stay as they are while they are read: not without a GIL."""
+    """Return whether frames of other threads can be read safely, which needs a GIL."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
@@ -185,7 +185,7 @@ def _code_of(called: Any) -> CodeType | None:
 
 
 def _idle_stage(first: Mapping[str, tuple[str, int]], now: Mapping[str, tuple[str, int]]) -> str:
-    """Return the stage that has given nothing, although those before it may have."""
+    """Describe the stage that has stalled: the first one, from the end, whose inputs advance."""
     path = "0"
     while True:
         inputs = {each for each in now if each.rpartition(".")[0] == path}

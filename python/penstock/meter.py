@@ -1,4 +1,4 @@
-"""How far a loop or a task is: a line in a terminal or notebook."""
+"""Progress bars in terminals and notebooks, and progress lines in log files."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ __all__ = ["progress"]
 
 _T = TypeVar("_T")
 
-_INTERVAL = 0.1  # seconds between two drawings, at least
-_LOG_INTERVAL = 10.0  # seconds before the first line in a log file; each later one doubles it
+_INTERVAL = 0.1  # minimum seconds between two updates
+_LOG_INTERVAL = 10.0  # seconds before the first line in a log file; doubled after each line
 _MAX_LOG_INTERVAL = 300.0
-_SHARE = 0.005  # of the time goes to drawing, at most
+_SHARE = 0.005  # maximum fraction of the time that is spent on drawing
 _WIDTH = 24  # characters of the bar
-_KEEPING = {"cache", "snapshot"}  # stages that give later passes what they have kept
+_KEEPING = {"cache", "snapshot"}  # stages that save elements for later epochs
 
 
 @checked
 def progress(iterable: Iterable[_T], description: str | None = None) -> Progress[_T]:
-    """Show how far a loop is while it runs.
+    """Show the progress of a loop.
 
     Parameters
     ----------
     iterable : iterable
         A dataset, or any loader.
     description : str, optional
-        What the line begins with.
+        Text at the beginning of the line.
 
     Returns
     -------
     iterable
-        Gives the same elements. While it does, a line on standard error shows how many there were,
-        of how many where that is known, elements/s, the share of the time in which the loop
-        waited for the next element (or made it, where nothing runs ahead), and the time left. A
-        pass that fills a cache or a snapshot says so.
+        Yields the same elements. Meanwhile, a line on standard error shows the number of elements,
+        the total if it is known, elements/s, the fraction of the time that the loop waited for the
+        next element (or computed it, if nothing is prefetched), and the time left. The line also
+        shows if a cache or a snapshot is being filled.
 
     Notes
     -----
-    Without a terminal or a notebook, such as in a log file, it writes plain lines instead: one
-    after 10 seconds, further ones at intervals that double up to 5 minutes, and one at the end of
-    the loop. Nothing more is shown once a line could not be written. In a terminal, the line is
-    drawn by Rich or tqdm where they are installed, at most ten times a second and by a thread of
-    its own. Elements of a dataset are counted by the engine, without any cost; a loop over another
-    iterable takes some 0.3 us longer for each element.
+    Without a terminal or notebook, for example in a log file, plain lines are written instead: the
+    first after 10 seconds, more at intervals that double up to 5 minutes, and one at the end of the
+    loop. If a line cannot be written, no further ones are. In a terminal, the line is drawn by Rich
+    or tqdm if installed, at most ten times a second, in a separate thread. The engine counts the
+    elements of a dataset at no cost; a loop over another iterable takes about 0.3 us longer for
+    each element.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def progress(iterable: Iterable[_T], description: str | None = None) -> Progress
 
 
 class Progress(Iterable[_T]):
-    """An iterable whose loops are shown; made by `progress`."""
+    """An iterable that shows the progress of loops over it, created by `progress`."""
 
     def __init__(self, iterable: Iterable[_T], description: str | None) -> None:
         self._iterable = iterable
@@ -84,7 +84,7 @@ class Progress(Iterable[_T]):
         iterator = iter(self._iterable)
         meter = Meter(self._description, total_of(self._iterable), ends=True)
         if isinstance(iterator, _core.Iterator):
-            # What watches it holds no reference: dropped by the loop, the iterator ends.
+            # A weak reference, so that the iterator ends when the loop drops it.
             watched = weakref.ref(iterator)
             iterator._on_end(functools.partial(_end, watched, meter))
             meter.watch(lambda: _counted(watched()))
@@ -93,16 +93,16 @@ class Progress(Iterable[_T]):
 
 
 class Reading(NamedTuple):
-    """What a line shows.
+    """The values that a line shows.
 
     Attributes
     ----------
     done : int
-        How many elements there were.
+        Number of elements so far.
     waited : float, optional
-        The seconds of waiting for them; None for what is no loop.
+        Seconds spent waiting for them. None if the task is not a loop.
     fills : str
-        What keeps the elements for later passes meanwhile.
+        The stages that are saving elements for later epochs.
     """
 
     done: int
@@ -111,20 +111,20 @@ class Reading(NamedTuple):
 
 
 class Meter:
-    """The line of one task.
+    """The progress line of one task.
 
     Parameters
     ----------
     description : str or None
-        What the line begins with.
+        Text at the beginning of the line.
     total : int or None
-        How many elements, or other units, the task has.
+        Number of elements, or other units, in the task.
     unit : str
-        What is counted, in the plural.
+        The unit, in the plural.
     shown : bool, optional
-        Whether there is a line; None means yes.
+        Whether to show a line. None means yes.
     ends : bool
-        Whether a log file gets a line at the end even if it has no other one.
+        Whether to write a final line to a log file even if there was no other line.
     """
 
     def __init__(
@@ -150,15 +150,15 @@ class Meter:
                     self._line = self._log
         self._began = time.perf_counter()
         self._drawn = 0.0 if self._log is None else self._began
-        self._cost = 0.0  # seconds that the last drawing took
+        self._cost = 0.0  # seconds that the last update took
         self._last = Reading(0)
         self._read: Callable[[], Reading | None] | None = None
-        # A drawing may set off the collector, which ends the line of a loop that was left.
+        # Reentrant: drawing may run the garbage collector, which ends lines of abandoned loops.
         self._lock = threading.RLock()
         self._ended = threading.Event()
 
     def update(self, done: int) -> None:
-        """Show how many are done, unless that was shown a moment ago."""
+        """Show the number of finished elements, unless the line was updated a moment ago."""
         self._last = Reading(done)
         now = time.perf_counter()
         if now - self._drawn >= self._interval():
@@ -166,21 +166,21 @@ class Meter:
             self._draw()
 
     def watch(self, read: Callable[[], Reading | None]) -> None:
-        """Draw from a thread, which reads the numbers, until `finish`."""
+        """Update the line from a thread, which calls `read`, until `finish`."""
         self._read = read
         if self._line is not None:
-            with contextlib.suppress(RuntimeError):  # the system refuses another thread
+            with contextlib.suppress(RuntimeError):  # the system may refuse another thread
                 threading.Thread(target=self._watch, name="penstock-progress", daemon=True).start()
 
     def finish(self, result: str | None = None, last: Reading | None = None) -> None:
-        """Draw for the last time, and end the line.
+        """Draw the final values, and end the line.
 
         Parameters
         ----------
         result : str, optional
-            What is said at the end, instead of figures. It is written where no line is shown, too.
+            Text to show at the end instead of the values. It is written even if no line is shown.
         last : Reading, optional
-            The numbers at the end; None reads them.
+            The final values. None reads them.
         """
         with self._lock:
             if self._ended.is_set():
@@ -209,7 +209,7 @@ class Meter:
     def _watch(self) -> None:
         while not self._ended.wait(self._interval()):
             found = self._read() if self._read is not None else None
-            # Where nothing moves nothing is drawn: an error may have ended the loop.
+            # Without progress nothing is drawn: an error may have ended the loop.
             if found is not None and found != self._last:
                 self._last = found
                 self._draw()
@@ -221,9 +221,9 @@ class Meter:
                 text = result or self._text(self._last)
                 try:
                     self._line.draw(self._last.done, text)
-                except Exception:  # the line is gone (a closed terminal), and the task goes on
+                except Exception:  # the line is gone (a closed terminal), but the task continues
                     line, self._line = self._line, None
-                    with contextlib.suppress(Exception):  # Rich has taken standard output, too
+                    with contextlib.suppress(Exception):  # Rich has also redirected standard output
                         line.close()
                 self._cost = time.thread_time() - began
 
@@ -244,12 +244,12 @@ class Meter:
 
 
 def is_shown() -> bool:
-    """Return whether a line is shown: in a terminal, or in a notebook."""
+    """Return whether a line is shown, which requires a terminal or a notebook."""
     if _in_notebook():
         return True
     try:
         return sys.stderr.isatty()
-    except Exception:  # it is None, closed, or of a class that has no such method
+    except Exception:  # None, closed, or of a class without such a method
         return False
 
 
@@ -265,9 +265,9 @@ def _counted(iterator: Any) -> Reading | None:
     waited = iterator._fetching_seconds()
     stages = {each["path"]: each for each in iterator._stage_stats()}
     delivered = iterator._position()[0]
-    if delivered is None:  # the loop is inside: what the last stage has given counts
+    if delivered is None:  # `next` is running: use the count of the last stage
         delivered = stages["0"]["elements"] if "0" in stages else 0
-    # What has been kept needs no input that runs.
+    # A stage with a running input is still being filled.
     filled = {
         each["kind"]
         for path, each in stages.items()
@@ -283,7 +283,7 @@ def _end(watched: Callable[[], Any], meter: Meter, done: int, waited: float) -> 
 
 
 def _timed(iterator: Iterator[_T], meter: Meter) -> Generator[_T, None, None]:
-    """Give the elements of an iterator; what has been counted and timed is read by a thread."""
+    """Yield the elements of an iterator; a thread reads the count and the waiting time."""
     clock = time.perf_counter
     done, waited, asked = 0, 0.0, 0.0
     meter.watch(lambda: Reading(done, waited + (clock() - asked if asked else 0)))
@@ -304,7 +304,7 @@ def _timed(iterator: Iterator[_T], meter: Meter) -> Generator[_T, None, None]:
 
 
 def total_of(iterable: Any) -> int | None:
-    """Return how many elements an iterable has, where that is known."""
+    """Return the number of elements of an iterable, or None if it is unknown."""
     if hasattr(iterable, "cardinality"):
         count = int(iterable.cardinality())
         return count if count >= 0 else None
@@ -315,10 +315,10 @@ def total_of(iterable: Any) -> int | None:
 
 
 class _Line(Protocol):
-    """What draws a line, again and again."""
+    """Draws a line repeatedly."""
 
     def draw(self, done: int, text: str) -> None:
-        """Show a count and what is said of it."""
+        """Show a count and the text after it."""
 
     def close(self) -> None:
         """End the line."""
@@ -333,7 +333,7 @@ def _line(description: str, total: int | None) -> _Line:
             return kind(importlib.import_module(name), description, total)
         except ImportError:
             pass
-        except Exception as error:  # Rich draws one thing at a time, for example
+        except Exception as error:  # for example, Rich supports only one live display
             if type(error).__module__.split(".")[0] not in ("rich", "tqdm"):
                 raise
     return _PlainLine(description, total)
@@ -355,7 +355,7 @@ class _PlainLine:
                 shown = f"[{'#' * round(share * width):.<{width}}] {shown}"
         else:
             shown += f", {text}"
-        # Back to the first column, and clear what stood there.
+        # Return to the first column, and clear the previous text.
         sys.stderr.write(f"\r\x1b[K{shown[:columns]}")
         sys.stderr.flush()
 
@@ -411,7 +411,7 @@ class _TqdmLine:
         form = "{desc}{n_fmt} {postfix}"
         if total is not None:
             form = "{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {postfix}"
-        # It would draw at once, and keep its lock, which all bars share, where that fails.
+        # Without a delay, tqdm draws immediately and, if that fails, keeps the lock of all bars.
         self._bar = tqdm.tqdm(
             total=total, desc=description or None, file=sys.stderr, bar_format=form, delay=1
         )

@@ -1,6 +1,6 @@
-"""Counters of running pipelines, under names that do not change.
+"""Counters of running pipelines, under stable names.
 
-They are those of `Iterator.metrics`; `prometheus` returns them for all datasets as text of the
+They are those of `Iterator.metrics`. `prometheus` returns them for all datasets as text in the
 Prometheus exposition format (https://prometheus.io/docs/instrumenting/exposition_formats), and
 `serve` serves that text.
 """
@@ -42,16 +42,16 @@ def prometheus() -> str:
     -------
     str
         A line for each counter of each stage. Labels are the `dataset` (`Options.dataset_name`, or
-        a number), and `path`, `kind`, `name` and `function` of the stage, as in `Iterator.stats`;
-        labels without a value are omitted.
+        a number), and `path`, `kind`, `name` and `function` of the stage, as in `Iterator.stats`.
+        Labels without a value are omitted.
 
     Notes
     -----
-    The iterators of one dataset, such as its epochs, share one set of labels: their counters are
-    added up, also after iterators have ended. Datasets with the same `Options.dataset_name` count
-    as one. The counters of a dataset without a name are dropped with it. Iterators that ended
-    before the first use of `penstock.metrics` are not counted. If an iterator is dropped before its
-    end, its counters stay as of the last call of this function.
+    The iterators of one dataset, such as its epochs, share one set of labels. Their counters are
+    summed, including those of iterators that have ended. Datasets with the same
+    `Options.dataset_name` count as one. The counters of an unnamed dataset are dropped with it.
+    Iterators that ended before the first use of `penstock.metrics` are not counted. If an iterator
+    is dropped before its end, its counters keep the values of the last call of this function.
 
     Examples
     --------
@@ -79,27 +79,27 @@ def _labels(stage: dict[str, Any]) -> str:
 
 
 def _escaped(value: str) -> str:
-    # A name may have what is no character, such as that of a file whose bytes are no UTF-8.
+    # A name may contain lone surrogates, such as that of a file whose bytes are not valid UTF-8.
     text = value.encode(errors="backslashreplace").decode()
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 class Server:
-    """Serves `prometheus` at ``/metrics`` until it is closed; made by `serve`.
+    """HTTP server for `prometheus` at ``/metrics``, created by `serve`.
 
     Attributes
     ----------
     port : int
-        The port on which it listens.
+        The port that the server listens on.
     url : str
-        The address of the text, with the loopback address if it listens on all addresses.
+        The URL of the text. It has the loopback address if the server listens on all addresses.
 
     Notes
     -----
-    One thread answers all requests. A connection that sends no request within 5 seconds is closed,
-    and closing the server closes all connections. On the loopback address, requests whose ``Host``
-    is not one of its names are rejected, so a web page cannot read the counters through its own
-    domain.
+    A single thread answers all requests. A connection that sends no request within 5 seconds is
+    closed, and closing the server closes all connections. On the loopback address, requests with
+    any other name in ``Host`` are rejected. A web page therefore cannot read the counters through
+    its own domain.
     """
 
     def __init__(self, port: int, host: str) -> None:
@@ -207,7 +207,7 @@ def log(
     Parameters
     ----------
     iterable : iterable
-        The object that the loop iterates: a dataset, a DataLoader, or any other iterable.
+        The object to loop over: a dataset, a DataLoader, or any other iterable.
     callback : callable
         Called with a dict of numbers, in the thread of the loop.
     every : int
@@ -216,24 +216,24 @@ def log(
     Returns
     -------
     iterable
-        Yields the same elements. Loop over it in each epoch: its counts continue.
+        Yields the same elements. Reuse it in each epoch, so that its counts continue.
 
     Raises
     ------
     TypeError
-        If `iterable` cannot be iterated, or `callback` cannot be called.
+        If `iterable` is not iterable, or `callback` is not callable.
     ValueError
         If `every` is below 1.
 
     Notes
     -----
-    The numbers are ``input/elements`` (of all loops so far) and, since the previous call,
+    The numbers are ``input/elements`` (in all loops so far) and, since the previous call,
     ``input/elements_per_second``, ``input/wait_seconds`` (time in ``next``) and
-    ``input/wait_share`` (its share of the time: 0 to 1). For each stage of a dataset or DataLoader,
-    which has a kind and a path as in `Iterator.stats`, there are also
-    ``input/KIND_PATH/elements_total``, ``.../errors_total``, ``.../wait_seconds_total``,
-    ``.../busy_seconds_total`` and ``.../buffer_elements``. They count this loop of a dataset, but
-    all passes of a DataLoader. An exception of the callback is raised in the loop.
+    ``input/wait_share`` (the fraction of time in ``next``, 0 to 1). For each stage of a dataset or
+    DataLoader there are also ``input/KIND_PATH/elements_total``, ``.../errors_total``,
+    ``.../wait_seconds_total``, ``.../busy_seconds_total`` and ``.../buffer_elements``; kind and
+    path are those of `Iterator.stats`. They count the current loop over a dataset, but all epochs
+    of a DataLoader. An exception in the callback is raised in the loop.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def log(
 
 
 class Logged(Iterable[_T]):
-    """An iterable whose speed is logged; made by `log`."""
+    """An iterable whose speed is logged, created by `log`."""
 
     def __init__(
         self, iterable: Iterable[_T], callback: Callable[[dict[str, float]], object], every: int
@@ -330,15 +330,15 @@ def serve(port: int = 0, *, host: str = "127.0.0.1") -> Server:
     Parameters
     ----------
     port : int
-        The port; 0 takes one that is free.
+        The port. 0 chooses a free one.
     host : str
-        The address to listen on: by default only this machine can read the counters. ``"0.0.0.0"``
+        The address to listen on. By default only this machine can read the counters. ``"0.0.0.0"``
         or ``"::"`` listens on all addresses, for a Prometheus server on another machine.
 
     Returns
     -------
     Server
-        `url` is the address of the text; ``close()``, or the end of a ``with`` block, ends it.
+        `url` is the URL of the text; ``close()``, or the end of a ``with`` block, stops the server.
 
     Raises
     ------
@@ -347,8 +347,8 @@ def serve(port: int = 0, *, host: str = "127.0.0.1") -> Server:
 
     Notes
     -----
-    The text is neither encrypted nor protected by a password, and contains the names of datasets,
-    stages and functions. Listen on other addresses only in a network that you trust.
+    The text is neither encrypted nor password-protected, and contains the names of datasets, stages
+    and functions. Listen on other addresses only in a network that you trust.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Nested Arrow columns in forms that have NumPy arrays as leaves."""
+"""Conversion of nested Arrow columns to forms with NumPy arrays as leaves."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 
 def known_type(pa: Any, kinds: Iterable[Any], null_value: Any = None) -> Any:
-    """Return the type of a column from those that it has in several files or chunks.
+    """Return the type of a column from its types in several files or chunks.
 
-    The type of a column in a file is null if all of its values are missing there, and list of null
-    if all of its lists are empty. Another file then determines the type.
+    In a file, a column has the type null if all its values are missing, and the type list of null
+    if all its lists are empty. Another file then determines the type.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def known_type(pa: Any, kinds: Iterable[Any], null_value: Any = None) -> Any:
     kinds : iterable of pyarrow.DataType
         The types, in the order of the files.
     null_value : object, optional
-        What stands for missing values; if all are missing, its type is the column's.
+        Replacement for missing values. If all values are missing, its type is the column's type.
     """
     first, *others = kinds
     for other in others:
@@ -32,7 +32,7 @@ def known_type(pa: Any, kinds: Iterable[Any], null_value: Any = None) -> Any:
 
 
 def with_type(pa: Any, array: Any, kind: Any) -> Any:
-    """Cast an array to a type that differs only where the array has the type null."""
+    """Cast an array to a type that differs only in parts whose type is null."""
     if array.type == kind or not _has_null(pa, array.type):
         return array
     if not pa.types.is_struct(array.type):
@@ -45,10 +45,11 @@ def with_type(pa: Any, array: Any, kind: Any) -> Any:
 def rearranged(pa: Any, array: Any) -> Any:
     """Return an array whose lists contain no lists and no structs.
 
-    A list of structs becomes a struct of lists, and so does a map: a struct of the lists ``key``
-    and ``value``. A list of lists becomes the struct of its ``values``, in one list, and of their
-    ``row_splits``. Decimals become float64. Times with a zone become UTC without one. In a struct
-    of ``bytes`` and ``path``, as Hugging Face has for images and audio, missing ones are empty.
+    A list of structs becomes a struct of lists, and a map becomes a struct of the lists ``key`` and
+    ``value``. A list of lists becomes a struct of its ``values``, in one list, and its
+    ``row_splits``. Decimals become float64. Times with a zone become UTC without a zone. In a
+    struct of ``bytes`` and ``path``, Hugging Face's form for images and audio, missing values
+    become empty.
     """
     kind = array.type
     if pa.types.is_decimal(kind):
@@ -92,14 +93,14 @@ def with_items(pa: Any, array: Any, value: Any, fill: Any) -> Any:
 
 
 def without_views(pa: Any, array: Any) -> Any:
-    """Return strings in one buffer: pyarrow fills in no views."""
+    """Return string views as ordinary strings, because pyarrow cannot fill nulls in views."""
     if pa.types.is_string_view(array.type):
         return array.cast(pa.large_string())
     return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
 
 
 def missing(pa: Any, array: Any, name: str) -> dict[str, int]:
-    """Return the number of missing values for which NumPy has none, by column and field."""
+    """Return the number of missing values that NumPy cannot represent, by column and field."""
     kind, types = array.type, pa.types
     if types.is_floating(kind) or types.is_date(kind) or types.is_timestamp(kind):
         return {}
@@ -112,12 +113,12 @@ def missing(pa: Any, array: Any, name: str) -> dict[str, int]:
         return found
     try:
         return missing(pa, array.flatten(), name) if hasattr(array, "flatten") else {}
-    except pa.ArrowException:  # a damaged list view, which the engine reports
+    except pa.ArrowException:  # a damaged list view; the engine reports it
         return {}
 
 
 def is_list(pa: Any, kind: Any) -> bool:
-    """Return whether a type is one of lists of any size."""
+    """Return whether a type is a list of variable size."""
     return _is_list(pa, kind)
 
 
@@ -137,7 +138,7 @@ def _struct(pa: Any, array: Any) -> Any:
 
 
 def _is_file(pa: Any, kind: Any) -> bool:
-    """Return whether a struct holds a file: its bytes, its path, or both."""
+    """Return whether a struct represents a file, by its bytes, its path, or both."""
     if not pa.types.is_struct(kind) or kind.num_fields != 2:
         return False
     types: Mapping[str, Any] = {kind.field(i).name: kind.field(i).type for i in range(2)}
@@ -171,7 +172,7 @@ def _lists_of_lists(pa: Any, array: Any, mask: Any) -> Any:
 
 
 def _lists(pa: Any, offsets: Any, values: Any, mask: Any) -> Any:
-    # A copy: pyarrow takes no mask with offsets that are a slice.
+    # A copy, because pyarrow does not accept a mask with sliced offsets.
     numbers = pa.array(np.array(offsets, np.int64))
     return pa.LargeListArray.from_arrays(numbers, values, mask=mask)
 
@@ -195,7 +196,7 @@ def _has_null(pa: Any, kind: Any) -> bool:
 
 
 def _either(pa: Any, kind: Any, other: Any) -> Any:
-    """Return a type with the parts of another one where it has the type null."""
+    """Return a type in which parts of type null are replaced by those of another type."""
     if pa.types.is_null(kind):
         return other
     if not _has_null(pa, kind):
@@ -213,7 +214,7 @@ def _either(pa: Any, kind: Any, other: Any) -> Any:
 
 
 def _without_null_items(pa: Any, kind: Any) -> Any:
-    """Return a type with float64 for the items of lists that are all empty, as NumPy has it."""
+    """Return a type with float64 as the item type of lists that are all empty, as in NumPy."""
     if not _has_null(pa, kind) or pa.types.is_null(kind):
         return kind
     if _is_list(pa, kind):

@@ -1,4 +1,4 @@
-"""What `on_error` arguments mean: a stage after the one that has them."""
+"""The `on_error` arguments of stages, which add an `ignore_errors` stage after them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RETRIES = 3  # of on_error="retry"
 
 
 class ErrorHandler:
-    """What the engine calls with an error that is to be left out."""
+    """Called by the engine with the error of an element that may be skipped."""
 
     def __init__(self, function: Callable[[Exception, ErrorInfo], bool | None]) -> None:
         self.function = function
@@ -33,7 +33,7 @@ class ErrorHandler:
         function: str,
         text: str,
     ) -> tuple[()]:
-        """Call the function; what is raised is raised instead of the element."""
+        """Call the function; an exception raised here is raised instead of skipping the element."""
         info = ErrorInfo(
             stage=stage,
             element=int(element),
@@ -71,7 +71,7 @@ def _check(stage: str, on_error: OnError) -> None:
 
 
 def retrying(stage: str, on_error: OnError, max_retries: int | None) -> dict[str, int]:
-    """Return the argument of a stage of the engine that says how often it makes a call again."""
+    """Return the argument of an engine stage with the maximum number of retries."""
     _check(stage, on_error)
     if max_retries is None:
         return {"max_retries": _RETRIES} if on_error == "retry" else {}
@@ -104,7 +104,7 @@ def leaving_out(stage: str, on_error: OnError, max_errors: int | None) -> dict[s
 
 
 def log_error(error: Exception, info: ErrorInfo) -> None:
-    """Report an element that is left out, as a warning of the logger "penstock"."""
+    """Log a skipped element as a warning of the logger "penstock"."""
     import logging
 
     place = f"{stage_label(info.stage, info.function, info.name)}: element {info.element}"

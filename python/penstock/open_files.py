@@ -1,4 +1,4 @@
-"""Files that other libraries read: opened when they are needed, and again in each process."""
+"""Files for other libraries, which each process opens when they are first needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_OPEN = 64
 
 
 def _most_open() -> int:
-    """Return how many files stay open: a quarter of what this process may have, if that is less."""
+    """Return how many files may stay open, at most a quarter of the limit of the process."""
     try:
         limit = os.sysconf("SC_OPEN_MAX")
     except (AttributeError, OSError, ValueError):
@@ -23,24 +23,24 @@ def _most_open() -> int:
 
 
 class OpenFiles:
-    """Files that are opened at first use, of which a few dozen stay open.
+    """Files that are opened at first use; a few dozen stay open.
 
     Parameters
     ----------
     names : sequence of str
-        Their paths.
+        The paths.
     opened : callable
-        Opens one; what it returns closes itself when nothing refers to it any more.
+        Opens a file. The result must close itself when it is no longer referenced.
 
     Notes
     -----
-    A process made by fork, or one that has unpickled it, opens its own.
+    A forked process, or one that has unpickled this object, opens its own files.
     """
 
     def __init__(self, names: Sequence[str], opened: Callable[[str], Any]) -> None:
         self.names = list(names)
         self._opened = opened
-        # Excluded from the identity of the dataset: it differs between processes, and changes.
+        # Excluded from the identity of the dataset, because it differs between processes.
         self._here = ignored(_Here())
 
     def __getitem__(self, number: int) -> Any:

@@ -1,4 +1,4 @@
-"""Sets of options: named values that are unset at first."""
+"""Sets of named options, which are unset at first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _G = TypeVar("_G", bound="OptionSet")
 
 
 class Option(Generic[_T]):
-    """One value of an `OptionSet`: of one type, or None, which unsets it."""
+    """One option of an `OptionSet`: a value of one type, or None to unset it."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Option(Generic[_T]):
         number = self.kind is int and not isinstance(value, bool)
         place = f"{self.owner}.{self.name}"
         if number and hasattr(value, "__index__"):
-            with suppress(TypeError):  # an array of several has it, too
+            with suppress(TypeError):  # arrays with several items also have __index__
                 value = operator.index(value)
         if self.kind is float:
             value = _finite(place, value)
@@ -115,7 +115,7 @@ class Group(Generic[_G]):
 
 
 class Alias:
-    """Another name of an option, whose value is the same one."""
+    """An alias of another option."""
 
     name = ""
 
@@ -141,11 +141,11 @@ class Alias:
 
 
 class OptionSet:
-    """Base of all options."""
+    """Base class of all options."""
 
     __slots__ = ("_values",)
 
-    __signature__ = inspect.Signature()  # for help(): what else is given is refused
+    __signature__ = inspect.Signature()  # for help(): arguments are rejected
 
     _values: dict[str, Any]
 
@@ -164,14 +164,14 @@ class OptionSet:
             raise self._unknown(name)
         object.__setattr__(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:  # only of what is not there
+    def __getattr__(self, name: str) -> Any:  # called only for missing attributes
         raise AttributeError(name) if name.startswith("_") else self._unknown(name)
 
     def _unknown(self, name: str) -> AttributeError:
         kinds = (Option, Group, Alias)
         names = [n for n, v in vars(type(self)).items() if isinstance(v, kinds)]
         near = difflib.get_close_matches(name, names, 1)
-        if not near:  # in one of the groups
+        if not near:  # search the groups
             groups = [n for n in names if isinstance(getattr(type(self), n), Group)]
             for group in groups:
                 inner = vars(getattr(type(self), group).kind)
@@ -183,7 +183,7 @@ class OptionSet:
         )
 
     def set_values(self) -> dict[str, Any]:
-        """Return what is set: values by their names, ``group.option`` inside a group."""
+        """Return the values that are set, by name; ``group.option`` inside a group."""
         found: dict[str, Any] = {}
         for name, option in vars(type(self)).items():
             value = self._values.get(name)
@@ -195,7 +195,7 @@ class OptionSet:
 
     @classmethod
     def _of(cls, values: dict[str, Any]) -> Self:
-        """Return options with these values set, named as `set_values` names them."""
+        """Return options with these values, whose names are as in `set_values`."""
         options = cls()
         for name, value in values.items():
             Alias(*name.split(".")).__set__(options, value)
@@ -203,22 +203,22 @@ class OptionSet:
 
     @checked
     def merge(self, options: Self) -> Self:
-        """Return these options overridden by those that another sets.
+        """Return these options, overridden by the values that `options` sets.
 
         Parameters
         ----------
         options : the same class
-            What it leaves at None stays as it is here.
+            Values that are None here keep the value of these options.
 
         Returns
         -------
         the same class
-            A new one.
+            A new object.
 
         Raises
         ------
         TypeError
-            If it is of another class.
+            If `options` is of another class.
         """
         self._check_same("merge", options)
         return self._of(self.set_values() | options.set_values())
@@ -234,7 +234,7 @@ class OptionSet:
             return NotImplemented
         return self.set_values() == other.set_values()
 
-    __hash__ = None  # type: ignore[assignment]  # they may change
+    __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._of, (self.set_values(),)

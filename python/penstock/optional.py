@@ -1,4 +1,4 @@
-"""An element that may be missing: what `Iterator.get_next_as_optional` returns."""
+"""An element that may be missing, as returned by `Iterator.get_next_as_optional`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MISSING = object()
 
 
 class Optional:
-    """An element, or none because the data has ended.
+    """An element, or nothing if the data has ended.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Optional:
         Parameters
         ----------
         value : nested arrays
-            The value, which `get_value` returns as it is.
+            The value, which `get_value` returns unchanged.
 
         Returns
         -------
@@ -62,7 +62,7 @@ class Optional:
         Parameters
         ----------
         element_spec : nested TensorSpec
-            What a value would be.
+            Types and shapes of the missing value.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class Optional:
         Parameters
         ----------
         name : str, optional
-            Ignored; TensorFlow's functions have it.
+            Ignored; accepted for compatibility with TensorFlow.
         """
         return self._value is not _MISSING
 
@@ -92,12 +92,12 @@ class Optional:
         Parameters
         ----------
         name : str, optional
-            Ignored; TensorFlow's functions have it.
+            Ignored; accepted for compatibility with TensorFlow.
 
         Raises
         ------
         ValueError
-            If there is none.
+            If there is no value.
         """
         if self._value is _MISSING:
             raise ValueError("get_value: the optional has no value; ask has_value() first")
@@ -105,7 +105,7 @@ class Optional:
 
     @property
     def element_spec(self) -> Any:
-        """Types and shapes of the value, or of what a value would be."""
+        """Types and shapes of the value, or of the missing value."""
         if self._spec is None and self.has_value():
             value = _core.Value(as_tensors("from_tensors", self._value), True)
             self._spec = _core.make("from_tensors", [], {"tensors": value}).spec(TensorSpec)

@@ -1,4 +1,4 @@
-"""How a pipeline is run; never what it gives."""
+"""Options of a run, which never change the elements of a pipeline."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from penstock.unused_options import (
     ServiceOptions,
 )
 
-_STALL_SECONDS = 60.0  # unless an option says otherwise
+_STALL_SECONDS = 60.0  # the default
 _MOST_SECONDS = 10**9
 
 
 class ThreadingOptions(OptionSet):
-    """Threads of a run.
+    """Thread options of a run.
 
     Attributes
     ----------
     private_threadpool_size : int or None
-        The most calls of a native function that a parallel `map` runs at a time, and the calls (two
-        at least) that a `map` with AUTOTUNE starts with; None or 0 means the number of CPUs that
-        this process may use. No pool of threads is made.
+        Maximum number of concurrent calls of a native function in a parallel `map`. Also the number
+        of calls (at least two) that a `map` with AUTOTUNE starts with. None or 0 means the number
+        of CPUs available to this process. There is no separate thread pool.
     max_intra_op_parallelism : int or None
-        Accepted without effect: penstock's operations use one thread each.
+        Accepted without effect: penstock's operations each use one thread.
     """
 
     __slots__ = ()
@@ -43,25 +43,27 @@ class ThreadingOptions(OptionSet):
 
 
 class AutotuneOptions(OptionSet):
-    """Bounds of what AUTOTUNE (-1) finds out while a pipeline runs.
+    """Limits for the values that AUTOTUNE (-1) finds while a pipeline runs.
 
     Attributes
     ----------
     enabled : bool or None
-        False keeps parallel calls and buffers with AUTOTUNE where they start. None means True.
+        False keeps parallel calls and buffers with AUTOTUNE at their initial values. None means
+        True.
     cpu_budget : int or None
-        The most calls that all stages with ``num_parallel_calls=AUTOTUNE`` run at a time, together
-        (a stage runs one in any case); None or 0 means no more than 64 for each,
-        or twice the processors.
+        Maximum number of concurrent calls of all stages with ``num_parallel_calls=AUTOTUNE``
+        together; each stage may always run one. None or 0 means no common limit. Each stage is then
+        limited to 64 calls or twice the number of CPUs, whichever is larger; native functions and
+        worker processes are limited to the number of CPUs.
     ram_budget : int or None
-        Bytes that the stages of a run may hold together of what they produced ahead, tuned or not;
-        each may always hold one element. None or 0 means a quarter of the memory that is available
-        when the run begins. `Options.memory_limit` is another name of it.
+        Maximum number of bytes that the stages of a run may hold together as prefetched elements,
+        tuned or not. Each stage may always hold one element. None or 0 means a quarter of the
+        memory that is available when the run begins. `Options.memory_limit` is an alias.
     initial_parallelism : int or None
-        Calls that a stage with AUTOTUNE starts with; None or 0 means
-        `ThreadingOptions.private_threadpool_size`, two at least.
+        Calls that a stage with AUTOTUNE starts with. None or 0 means
+        `ThreadingOptions.private_threadpool_size`, at least two.
     min_parallelism : int or None
-        Calls that AUTOTUNE does not go below, as far as the budget allows.
+        Minimum number of calls under AUTOTUNE, if the budget allows.
     autotune_algorithm : AutotuneAlgorithm or None
         Accepted without effect.
 
@@ -92,65 +94,66 @@ class Options(OptionSet):
     Attributes
     ----------
     deterministic : bool or None
-        Whether parallel stages deliver in order when their own ``deterministic`` is None. None
-        means True.
+        Whether parallel stages deliver in order if their own ``deterministic`` is None. None means
+        True.
     autotune : AutotuneOptions
-        Bounds of AUTOTUNE.
+        Limits of AUTOTUNE.
     threading : ThreadingOptions
-        Threads of a run.
+        Thread options of a run.
     memory_limit : int or None
-        Another name of ``autotune.ram_budget``.
+        Alias of ``autotune.ram_budget``.
     count_all : bool or None
-        True counts what stages hold for long against `memory_limit`, too: the buffer of `shuffle`,
-        a `cache` in memory, the windows of `group_by_window` and `bucket_by_sequence_length`.
-        Stages that run ahead get what is left; a stage that alone would hold more than the limit
-        raises a MemoryError. Freed memory then goes back to the system at once, for all of the
-        process. None means False: only what runs ahead counts.
+        True also counts long-lived memory of stages against `memory_limit`: the buffer of
+        `shuffle`, a `cache` in memory, and the windows of `group_by_window` and
+        `bucket_by_sequence_length`. Stages that prefetch use the rest. A stage that alone would
+        exceed the limit raises MemoryError. Freed memory is then returned to the system
+        immediately, in the whole process. None means False: only prefetched elements count.
     warm_start : bool or None
-        True starts the threads of ``prefetch`` and of parallel ``map`` when the iterator is made,
-        so that the first element is on its way before it is asked for. None means False: nothing
-        runs before the first ``next``. ``experimental_warm_start`` is another name of it.
+        True starts the threads of ``prefetch`` and parallel ``map`` when the iterator is created,
+        so that the first element is prepared before it is requested. None means False: nothing
+        runs before the first ``next``. ``experimental_warm_start`` is an alias.
     warn : bool or None
-        True warns of what `Dataset.lint` finds, once for each rule, at the first iteration; nothing
-        is computed for it.
+        True issues a warning for each finding of `Dataset.lint`, once for each rule, at the first
+        iteration. No elements are computed for it.
     executor : "thread", "process", "auto" or None
-        Who calls the functions of `map` and `filter`, and runs the generators of `from_generator`,
-        where their own ``executor`` is None: see :doc:`/guides/python_functions`. None means
-        "thread". Native functions, coroutine functions and looks at `Dataset.element_spec` do
-        without worker processes.
+        Executor for the functions of `map` and `filter` and the generators of `from_generator`
+        whose own ``executor`` is None: see :doc:`/guides/python_functions`. None means "thread".
+        Native functions, coroutine functions and the computation of `Dataset.element_spec` never
+        use worker processes.
     slow_element_seconds : float or None
-        A call of a function, or a read of a file, that takes longer is a warning of the logger
-        ``penstock``, which names the stage, the element and the seconds; see
-        :doc:`/guides/debugging`. Of many slow calls only some are, and those say how many were
-        left out. None or 0 means never.
+        If a function call or a file read takes longer, the logger ``penstock`` emits a warning with
+        the stage, the element and the seconds; see :doc:`/guides/debugging`. If many calls are
+        slow, only some are logged, with the number of calls that were omitted. None or 0 means
+        never.
     stall_seconds : float or None
-        When no element has come for so long, one warning of the logger says what everything waits
-        for. None means 60, 0 never. In debug mode there is none.
+        If no element arrives for this long, the logger emits one warning that names the call or
+        stage that everything waits for. None means 60, 0 means never. Debug mode emits no such
+        warning.
     dataset_name : str or None
-        A name that errors (as a note), `Iterator.stats` and traces carry, where a program runs
-        several pipelines.
+        Name of the dataset in errors (as a note), `Iterator.stats` and traces, for programs that
+        run several pipelines.
     experimental_optimization : OptimizationOptions
-        Accepted without effect, as all that follow.
+        Accepted without effect, like all options below.
     experimental_distribute : DistributeOptions
-        Without effect: a dataset is split by `Dataset.shard`.
+        Without effect: use `Dataset.shard` to divide a dataset.
     experimental_service : ServiceOptions
         Without effect.
     experimental_external_state_policy : ExternalStatePolicy or None
-        Without effect: states never hold any.
+        Without effect: states never contain external state.
     experimental_slack : bool or None
         Without effect.
     experimental_symbolic_checkpoint : bool or None
-        Without effect: states hold positions, never elements.
+        Without effect: states contain positions, never elements.
     framework_type : list of str or None
         Without effect.
     experimental_deterministic, experimental_threading
-        Older names of `deterministic` and `threading`.
+        Former names of `deterministic` and `threading`.
 
     Notes
     -----
-    A name that is none of these is an AttributeError, a value of another type a TypeError, a
-    negative number a ValueError, all where they are set. Options are equal when the same values
-    are set, and they pickle.
+    Setting an unknown name raises AttributeError, a value of the wrong type raises TypeError, and a
+    negative number raises ValueError. Options compare equal if the same values are set, and can be
+    pickled.
 
     Examples
     --------
@@ -190,22 +193,22 @@ class Options(OptionSet):
 
     @checked
     def conflicts(self, other: Options) -> dict[str, tuple[Any, Any]]:
-        """Return the options that both set, to different values.
+        """Return the options that are set in both to different values.
 
         Parameters
         ----------
         other : Options
-            The other ones.
+            The options to compare with.
 
         Returns
         -------
         dict
-            The value here and the value there, by name.
+            For each name, the value in these options and the value in `other`.
 
         Raises
         ------
         TypeError
-            If `other` is none.
+            If `other` is not an Options object.
         """
         if not isinstance(other, Options):
             raise TypeError(f"conflicts: other must be Options, got {other!r:.200}")
@@ -214,17 +217,18 @@ class Options(OptionSet):
         return {n: (mine[n], others[n]) for n in sorted(both) if mine[n] != others[n]}
 
     def _for_engine(self, counted: bool = True) -> dict[str, Any]:
-        """Return the form that the engine's iterator takes.
+        """Return the options as a dict for the engine's iterator.
 
         Parameters
         ----------
         counted : bool
-            False for a look at the elements, after which runs are what they were.
+            False for a look at the elements (`Dataset.element_spec`), which must not affect later
+            runs.
 
         Returns
         -------
         dict
-            What is not set is there with its default.
+            All options, with defaults for those that are not set.
         """
         debug = debugging.enabled()
         stall = _STALL_SECONDS if self.stall_seconds is None else self.stall_seconds
@@ -251,7 +255,7 @@ _UNSET = Options()
 
 
 def merged(kind: str, inputs: Sequence[Options]) -> Options:
-    """Return the options of a stage over inputs with these; warn of those that differ."""
+    """Return the options of a stage with these inputs; warn if they conflict."""
     options = inputs[0] if inputs else _UNSET
     for other in inputs[1:]:
         if other is options:

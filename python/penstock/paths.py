@@ -1,4 +1,4 @@
-"""Names of files as users give them."""
+"""File names and URLs that users pass."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Names = str | os.PathLike[str]
 
 _COMPRESSIONS = ("", "AUTO", "GZIP", "ZLIB", "ZSTD")
 
-# A scheme of one letter is a drive of Windows. The engine looks the same way (storage/remote.cc).
+# A scheme with one letter is a Windows drive. The engine uses the same rule (storage/remote.cc).
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def check_path(stage: str, argument: str, path: Any) -> Any:
-    """Return a path; raise ValueError for one that the system cannot represent.
+    """Return a path; raise ValueError if the system cannot represent it.
 
     The system ends paths at a null character, and a lone surrogate cannot be encoded.
     """
@@ -42,21 +42,21 @@ def check_path(stage: str, argument: str, path: Any) -> Any:
 
 
 def is_url(name: str) -> bool:
-    """Return whether a name is a URL, and no file of this machine is called so."""
+    """Return whether a name is a URL, and not an existing local file."""
     return bool(_URL.match(name)) and not Path(name).exists()
 
 
 def name_file(error: BaseException, name: str, beside: str = "") -> None:
-    """Let an OSError name a file where it names none, as that of a full disk does.
+    """Set the file name of an OSError without one, such as that of a full disk.
 
     Parameters
     ----------
     error : exception
-        Others stay as they are.
+        The error. Other exceptions are not changed.
     name : str
-        The file, as the user knows it.
+        The file that the user named.
     beside : str
-        Where it is written until it is complete, which the user does not know.
+        The temporary file that is written first, which the user does not know.
     """
     if isinstance(error, OSError) and error.errno and error.filename in (None, beside):
         error.filename = name
@@ -64,7 +64,7 @@ def name_file(error: BaseException, name: str, beside: str = "") -> None:
 
 @contextlib.contextmanager
 def naming(name: str, beside: str) -> Iterator[None]:
-    """Call `name_file` for an error of a block."""
+    """Call `name_file` for an OSError in a ``with`` block."""
     try:
         yield
     except OSError as error:
@@ -73,45 +73,45 @@ def naming(name: str, beside: str) -> Iterator[None]:
 
 
 def names_in(names: Any) -> list[Any]:
-    """Return what a stage has for the name of the file that it reads, or for several, as a list."""
+    """Return the file names that a stage reads as a list; it may have one or several."""
     return list(names.flat) if isinstance(names, np.ndarray) else [names]
 
 
 def name_of(stage: str, argument: str, path: Any) -> str:
-    """Return a path as a str, or a URL; that of a ``file://`` URL is one of this machine.
+    """Return a path or a URL as a str. A ``file://`` URL becomes a local path.
 
     Parameters
     ----------
     stage, argument : str
-        What errors name.
+        Names for error messages.
     path : str, bytes or path
         A file or folder.
 
     Raises
     ------
     TypeError
-        If it is none of these, an open file for instance.
+        If `path` has another type, such as an open file.
     ValueError
-        If it has a null character.
+        If `path` has a null character.
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"{stage}: {argument} must be a str or a path, got {what_came(path)}")
-    name = str(os.fsdecode(check_path(stage, argument, path)))  # plain also for numpy.str_
+    name = str(os.fsdecode(check_path(stage, argument, path)))  # converts numpy.str_ to str
     if name.startswith("file://") and is_url(name):
-        from urllib.request import url2pathname  # which imports http and ssl
+        from urllib.request import url2pathname  # slow to import: it loads http and ssl
 
         return url2pathname(urlsplit(name).path)
     return note_url(name) if is_url(name) else name
 
 
 def compression_of(compression: str | None) -> str:
-    """Return the engine's name of a compression: "" for None, "ZSTD" for "zstd"."""
+    """Return the engine's name for a compression: "" for None, "ZSTD" for "zstd"."""
     name = (compression or "").upper()
-    return name if name in _COMPRESSIONS else str(compression)  # for the error, unchanged
+    return name if name in _COMPRESSIONS else str(compression)  # unchanged, for the error
 
 
 def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
-    """Return one or more glob patterns, perhaps URLs, as a list; the errors are as of `name_of`."""
+    """Return one or more glob patterns or URLs as a list; errors are as in `name_of`."""
     if isinstance(patterns, (str, bytes, os.PathLike)):
         patterns = [patterns]
     elif hasattr(patterns, "read") or not np.iterable(patterns):
@@ -123,7 +123,7 @@ def patterns_of(stage: str, argument: str, patterns: Any) -> list[str]:
 
 
 def what_came(path: Any) -> str:
-    """Return how an error says what was given for a path."""
+    """Describe an invalid path in an error message."""
     if hasattr(path, "read") or hasattr(path, "write"):
         name = getattr(path, "name", None)
         advice = f"its name, {name!r}" if isinstance(name, str) else "a path"

@@ -1,4 +1,4 @@
-"""Datasets as bytes: the stages of a plan with their arguments, in one flat list."""
+"""Pickling of datasets: the stages of a plan with their arguments, in a flat list."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Flat = list[tuple[str, list[int], dict[str, Any], str | None]]
 
 
 def reduced(dataset: Stage) -> tuple[Any, ...]:
-    """Return what ``__reduce__`` returns: flat, so that long chains do not overflow a stack."""
+    """Return the result of ``__reduce__``: flat, so that long chains do not overflow the stack."""
     return _rebuild, flat(dataset)
 
 
 def flat(dataset: Stage) -> tuple[Flat, Options]:
-    """Return kind, inputs, arguments and name of each stage, inputs first, and the options."""
+    """Return kind, inputs, arguments and name of each stage, inputs first; and the options."""
     order, numbers = ordered(dataset)
     nodes = [(d._kind, [numbers[id(i)] for i in d._inputs], d._args, d._name) for d in order]
     return nodes, dataset._options
 
 
 def ordered(dataset: Stage) -> tuple[list[Stage], dict[int, int]]:
-    """Return the stages of a dataset, inputs first, and their positions in this list by id."""
+    """Return the stages of a dataset, inputs first, and their indices in this list by id."""
     order: list[Stage] = []
     numbers: dict[int, int] = {}
     stack: list[Stage] = [dataset]

@@ -1,4 +1,4 @@
-"""Tables of Arrow in the types that the engine takes, without missing values."""
+"""Conversion of Arrow tables to types that the engine supports, without missing values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.errors import DataError
 from penstock.libraries import library
 from penstock.printable import printable
 
-# In the types of polars: lists of structs and of lists, and what NumPy does not have.
+# Polars types that only pyarrow converts: lists of structs or lists, and types unknown to NumPy.
 _OF_PYARROW = ("List(Struct", "List(List", "Decimal", "time_zone='", "Null")
 
 
 class HeldTable:
-    """Something that has a table of pyarrow inside."""
+    """An object that contains a pyarrow table."""
 
     def table(self) -> Any:
         """Return the table."""
@@ -25,7 +25,7 @@ class HeldTable:
 
 
 def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> Any:
-    """Return a table, or what holds one, as an object that exports columns for the engine."""
+    """Return a table as an object that exports columns to the engine."""
     if isinstance(table, HeldTable):
         table = table.table()
     of_pyarrow = type(table).__module__.partition(".")[0] == "pyarrow"
@@ -35,13 +35,13 @@ def exported(stage: str, table: Any, null_values: Mapping[str, Any] | None) -> A
 
 
 def _is_nested(table: Any) -> bool:
-    """Return whether a polars table has columns that only pyarrow converts."""
+    """Return whether a Polars table has columns that only pyarrow converts."""
     types = str(list(getattr(table, "schema", {}).values())) if hasattr(table, "to_dicts") else ""
     return any(kind in types for kind in _OF_PYARROW)
 
 
 def missing_values(stage: str, column: str, count: int, file: str = "") -> ValueError:
-    """Return the error for values that NumPy cannot represent as missing."""
+    """Return the error for missing values that NumPy cannot represent."""
     return ValueError(
         f"{stage}: column {printable(column)} has {count} missing values, for which its type has "
         "none in NumPy; fill them (null_values, fill_null, fillna), or drop these rows"
@@ -51,7 +51,7 @@ def missing_values(stage: str, column: str, count: int, file: str = "") -> Value
 
 
 def table_of(stage: str, table: Any) -> Any:
-    """Return a pyarrow table of an object that exports one."""
+    """Convert an object that exports a table to a pyarrow table."""
     pa = library(stage, "pyarrow", "arrow")
     with _readable_names(stage):
         return pa.table(table)
@@ -84,24 +84,24 @@ def _of_contents(message: str, file: str) -> Exception:
 
 
 def column_of(name: str, columns: Collection[str]) -> str:
-    """Return the column of that name, or else the struct of which ``"struct.field"`` is one."""
+    """Return the column with that name, or the struct that contains this ``"struct.field"``."""
     while name not in columns and "." in name:
         name = name.rpartition(".")[0]
     return name
 
 
 class PlainTables:
-    """Converts tables.
+    """Converter of tables.
 
     Parameters
     ----------
     stage : str
-        For errors.
+        The stage, for errors.
     text : bool
         Whether strings become str; otherwise bytes.
     null_values : mapping, optional
-        By the names of columns: what stands for missing values there. The field of a struct is
-        named ``"column.field"``.
+        Replacements for missing values, by column name. A field of a struct is named
+        ``"column.field"``.
     """
 
     def __init__(self, stage: str, text: bool, null_values: Mapping[str, Any] | None) -> None:
@@ -111,7 +111,7 @@ class PlainTables:
         self._types: dict[str, Any] = {}
 
     def learn(self, schemas: list[Any]) -> None:
-        """Take the types of columns that have the type null in some files from the other files."""
+        """Find types of columns that have the type null in some files, from the other files."""
         pa = library(self._stage, "pyarrow", "arrow")
         kinds: dict[str, list[Any]] = {}
         for schema in schemas:
@@ -123,7 +123,7 @@ class PlainTables:
         }
 
     def of(self, table: Any, file: str = "") -> Any:
-        """Return a table of pyarrow in types that the engine takes, wherever it has any.
+        """Convert a pyarrow table to types that the engine supports, where such types exist.
 
         `file` is for errors.
         """
@@ -170,7 +170,7 @@ class PlainTables:
         return table
 
     def _arranged(self, pa: Any, name: str, column: Any) -> Any:
-        """Return a column of a known type, without lists of lists and of structs."""
+        """Return a column of a known type, without lists of lists or structs."""
         kind = nested.known_type(
             pa, [column.type, self._types.get(name, column.type)], self._null_values.get(name)
         )
@@ -203,7 +203,7 @@ class PlainTables:
                 raise missing_values(self._stage, path, count, file)
 
     def _plain(self, pa: Any, kind: Any) -> Any:
-        """Return the type that stands for one of Arrow."""
+        """Return the type that replaces an Arrow type."""
         if isinstance(kind, pa.BaseExtensionType):
             inner = self._plain(pa, _item(pa, kind.storage_type))
             for size in reversed(getattr(kind, "shape", ())):
@@ -211,7 +211,7 @@ class PlainTables:
             return inner if hasattr(kind, "shape") else self._plain(pa, kind.storage_type)
         if pa.types.is_dictionary(kind):
             plain = self._plain(pa, kind.value_type)
-            # Decoded, they may exceed 2 GiB, although the dictionary is small.
+            # Decoded strings may exceed 2 GiB even if the dictionary is small.
             longer = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
             return longer.get(plain, plain)
         if not self._text:
@@ -240,7 +240,7 @@ class PlainTables:
         return kind.value_field.with_type(self._plain(pa, kind.value_type))
 
     def _stored(self, pa: Any, name: str, column: Any, plain: Any) -> Any:
-        """Return what an extension type stores, arrays of one shape as such."""
+        """Return the storage of an extension type; tensors become fixed-size lists."""
         chunks = []
         for chunk in column.chunks:
             stored = chunk.storage
@@ -264,7 +264,7 @@ class PlainTables:
         return pa.chunked_array(chunks, plain)
 
     def _filled(self, pa: Any, array: Any, name: str, values: Mapping[str, Any]) -> Any:
-        """Return an array with values for what is missing."""
+        """Return an array whose missing values are replaced."""
         of_items = nested.is_list(pa, array.type) and isinstance(
             values.get(name), (str, bytes, int, float)
         )
@@ -308,8 +308,8 @@ def _none(pa: Any, column: Any) -> Any:
 def _cast(pa: Any, array: Any, kind: Any) -> Any:
     """Cast an array to a type of the same structure.
 
-    List views stay unchanged: pyarrow cannot cast one to another, and its cast to lists reads
-    wrong items, and memory outside the array (https://github.com/apache/arrow/issues/50994).
+    List views are not cast: pyarrow cannot cast one to another, and its cast to lists reads wrong
+    items, and memory outside the array (https://github.com/apache/arrow/issues/50994).
     """
     views = {pa.ListViewType: pa.ListViewArray, pa.LargeListViewType: pa.LargeListViewArray}
     if array.type == kind:
@@ -328,7 +328,7 @@ def _cast(pa: Any, array: Any, kind: Any) -> Any:
 
 
 def _item(pa: Any, kind: Any) -> Any:
-    """Return what lists within lists have inside."""
+    """Return the item type of nested lists."""
     nested = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     while any(test(kind) for test in nested):
         kind = kind.value_type

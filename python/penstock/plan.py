@@ -1,4 +1,4 @@
-"""The handle on a plan: every source makes one, and every transformation makes one of others."""
+"""Creation of plans: each source and each transformation adds a stage."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _WITH_RETRIES = ("map", "filter")
 
 
 class Plan(Stage):
-    """Base of what adds stages to a plan; Dataset is all of these together.
+    """Base of the classes that add stages to a plan; Dataset inherits from all of them.
 
-    Methods of the mixins annotate `self` and the result with a TypeVar, not with Self: Jedi, which
-    completes names in notebooks and editors, takes Self for the mixin, which lacks other methods.
+    Methods of the mixins annotate `self` and the result with a TypeVar, not with Self. Jedi, which
+    completes names in notebooks and editors, resolves Self to the mixin, which lacks other methods.
     """
 
     __slots__ = ()
 
     _inputs: tuple[Plan, ...]
-    # What plans are made as: Dataset, and no subclass of it. One may be a function in disguise (its
-    # __new__ returns another dataset), as is common in programs written for tf.data.
+    # The class of new plans: Dataset, never a subclass. Programs for tf.data often have subclasses
+    # whose __new__ returns another dataset, so they cannot be instantiated here.
     _facade: ClassVar[type[Any]]
 
     @classmethod
@@ -49,13 +49,13 @@ class Plan(Stage):
         """
         plan: Self = object.__new__(cls._facade)
         traced = [each for one in inputs for each in one._traced]
-        # Classes stay in Python: the engine asks for them by the names that files have.
+        # Classes stay in Python, where the engine looks them up by their names in files.
         foreign.give(kind, args.get("structures"))
         engine_args = {name: value for name, value in args.items() if name != "structures"}
         encoded = encode(kind, engine_args, inputs, traced)
         if traits_of(kind).keeping:
-            # What it keeps on disk is known by this. Every process looks again: files and functions
-            # may have changed meanwhile.
+            # The fingerprint identifies elements on disk. Every process computes it again, because
+            # files and functions may have changed.
             encoded["fingerprint"] = fingerprint(inputs[0])
         encoded |= label_args(kind, args, name)
         node = None if like is None else like._node
@@ -79,9 +79,9 @@ class Plan(Stage):
             plan._options = self._options
             return plan
         of_positions = traits_of(kind).of_positions and traits_of(self._kind).fetches
-        # What rows are fetched from may differ from epoch to epoch, where it is an input.
+        # If rows are fetched from an input, that input may differ in each epoch.
         if of_positions and (len(self._inputs) == 1 or kind != "repeat"):
-            # Which rows come, and in what order, is decided before any is fetched.
+            # Selecting and reordering positions is enough: rows are fetched afterwards.
             positions, *fetched_from = self._inputs
             positions = positions._then(kind, name=name, **args)
             inputs = (positions, *fetched_from)
@@ -91,14 +91,14 @@ class Plan(Stage):
         return self._make(kind, (self, *others), args, name)
 
     def _made_of_indexed_records(self) -> bool:
-        """Return whether this makes a source's elements of records that have positions."""
+        """Return whether this stage makes a source's elements from records with positions."""
         plan: Plan = self
         while main_form(plan._kind) == "map" and "part_of" in plan._args:
             plan = plan._inputs[0]
         return plan is not self and plan._kind == "indexed_records"
 
     def _without_errors(self, stage: str, on_error: OnError, max_errors: int | None) -> Self:
-        """Return this plan with what a stage's `on_error` asks for after it."""
+        """Return this plan with the stage that `on_error` requires after it."""
         args = leaving_out(stage, on_error, max_errors)
         if on_error == "retry" and stage not in _WITH_RETRIES:
             raise ValueError(
@@ -110,7 +110,7 @@ class Plan(Stage):
 
 
 def _identities(args: Mapping[str, Any]) -> dict[str, Identity]:
-    """Return the identities of callable arguments."""
+    """Return the identities of arguments that are functions."""
     return {
         name: identity_of(value)
         for name, value in args.items()

@@ -1,4 +1,4 @@
-"""The first elements of a dataset as text, and as pictures and text in a notebook."""
+"""The first elements of a dataset as text, and with pictures in a notebook."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy.typing as npt
 from penstock.ops.image.png import encode_png
 
 _MOST_PICTURES = 64
-_SIDE = 160  # pixels; larger pictures are shown with fewer
-_SMALLEST = 8  # pixels; smaller arrays are numbers
-_FEW = 8  # numbers of an array that are shown
+_SIDE = 160  # pixels; larger pictures are subsampled
+_SMALLEST = 8  # pixels; smaller arrays are not shown as pictures
+_FEW = 8  # maximum items of an array that are shown
 _LONGEST = 200  # characters of a leaf
 
 
 class Preview:
-    """Elements to look at.
+    """Elements to display.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Preview:
         return "\n".join(lines) if lines else "no elements"
 
     def _repr_html_(self) -> str:
-        import html  # not with the package: a tenth of its time
+        import html  # slow to import: a tenth of the time of the package
 
         shown: list[str] = []
         left = _MOST_PICTURES
@@ -45,7 +45,7 @@ class Preview:
             text = html.escape(f"{i}: {_text(element)}")
             try:
                 images = "".join(map(_image, pictures))
-            except RuntimeError:  # there is no PNG codec
+            except RuntimeError:  # no PNG codec
                 images = ""
             shown.append(
                 f"<div style='margin:4px'><div>{images}</div><pre style='white-space:pre-wrap'>"
@@ -57,7 +57,7 @@ class Preview:
 
 
 def display(preview: Preview) -> None:
-    """Show elements in a notebook or IPython, and print them elsewhere."""
+    """Display elements in a notebook or IPython, or print them elsewhere."""
     ipython = sys.modules.get("IPython")
     if ipython is not None and ipython.get_ipython() is not None:
         ipython.display.display(preview)
@@ -92,7 +92,7 @@ def _plain(value: Any) -> Any:
 
 
 def _pictures(leaf: Any) -> list[npt.NDArray[np.uint8]]:
-    """Return the pictures of a leaf as ``(H, W, C)``: one, or those of a batch."""
+    """Return the pictures in a leaf, a single one or a batch, as arrays ``(H, W, C)``."""
     if not isinstance(leaf, np.ndarray) or leaf.dtype.kind not in "uf" or not leaf.size:
         return []
     channels = leaf.ndim in (3, 4) and leaf.shape[-1] in (1, 3, 4)
@@ -101,7 +101,7 @@ def _pictures(leaf: Any) -> list[npt.NDArray[np.uint8]]:
     if not channels or min(leaf.shape[-3:-1]) < _SMALLEST:
         return []
     if leaf.dtype.kind == "f":
-        # Floats are pictures where they lie in [0, 1]; NaN does not.
+        # Floats are pictures if all values are in [0, 1], which excludes NaN.
         if not (leaf.min() >= 0 and leaf.max() <= 1):
             return []
         leaf = np.rint(leaf * 255).astype(np.uint8)

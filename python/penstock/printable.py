@@ -1,4 +1,4 @@
-"""Text that is safe to show: in a terminal, in a log, in an error."""
+"""Text that is safe to show in terminals, logs and errors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def printable(text: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
     r"""Escape the characters of a text, usually a file name, that are unsafe to show.
 
     Control characters, line separators, marks that change the direction of text, and bytes that
-    are not UTF-8 become escapes as in Python literals: ``\n``, ``\x1b``, ``\u2028``. Without this
-    a file name could clear the terminal, or add a line to a log.
+    are not UTF-8 become escapes as in Python literals: ``\n``, ``\x1b``, ``\u2028``. Otherwise a
+    file name could clear the terminal, or add a line to a log.
     """
     return _ESCAPED.sub(_escape, shown(os.fsdecode(text)))
 

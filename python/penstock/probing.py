@@ -1,4 +1,4 @@
-"""What the elements of a dataset are, found out by computing one."""
+"""Types and shapes of elements that are found by computing one of them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from penstock.traits import main_form, traits_of
 
 
 def find_spec(dataset: Any) -> bool:
-    """Find out what a plan does not know of its elements; False if there are none."""
+    """Find the unknown types of a plan's elements; return False if there are no elements."""
     while (unknown := dataset._node.first_unknown()) is not None:
         probe = object.__new__(type(dataset))
         probe._node = unknown
         probe._options = dataset._options
-        # Not counted: a shuffle in front is as if it had not been looked through.
+        # Not counted, so that later runs, for example of a shuffle, are not affected.
         with Iterator(probe, dataset._options._for_engine(counted=False)) as it:
             first = first_good(it) or _likeness(dataset, unknown)
         if not first:
@@ -36,21 +36,21 @@ def find_spec(dataset: Any) -> bool:
 
 
 def first_spec(dataset: Any) -> Any:
-    """Return ``dataset.element_spec`` with the first element's sizes where others are not known.
+    """Return ``dataset.element_spec`` with unknown sizes replaced by those of the first element.
 
-    For those who need sizes: they must look whether each element has them.
+    Callers must check that each element has these sizes.
     """
-    dataset.element_spec  # noqa: B018 - finds out what the plan does not know
+    dataset.element_spec  # noqa: B018 - computes unknown types
     return dataset._node.first_spec(TensorSpec)
 
 
 def first_of(dataset: Any) -> Any:
-    """Return the first element, or one like it: a stage that only reorders is skipped."""
+    """Return the first element, or a similar one: stages that only reorder are skipped."""
     return next(first_ones(dataset))
 
 
 def first_ones(dataset: Any) -> Elements[Any]:
-    """Yield elements like those of a dataset: stages that only reorder are skipped."""
+    """Yield elements similar to a dataset's: stages that only reorder are skipped."""
     while traits_of(dataset._kind).keeps_sizes and main_form(dataset._kind) != "enumerate":
         dataset = dataset._inputs[0]
     with dataset._uncounted() as it:
@@ -58,9 +58,9 @@ def first_ones(dataset: Any) -> Elements[Any]:
 
 
 def first_good(it: Elements[Any]) -> tuple[Any, ...]:
-    """Return the first element that does not fail, as a tuple of one; () when there is none.
+    """Return the first element that does not fail, as a tuple of one, or () if there is none.
 
-    When many fail the first error is raised.
+    If too many fail, the first error is raised.
     """
     errors: list[Exception] = []
     while len(errors) < MAX_ERRORS:
@@ -76,9 +76,9 @@ def first_good(it: Elements[Any]) -> tuple[Any, ...]:
 
 
 def _likeness(dataset: Any, node: _core.Node) -> tuple[Any, ...]:
-    """Return what a map without elements would give for zeros and texts "0", as a tuple.
+    """Return the result of a map without elements for zeros and texts "0", as a tuple of one.
 
-    () where the stage is another one, its function fails, or its call could be noticed.
+    () for other stages, if the function fails, or if the call could be noticed.
     """
     stage = _stage_of(dataset, node)
     if stage is None or main_form(stage._kind) != "map" or not unnoticed(stage._args["map_func"]):
@@ -88,7 +88,7 @@ def _likeness(dataset: Any, node: _core.Node) -> tuple[Any, ...]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return (stage._args["map_func"](*(element if type(element) is tuple else (element,))),)
-    except Exception:  # of values that may be far from those it is for
+    except Exception:  # the function may not support such values
         return ()
 
 
@@ -100,10 +100,10 @@ def _zeros(shape: Sizes | None, dtype: Any) -> Any:
 
 
 def traceable(dataset: Any) -> Traced | None:
-    """Return what a plain function does with symbols that the last stage of a dataset calls.
+    """Trace the plain function of a dataset's last stage.
 
-    None where there is no such function, it cannot be traced, or its call could be noticed. The
-    elements that it takes must be known.
+    None if there is no such function, it cannot be traced, or the call could be noticed. The types
+    of its input must be known.
     """
     function = dataset._args.get("map_func", dataset._args.get("predicate"))
     if function is None or not unnoticed(function):
@@ -112,12 +112,12 @@ def traceable(dataset: Any) -> Traced | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Traced(dataset._kind, function, [dataset._inputs[0]._node])
-    except Exception:  # whatever it does with symbols that it does not do with values
+    except Exception:  # code may raise anything for symbols
         return None
 
 
 def _known_shapes(dataset: Any, node: _core.Node, first: Any) -> Sequence[Sizes | None]:
-    """Return what tracing tells of the shapes of all elements of a stage: leaf by leaf."""
+    """Return the shapes that tracing finds for all elements of a stage, for each leaf."""
     stage = _stage_of(dataset, node)
     if stage is None or main_form(stage._kind) != "map":
         return []
@@ -138,14 +138,14 @@ def _known_shapes(dataset: Any, node: _core.Node, first: Any) -> Sequence[Sizes 
 
 
 def _fits(shape: Sizes | None, first: tuple[int, ...]) -> bool:
-    """Return whether the first element has a shape; what tracing cannot see may make another."""
+    """Return whether the first element has a shape; effects invisible to tracing may change it."""
     if shape is None or len(shape) != len(first):
         return False
     return all(size in (None, its) for size, its in zip(shape, first, strict=True))
 
 
 def _stage_of(dataset: Any, node: _core.Node) -> Any:
-    """Return the dataset upstream whose last stage a node is; None for a stage inside another."""
+    """Return the dataset upstream with a node as its last stage, or None if it is nested."""
     waiting, seen = [dataset], set()
     while waiting:
         stage = waiting.pop()

@@ -31,11 +31,11 @@ _LOADERS = ("<frozen runpy>", "<frozen importlib", "runpy.py")
 
 
 class NotFoundError(Exception):
-    """There is no such program or dataset, or it fails."""
+    """The program or dataset does not exist, or fails."""
 
 
 class Program(NamedTuple):
-    """The datasets and loaders of a program by their names, and its source text."""
+    """The datasets and loaders of a program by name, and its source text."""
 
     loaders: dict[str, Any]
     source: str
@@ -44,19 +44,19 @@ class Program(NamedTuple):
 def load(command: str, program: str) -> Program:
     """Import a program and return its datasets and loaders.
 
-    A dataset that a loader of the program iterates is part of the loader.
+    A dataset that is iterated by a loader of the program is omitted.
 
     Parameters
     ----------
     command : str
-        What errors begin with.
+        The beginning of error messages.
     program : str
-        A file or module, perhaps with a name in it: see ``HELP``.
+        A file or module, with an optional name in it: see ``HELP``.
 
     Raises
     ------
     NotFoundError
-        If there is none, or the program fails.
+        If nothing is found, or the program fails.
     """
     target, name = _parts(program)
     variables, source = _run(command, target)
@@ -88,7 +88,7 @@ def load(command: str, program: str) -> Program:
 
 
 def failure(error: BaseException) -> str:
-    """Return an exception as Python shows it, without what is not the user's code."""
+    """Format an exception as Python does, but only with frames of the user's code."""
     shown = traceback.TracebackException.from_exception(error)
     todo = [shown]
     while todo:
@@ -96,7 +96,7 @@ def failure(error: BaseException) -> str:
         own = [frame for frame in each.stack if not _is_ours(frame.filename)]
         each.stack = traceback.StackSummary.from_list(own)
         todo += [more for more in (each.__cause__, each.__context__) if more is not None]
-    # A heading without any line below it says nothing.
+    # A heading without frames is useless.
     return "".join(shown.format() if shown.stack else shown.format_exception_only()).rstrip()
 
 
@@ -105,9 +105,9 @@ def _is_ours(file: str) -> bool:
 
 
 def _parts(program: str) -> tuple[str, str]:
-    """Return the file or module, and the name in it."""
+    """Split into the file or module, and the name in it."""
     target, colon, name = program.rpartition(":")
-    if not colon or (len(target) == 1 and name[:1] in ("/", "\\")):  # a drive of Windows
+    if not colon or (len(target) == 1 and name[:1] in ("/", "\\")):  # a Windows drive
         return program, ""
     return target, name
 
@@ -115,7 +115,7 @@ def _parts(program: str) -> tuple[str, str]:
 def _check_no_arguments(command: str, name: str, function: Any) -> None:
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # nothing is known of it
+    except (TypeError, ValueError):  # the signature is unknown
         return
     try:
         signature.bind()
@@ -127,7 +127,7 @@ def _check_no_arguments(command: str, name: str, function: Any) -> None:
 
 
 def _run(command: str, target: str) -> tuple[dict[str, Any], str]:
-    """Return the global variables of a program, and its text."""
+    """Return the global variables of a program, and its source text."""
     path = Path(target)
     if not target.endswith(".py"):
         return _import(command, target)
@@ -149,7 +149,7 @@ def _import(command: str, target: str) -> tuple[dict[str, Any], str]:
             raise NotFoundError(f"{command}: there is no {target}; files end with .py")
         what = "a folder" if Path(target).is_dir() else "no file of Python"
         raise NotFoundError(f"{command}: {target} is {what}; files end with .py")
-    # A module is not run for names that it cannot have: `side.txt` is not in `side.py`.
+    # Avoids running `side.py` for the argument `side.txt`.
     if Path(target).is_file():
         raise NotFoundError(f"{command}: {target} is no file of Python; files end with .py")
     found = importlib.util.find_spec(names[0])
@@ -169,13 +169,13 @@ def _import(command: str, target: str) -> tuple[dict[str, Any], str]:
 
 
 def _text(file: str) -> str:
-    with tokenize.open(file) as opened:  # as its encoding line says
+    with tokenize.open(file) as opened:  # honours the encoding declaration
         return opened.read()
 
 
 @contextmanager
 def _failing(what: str) -> Iterator[None]:
-    """Make an error of the user's code one that says so."""
+    """Convert an error of the user's code to NotFoundError."""
     try:
         yield
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""Random arrays, and the seeds that they and all else draw from."""
+"""Random arrays, and the seeds of all random draws."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def set_seed(seed: int | None) -> None:
     Parameters
     ----------
     seed : int or None
-        What further seeds follow from; see the notes for when each is taken. None goes back to
-        seeds from the operating system.
+        The seed that all later seeds derive from; see the notes for when each is taken. None
+        returns to seeds from the operating system.
 
     Examples
     --------
@@ -41,15 +41,15 @@ def set_seed(seed: int | None) -> None:
 
     Notes
     -----
-    Each iterator takes the next seed when it is made (``iter(ds)``, a ``for`` loop, `Dataset.save`,
-    `Dataset.reduce`, ...), not when it starts. All draws of its run derive from that seed, except
-    those of stages and operations with a ``seed``, which `set_seed` does not affect.
+    Each iterator takes the next seed when it is created (``iter(ds)``, a ``for`` loop,
+    `Dataset.save`, `Dataset.reduce`, ...), not when it starts. All draws of its run derive from
+    that seed, except those of stages and operations with a ``seed``, which `set_seed` does not
+    affect.
 
-    A `Dataset.shuffle` without a seed takes the next one of the same seeds when it is built, and so
-    do `Dataset.list_files` and others that contain one. Its orders follow from the seed of the
-    iterator all the same; only with ``reshuffle_each_iteration=False`` do they follow from this
-    one. So call `set_seed` before the pipeline is built, and build no shuffle in between that the
-    other program does not build.
+    A `Dataset.shuffle` without a seed also takes the next seed, when it is built, as do
+    `Dataset.list_files` and others that contain a shuffle. That seed determines its order only with
+    ``reshuffle_each_iteration=False``; otherwise, the iterator's seed does. To reproduce a program,
+    call `set_seed` before the pipeline is built, and build no other shuffles in between.
 
     Random operations inside functions and generators of a pipeline draw from the seed of its run,
     and so do iterators and shuffles that are created in them. Outside of pipelines, a random
@@ -58,12 +58,12 @@ def set_seed(seed: int | None) -> None:
     not shift the seeds of iterators. A `DataLoader` with worker threads also makes an iterator for
     each pass, which takes its seed as any other.
 
-    Nothing else takes one: neither stages and operations with a ``seed``, nor
+    Nothing else takes a seed: neither stages and operations with a ``seed``, nor
     `Dataset.element_spec`, lengths, states and fingerprints. The random generators of Python and
-    NumPy stay unchanged.
+    NumPy are not affected.
 
-    A state of an iterator holds the position in the sequence of seeds, and `Iterator.set_state`
-    continues there, so that later iterators have the seeds of the program that saved the state.
+    The state of an iterator contains the position in the sequence of seeds. `Iterator.set_state`
+    continues there, so later iterators have the same seeds as in the program that saved the state.
     """
     if seed is None:
         _core.clear_seed()
@@ -78,7 +78,7 @@ def set_seed(seed: int | None) -> None:
 
 
 def is_seeded() -> bool:
-    """Return whether `set_seed` holds for what is built now."""
+    """Return whether a seed is currently set with `set_seed`."""
     return _core.global_seed() is not None
 
 
@@ -95,10 +95,10 @@ def key(seed: int) -> Iterator[None]:
 
     Notes
     -----
-    It holds in the thread that enters the block, and inside a function that a pipeline calls it
+    The block affects only the thread that enters it. Inside a function that a pipeline calls, it
     replaces the element's key. It affects neither operations with a ``seed`` nor iterators that are
-    created in the block, whose seeds come from `set_seed`. A native function draws
-    from the element's key in any case.
+    created in the block, whose seeds come from `set_seed`. A native function always draws from the
+    element's key.
 
     Examples
     --------
@@ -125,20 +125,20 @@ def uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Draw numbers that are equally likely in a range.
+    """Draw numbers from a uniform distribution.
 
     Parameters
     ----------
     shape : int, or sequence of int
         The sizes of the axes; () is a single number.
     minval, maxval : number
-        The range ``[minval, maxval)``; ``None`` is 1 for floats, and must be given for integers.
+        The range ``[minval, maxval)``. ``None`` means 1 for floats; integers need a value.
     dtype : dtype_like
         float16, float32, float64, int32 or int64.
     seed : int, optional
         Makes the draws repeatable; see the notes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -148,17 +148,17 @@ def uniform(
     Raises
     ------
     ValueError
-        If a size is negative, or the range of integers holds none.
+        If a size is negative, or a range of integers is empty.
     TypeError
-        If `dtype` is another one.
+        If `dtype` is not one of these.
 
     Notes
     -----
-    Randomness: without a seed, a function that `Dataset.map` calls draws from the key of its
-    element, so neither threads nor order change the result; elsewhere, the draws follow
-    `penstock.random.key` and `penstock.random.set_seed`. With a seed, the draws depend on
-    seed, epoch and element: operations with equal seeds draw the same numbers for an element, in
-    one function or in two stages. Outside of pipelines they draw the same numbers each time.
+    Without a seed, a function called by `Dataset.map` draws from the key of its element, so neither
+    threads nor order affect the result. Elsewhere, the draws are determined by
+    `penstock.random.key` and `penstock.random.set_seed`. With a seed, the draws depend on the seed,
+    the epoch and the element: operations with equal seeds draw the same numbers for an element,
+    within one function or in two stages. Outside of pipelines they always draw the same numbers.
 
     Examples
     --------
@@ -185,20 +185,20 @@ def normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Draw numbers of a normal distribution.
+    """Draw numbers from a normal distribution.
 
     Parameters
     ----------
     shape : int, or sequence of int
         The sizes of the axes; () is a single number.
     mean, stddev : number
-        Its mean and standard deviation.
+        Mean and standard deviation of the distribution.
     dtype : dtype_like
         float16, float32 or float64.
     seed : int, optional
         As in `uniform`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -210,12 +210,12 @@ def normal(
     ValueError
         If a size is negative.
     TypeError
-        If `dtype` is another one.
+        If `dtype` is not one of these.
 
     Notes
     -----
-    By the method of Box and Muller (1958), from two numbers of `uniform` with 53 bits for two
-    results. The last bits may differ between systems, as their logarithm and sine do.
+    The method of Box and Muller (1958) turns two numbers of `uniform` with 53 bits into two
+    results. The last bits may differ between systems, because their logarithms and sines differ.
 
     Examples
     --------
@@ -229,21 +229,21 @@ def normal(
 
 @checked
 def shuffle(value: npt.ArrayLike, seed: int | None = None, name: str | None = None) -> Any:
-    """Put the rows of an array in random order.
+    """Shuffle the rows of an array.
 
     Parameters
     ----------
     value : array_like
-        Numbers or strings, with at least one axis. (`Dataset.shuffle` is for elements.)
+        Numbers or strings, with at least one axis. (`Dataset.shuffle` shuffles elements.)
     seed : int, optional
         As in `uniform`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The same shape and dtype; a copy. Each order is equally likely.
+        A copy with the same shape and dtype. All orders are equally likely.
 
     Raises
     ------

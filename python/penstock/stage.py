@@ -1,4 +1,4 @@
-"""A stage as it was asked for, with those before it: what can be looked at, and run."""
+"""A stage of a plan with its inputs, which can be inspected and run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from penstock.iterator import Iterator
 from penstock.ops.tracing import Traced
 from penstock.options import Options
 
-# The kind of a dataset that is an element of another one, whose contents the engine holds.
+# The kind of a dataset that is an element of another one; the engine holds its elements.
 ELEMENTS = "elements"
 
 
 class Stage:
-    """A node of the engine's plan, and what it was made of."""
+    """A node of the engine's plan, and the arguments that created it."""
 
     __slots__ = (
         *("_args", "_identities", "_inputs", "_kind", "_name", "_node", "_options", "_traced"),
@@ -26,13 +26,13 @@ class Stage:
     _kind: str
     _inputs: tuple[Stage, ...]
     _args: dict[str, Any]
-    # The Identity of each function among the arguments, as of when the stage was built.
+    # The Identity of each function among the arguments, as of build time.
     _identities: Mapping[str, Any]
     _name: str | None  # given by the user
     _options: Options
-    # The call that made this stage and all before it, if the stages alone do not show it.
+    # The call that created this stage and those before it, if the stages do not show it.
     _written: tuple[str, Mapping[str, Any]] | None
-    _traced: tuple[Traced, ...]  # native functions, of this stage and all before it
+    _traced: tuple[Traced, ...]  # native functions of this stage and those before it
 
     def __iter__(self) -> Iterator:
         if not debugging.enabled():

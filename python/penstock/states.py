@@ -1,4 +1,4 @@
-"""What states of iterators say without a pipeline, and those of several processes as one."""
+"""Descriptions of iterator states, and merging states of several processes."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ _MOST_SHOWN = 8  # processes in a message
 
 @checked
 def merge_states(states: Iterable[Any]) -> Any:
-    """Return the state of processes that each had a share of one order.
+    """Merge the states of processes that each had a share of one order.
 
     Parameters
     ----------
     states : iterable of bytes, of str, of arrays of uint8, or of dicts
-        What `Iterator.get_state` returned in every process, in any order. Their pipelines differ in
-        nothing but the `index` of `Dataset.shard_evenly`, or the process of
-        `Dataset.shard_for_torch` and `Dataset.shard_for_jax`. Or what `DataLoader.state_dict`
-        returned in every process, of loaders whose sampler is PyTorch's DistributedSampler.
+        Results of `Iterator.get_state` from all processes, in any order. Their pipelines may differ
+        only in the `index` of `Dataset.shard_evenly`, or the process of `Dataset.shard_for_torch`
+        and `Dataset.shard_for_jax`. Alternatively, results of `DataLoader.state_dict` from all
+        processes, of loaders whose sampler is PyTorch's DistributedSampler.
 
     Returns
     -------
     bytes or dict
-        The position of all together, for `Iterator.set_state` with any number of processes; of
-        dicts one for `DataLoader.load_state_dict`.
+        The common position, for `Iterator.set_state` with any number of processes. For dicts, a
+        dict for `DataLoader.load_state_dict`.
 
     Raises
     ------
     StateError
-        If it is not defined: what the processes had together is no beginning of the order, because
-        one is further than another. The error says which process is where. Also if the states
-        belong to different pipelines, runs or numbers of processes, if two are of the same process,
-        or if one is missing. It is a ValueError.
+        If there is no common position: the elements of all processes together are not a prefix of
+        the order, because one process is ahead of another. The error names the position of each
+        process. Also if the states belong to different pipelines, runs or numbers of processes, if
+        two are of the same process, or if one is missing. It is a subclass of ValueError.
 
     Notes
     -----
-    Processes that take their steps together need it not: the state of each serves all. Of
-    processes that do not, the first ones may be one element ahead of the others; those of a loader
-    by one batch only if batches have one element, because else it is no beginning of the order.
+    If all processes take their steps together, merging is not necessary: the state of any process
+    can be restored in all. Otherwise, the first processes may be one element ahead of the others.
+    For loaders they may be one batch ahead, but only if batches have one element, because otherwise
+    the elements are not a prefix of the order.
 
     Examples
     --------
@@ -98,21 +99,21 @@ def merge_states(states: Iterable[Any]) -> Any:
 
 @checked
 def describe_state(state: Any, dataset: Dataset | None = None) -> str:
-    r"""Say in words what a state of an iterator holds.
+    r"""Describe the contents of an iterator's state.
 
     Parameters
     ----------
     state : bytes, str, or array of uint8 of shape (N,)
-        What `Iterator.get_state` or `merge_states` returned.
+        A result of `Iterator.get_state` or `merge_states`.
     dataset : Dataset, optional
-        A pipeline to compare with: the text then says what differs, and whether `set_state` of its
-        iterators takes the state.
+        A pipeline to compare with. The text then lists differences, and shows whether `set_state`
+        of its iterators accepts the state.
 
     Returns
     -------
     str
-        Lines: the versions that saved it, the position, the seed and number of the run, and the
-        stages with their arguments, those of the source first.
+        Lines with the versions that saved it, the position, the seed and number of the run, and the
+        stages with their arguments, starting at the source.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def describe_state(state: Any, dataset: Dataset | None = None) -> str:
     Notes
     -----
     ``position`` counts the elements (or batches) that the iterator has delivered. After
-    `Dataset.shard_evenly`, ``order`` is how many elements all processes had together.
+    `Dataset.shard_evenly`, ``order`` is the number of elements delivered by all processes together.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from penstock import _core
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a range is tried to be read, and with how many requests.
+    """Limits for reading a range of a remote file.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class Limits:
     max_attempts : int
         Maximum number of requests since the last new bytes of a range, hedges included.
     max_seconds : float
-        Seconds after the last new bytes; no other request is sent later.
+        Seconds after the last new bytes, after which no further request is sent.
     max_requests : int
         Maximum number of concurrent requests to one store.
     hedge : bool
-        Whether a second request is sent for the rest of one that takes much longer than others.
+        Whether to send a second request for the rest of one that takes much longer than others.
     """
 
     timeout: float = 30.0
@@ -58,7 +58,7 @@ _LIMITS = frozenset(each.name for each in fields(Limits))
 
 
 def with_limits(stage: str, limits: Limits, options: dict[str, Any]) -> Limits:
-    """Return the limits with those that are taken from `options`; errors name the stage."""
+    """Return the limits, updated from `options`, which are removed there; errors name the stage."""
     found = {name: options.pop(name) for name in _LIMITS & options.keys()}
     try:
         return replace(limits, **found)
@@ -72,15 +72,15 @@ _MAGIC = re.compile(r"[*?[{]")
 _lock = threading.Lock()
 _by_folder: dict[str, dict[str, Any]] = {}
 _users: dict[str, str] = {}  # by folder, in URL syntax: "name:password"
-# In these URLs they are not secrets, but parts of a repository.
+# In these URLs, the user and password are not secrets, but parts of a repository.
 _NO_USERS = ("github", "git")
 
 
 class _Given:
-    """The options of one call, and whether a URL came with them."""
+    """The options of one call, and whether they were used for a URL."""
 
     def __init__(self, stage: str, options: Mapping[str, Any]) -> None:
-        with_limits(stage, Limits(), dict(options))  # wrong ones are an error of the call
+        with_limits(stage, Limits(), dict(options))  # raises for invalid ones
         self.options = options
         self.used = False
 
@@ -89,9 +89,9 @@ _given: ContextVar[_Given | None] = ContextVar("storage options", default=None)
 
 
 def carrying(function: _F, stage: str) -> _F:
-    """Return a function whose argument `storage_options` holds for the URLs that it is called with.
+    """Wrap a function whose argument `storage_options` applies to the URLs in its arguments.
 
-    They are those that `note_url` sees meanwhile; without one, a ValueError is raised.
+    These are the URLs passed to `note_url` during the call. Without any, ValueError is raised.
     """
 
     @functools.wraps(function)
@@ -119,7 +119,7 @@ def carrying(function: _F, stage: str) -> _F:
 def note_url(url: str) -> str:
     """Remove the user and password from a URL, and register them for its folder.
 
-    Register the storage options of the current call, too.
+    The storage options of the current call are registered too.
     """
     url, user = _split_user(url)
     given = _given.get()
@@ -144,7 +144,7 @@ def without_user(url: str) -> str:
 
 
 def with_user(url: str) -> str:
-    """Return a URL with the user and password that were passed with a URL of its folder."""
+    """Return a URL with the user and password that are registered for its folder."""
     user = _of_folder(_users, url)
     if not user or _split_user(url)[1]:
         return url
@@ -162,7 +162,7 @@ def _split_user(url: str) -> tuple[str, str]:
 
 
 def options_of(url: str) -> dict[str, Any] | None:
-    """Return what was given with a URL of the folder that this one is in, or of one around it."""
+    """Return the options that are registered for the folder of a URL, or for one around it."""
     return _of_folder(_by_folder, url)
 
 
@@ -187,5 +187,5 @@ def _folder_of(url: str) -> str:
         rest = rest.partition("?")[0]
     magic = _MAGIC.search(rest)
     folder, slash, _ = rest[: magic.start() if magic else None].rpartition("/")
-    # A bucket or server by itself is the folder of all that it has.
+    # A bucket or server alone is the folder of its contents.
     return f"{scheme}://{folder if slash else rest}/"

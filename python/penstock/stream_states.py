@@ -1,6 +1,6 @@
 """States of iterables with ``state_dict`` and ``load_state_dict``.
 
-The engine imports this module when it meets the first such iterable.
+The engine imports this module for the first such iterable.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def keeps_state(thing: Any) -> bool:
 
 
 def state_of(thing: Any) -> Any:
-    """Return a copy of an object's state; None if it keeps none."""
-    # Some objects return a dict that they change later.
+    """Return a copy of an object's state, or None if it has none."""
+    # Some objects modify the returned dict later.
     return copy.deepcopy(thing.state_dict()) if keeps_state(thing) else None
 
 
@@ -48,9 +48,9 @@ class Stream:
     iterable : iterable
         An iterable that has a state, or whose iterator has one, or both.
     saved : bytes
-        A result of `state`, to continue from; empty to begin.
+        A result of `state`, to continue from; empty to start from the beginning.
     iterator : iterator, optional
-        The iterator of `iterable`, where it exists already.
+        The iterator of `iterable`, if it already exists.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Stream:
         self._iterator = self.iterator if own else None
         self._restore("iterator", self._iterator, states)
         if "iterable" in states and getattr(iterable, "_starting_state_dict", None) is not None:
-            # A Hugging Face stream would start each later pass from the loaded state, too. It has
+            # A Hugging Face stream would also start each later epoch from the loaded state. It has
             # read that state when the first value arrives.
             first = list(itertools.islice(self.iterator, 1))
             iterable._starting_state_dict = None

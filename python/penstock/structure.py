@@ -1,4 +1,4 @@
-"""Specifications of elements, and going through nested values."""
+"""Specifications of elements, and functions for nested values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REFERENCES = (str, bytes, object)
 
 
 def as_dtype(dtype: Any) -> Any:
-    """Give the dtype of a leaf: a ``numpy.dtype``, or ``str``, ``bytes`` or ``object``."""
+    """Return the dtype of a leaf: a ``numpy.dtype``, or ``str``, ``bytes`` or ``object``."""
     if isinstance(dtype, type) and dtype in _REFERENCES:
         return dtype
     made = np.dtype(dtype)
@@ -28,9 +28,11 @@ class TensorSpec:
     Parameters
     ----------
     shape : sequence of int or None, or None
-        Size of each axis, None for any size; None for any number of axes.
+        Size of each axis, where None is any size. None instead of a sequence means any number of
+        axes.
     dtype : dtype-like
-        What ``numpy.dtype`` takes; `str`, `bytes` and `object` for strings and opaque objects.
+        Anything that ``numpy.dtype`` accepts; `str`, `bytes` and `object` for strings and opaque
+        objects.
     name : str, optional
         A label without further meaning.
 
@@ -81,14 +83,14 @@ def _size(size: Any) -> int | None:
 
 
 def is_nested(value: Any) -> bool:
-    """Return whether a value is a container of an element: a tuple, a dict or a dataclass."""
+    """Return whether a value is a container: a tuple, a dict or a dataclass."""
     return isinstance(value, (tuple, dict)) or (
         dataclasses.is_dataclass(value) and not isinstance(value, type)
     )
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]]:
-    """Give the values of a container, each with its key, index or name of the field."""
+    """Return the values of a container, each with its key, index or field name."""
     if isinstance(value, dict):
         return list(value.items())
     if isinstance(value, tuple):
@@ -97,7 +99,7 @@ def parts_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def map_parts(function: Callable[[Any, Any], Any], value: Any) -> Any:
-    """Give the same container with ``function(key, value)`` for each of its values."""
+    """Return the same container with ``function(key, value)`` for each of its values."""
     made = [(key, function(key, part)) for key, part in parts_of(value)]
     if isinstance(value, dict):
         return dict(made)
@@ -108,7 +110,7 @@ def map_parts(function: Callable[[Any, Any], Any], value: Any) -> Any:
 
 
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
-    """Give the same nested value with ``function(leaf)`` for each leaf; None stays."""
+    """Return the same nested value with ``function(leaf)`` for each leaf; None is unchanged."""
     if is_nested(value):
         return map_parts(lambda key, part: map_leaves(function, part), value)
     return None if value is None else function(value)

@@ -1,4 +1,4 @@
-"""NumPy arrays of PyTorch tensors whose types NumPy itself does not have."""
+"""Conversion of PyTorch tensors whose types NumPy lacks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 
 def array_of(value: Any) -> npt.NDArray[Any] | None:
-    """Return a tensor, or lists of them, as an array of a type of ml_dtypes: bfloat16, say.
+    """Return a tensor, or a list of them, as an array with an ml_dtypes type such as bfloat16.
 
     Parameters
     ----------
     value : object
-        What NumPy has refused.
+        A value that NumPy could not convert.
 
     Returns
     -------
     numpy.ndarray or None
-        It shares the memory of one tensor. None for everything else.
+        It shares the memory of a single tensor. None for other values.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What stages say of themselves, by their kinds; each registers it in its own C++ file."""
+"""Static properties of each kind of stage, as registered in the C++ file of the stage."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from penstock import _core
 
 
 class Traits(NamedTuple):
-    """What holds for all stages of a kind; cpp/engine/registry.h says more."""
+    """Properties of all stages of a kind; see cpp/engine/registry.h for details."""
 
-    name: str = ""  # what errors call it, where that is not its kind
-    form_of: str = ""  # another kind that gives the same elements
-    timing: bool = False  # it changes when elements are made, and nothing else
-    keeps_sizes: bool = False  # as many elements as its input has, of the same sizes
-    of_positions: bool = False  # which elements come, and in what order, depends on positions alone
-    fetches: bool = False  # an element for each position that its input gives
+    name: str = ""  # the name in errors, if it is not the kind
+    form_of: str = ""  # another kind that yields the same elements
+    timing: bool = False  # it affects only when elements are produced
+    keeps_sizes: bool = False  # same number and sizes of elements as its input
+    of_positions: bool = False  # it selects and orders elements by their positions alone
+    fetches: bool = False  # it yields an element for each position from its input
     folds: bool = False  # its functions take a state before the element
-    reads: str = ""  # the argument that names the file or folder that it reads
-    format: str = ""  # what users call the format of that file, where it is one of records
-    keeping: frozenset[str] = frozenset()  # arguments on where and how it keeps elements on disk
-    replays: bool = False  # it gives in later passes what it has kept of the first one
-    timing_arguments: frozenset[str] = frozenset()  # they change when elements are made
-    share_states: frozenset[str] = frozenset()  # arguments whose values share states
-    arguments: Mapping[str, str] = {}  # what those are that encode.py makes something of
+    reads: str = ""  # the argument that names the file or folder to read
+    format: str = ""  # the public name of that file's format, for records
+    keeping: frozenset[str] = frozenset()  # arguments about where and how to keep elements on disk
+    replays: bool = False  # later epochs yield the elements that it kept from the first one
+    timing_arguments: frozenset[str] = frozenset()  # they affect only when elements are produced
+    share_states: frozenset[str] = frozenset()  # arguments that states do not depend on
+    arguments: Mapping[str, str] = {}  # forms of the arguments that encode.py converts
 
 
 _TRAITS = {kind: Traits(**traits) for kind, traits in _core.stage_traits().items()}
 _FOLDING = {traits.name or kind for kind, traits in _TRAITS.items() if traits.folds}
-_NONE = Traits()  # of what is no stage of the engine, as elements that were handed over
+_NONE = Traits()  # for kinds that are not engine stages, such as ELEMENTS
 
 
 def traits_of(kind: str) -> Traits:
     """Return the traits of the stages of a kind."""
-    # get() takes a lock where there is no GIL, which a fork child may find taken.
+    # get() acquires a lock without a GIL, and after a fork that lock may be held forever.
     return _TRAITS[kind] if kind in _TRAITS else _NONE  # noqa: SIM401
 
 
 def main_form(kind: str) -> str:
-    """Return the kind of which this one is another form, or itself."""
+    """Return the kind that this one is a form of, or the kind itself."""
     return traits_of(kind).form_of or kind
 
 
 def folds(stage: str) -> bool:
-    """Return whether functions of a stage, by what errors call it, take a state first."""
+    """Return whether functions of a stage, by its name in errors, take a state first."""
     return stage in _FOLDING

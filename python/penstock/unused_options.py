@@ -1,4 +1,4 @@
-"""Options of tf.data that penstock accepts and that have no effect in it."""
+"""Options of tf.data that penstock accepts without effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.option_set import Option, OptionSet
 
 
 class AutotuneAlgorithm(enum.Enum):
-    """How tf.data's AUTOTUNE looks for values; penstock has one way of its own."""
+    """The algorithm of tf.data's AUTOTUNE; penstock has a single one."""
 
     DEFAULT = 0
     HILL_CLIMB = 1
@@ -18,7 +18,7 @@ class AutotuneAlgorithm(enum.Enum):
 
 
 class AutoShardPolicy(enum.IntEnum):
-    """How tf.distribute splits a dataset among workers; use `Dataset.shard` instead."""
+    """How tf.distribute divides a dataset among workers; use `Dataset.shard` instead."""
 
     OFF = -1
     AUTO = 0
@@ -28,7 +28,7 @@ class AutoShardPolicy(enum.IntEnum):
 
 
 class ExternalStatePolicy(enum.Enum):
-    """What tf.data does about state it cannot save; penstock's states never hold any."""
+    """How tf.data handles state that it cannot save; penstock's states never contain any."""
 
     WARN = 0
     IGNORE = 1
@@ -36,9 +36,9 @@ class ExternalStatePolicy(enum.Enum):
 
 
 class OptimizationOptions(OptionSet):
-    """Rewrites of a pipeline that tf.data does by itself; accepted without effect.
+    """Automatic rewrites of pipelines in tf.data; accepted without effect.
 
-    Stages of penstock that gain by it run together always; what they give never depends on it.
+    Penstock always fuses stages where that is faster; elements never depend on it.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ parallel_batch, seq_interleave_prefetch, shuffle_and_repeat_fusion : bool or Non
 
 
 class DistributeOptions(OptionSet):
-    """How tf.distribute splits a dataset; accepted without effect: use `Dataset.shard`.
+    """How tf.distribute divides a dataset; accepted without effect: use `Dataset.shard`.
 
     Attributes
     ----------

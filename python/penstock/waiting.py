@@ -1,4 +1,4 @@
-"""Waiting in a coroutine for what waits in a thread."""
+"""Waiting for blocking calls in a coroutine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from penstock import _core
 
 
 async def in_thread(function: Callable[[], object]) -> None:
-    """Call a function in a thread of the engine, and wait for its end while the event loop goes on.
+    """Call a function in a thread of the engine, and wait for it without blocking the event loop.
 
-    When the wait is cancelled the function goes on, and what it raises is lost.
+    If the wait is cancelled, the function continues, and its exception is lost.
     """
     import asyncio
 

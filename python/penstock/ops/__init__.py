@@ -1,4 +1,4 @@
-"""Native operations on NumPy values: TensorFlow's names and arguments, the GIL released inside."""
+"""Native operations on NumPy values, with TensorFlow's names; they run without the GIL."""
 
 from penstock.ops import array, image, io, strings
 

@@ -1,4 +1,4 @@
-"""cfunction: functions that were compiled elsewhere, called by their address."""
+"""cfunction: compiled functions, called by address."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class CFunction:
     """A compiled function as an operation."""
 
     def __init__(self, function: Any, signature: str) -> None:
-        self._function = function  # kept: its code goes when it does
+        self._function = function  # keeps the compiled code alive
         self._attributes = {"address": _address(function), "signature": signature}
         _core.Op("c_function", self._attributes)  # checks the signature
 
     def __call__(self, *inputs: Any) -> Any:
-        """Call it on arrays, or on values that are traced."""
+        """Call the function on arrays, or on symbols."""
         return call("c_function", inputs, self._attributes)
 
     def __repr__(self) -> str:
@@ -32,42 +32,46 @@ class CFunction:
 
 @checked
 def cfunction(pointer: Any, signature: str) -> CFunction:
-    """Make an operation of a compiled function, which runs without the GIL.
+    """Turn a compiled function into an operation, which runs without the GIL.
 
     Parameters
     ----------
     pointer : int, ctypes function or Numba cfunc
         The function, or its address.
     signature : str
-        Types and shapes, as ``"float32[h, w, 3], int64 -> float32[h, w]"``: NumPy's names of the
-        types of the inputs and of the one output, and the sizes of their axes in brackets, numbers
-        or names. Equal names are equal sizes; each name must occur in an input.
+        Types and shapes, such as ``"float32[h, w, 3], int64 -> float32[h, w]"``: NumPy's names of
+        the dtypes of the inputs and of the single output, each with the sizes of its axes in
+        brackets, as numbers or names. Equal names mean equal sizes. Each name must occur in an
+        input.
 
     Returns
     -------
     callable
-        Takes as many arrays as the signature says; for values, and within `native`.
+        Takes one array for each input of the signature. It can be called on values, and in `native`
+        functions.
 
     Raises
     ------
     ValueError
-        If the signature cannot be read; at the call, if an argument has another shape.
+        If the signature is invalid; when called, if an argument has another shape.
     TypeError
-        If `pointer` is none; at the call, if an argument has another dtype (cast it).
+        If `pointer` is not a function or address; when called, if an argument has another dtype
+        (cast it).
     RuntimeError
-        At the call, if the function does not return 0.
+        When called, if the function does not return 0.
 
     Notes
     -----
-    In C the function is ``int32_t f(void* const* operands, const int64_t* sizes)``. ``operands``
-    are the items of each input and then of the output, which it fills; all are C-contiguous, and
-    aligned to their type. ``sizes`` are the values of the names, in the order in which they first
-    occur. It is called from several threads at a time, must not change its inputs, and must not
-    call Python. A function that does not do what its signature says crashes the process.
+    The C function is ``int32_t f(void* const* operands, const int64_t* sizes)``. ``operands`` are
+    the items of each input, followed by those of the output, which the function fills. All are
+    C-contiguous and aligned to their type. ``sizes`` are the values of the names, in the order in
+    which they first occur. The function is called from several threads concurrently, must not
+    modify its inputs, and must not call Python. A function that does not match its signature
+    crashes the process.
 
     Examples
     --------
-    With Numba (``carray`` sees memory as an array)::
+    With Numba (``carray`` views memory as an array)::
 
         @numba.cfunc("int32(CPointer(voidptr), CPointer(int64))")
         def twice(operands, sizes):
@@ -85,7 +89,7 @@ def cfunction(pointer: Any, signature: str) -> CFunction:
 
 def _address(function: Any) -> int:
     address = getattr(function, "address", function)
-    if hasattr(address, "argtypes"):  # a function of ctypes
+    if hasattr(address, "argtypes"):  # a ctypes function
         return ctypes.cast(address, ctypes.c_void_p).value or 0
     try:
         return index(address)

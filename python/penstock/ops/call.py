@@ -1,4 +1,4 @@
-"""Calling an operation: on values at once, on symbols by noting it down."""
+"""Calls of operations: immediate for values, recorded for symbols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.errors import TraceError
 from penstock.ops.python_values import ShapeSymbol
 from penstock.ops.symbol import Symbol, current_trace, weakness_of
 
-# Operations whose first input is bytes, which may lie in a buffer; to others that is an array.
+# Operations whose first input is bytes, which may be a buffer. For others a buffer is an array.
 _OF_BYTES = (
     *("image.decode_", "image.extract_jpeg_shape", "image.is_jpeg"),
     *("io.decode_", "io.parse_", "io.tar_", "strings."),
@@ -26,12 +26,12 @@ def call(name: str, inputs: Sequence[Any], attributes: Mapping[str, Any] | None 
     Parameters
     ----------
     name : str
-        The name it is registered under.
+        The registered name.
     inputs : sequence
-        Values, or symbols, or flat sequences of numbers with symbols among them (a size for
-        example). Whatever may depend on an element is an input.
+        Values, symbols, or flat sequences of numbers and symbols (such as a size). Everything that
+        may depend on an element must be an input.
     attributes : mapping, optional
-        What must be known beforehand.
+        Values that must be known when a function is traced.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def is_symbolic(value: Any) -> bool:
 
 
 def apply(op: _core.Op, inputs: Sequence[Any]) -> Any:
-    """Call an operation that has no name: on values at once, on symbols by noting it down."""
+    """Call an unnamed operation: immediately for values, or record it for symbols."""
     trace = current_trace()
     if trace is None or not any(map(is_symbolic, inputs)):
         return op(list(inputs))
@@ -77,7 +77,7 @@ def apply(op: _core.Op, inputs: Sequence[Any]) -> Any:
 
 
 def integers(value: Any) -> Any:
-    """Return whole numbers, one or many, as an operation takes them: an array with one axis."""
+    """Return one or more integers as an array with one axis, for an operation."""
     if isinstance(value, Symbol):
         return value.sizes() if isinstance(value, ShapeSymbol) else value
     if not isinstance(value, (list, tuple, np.ndarray)):
@@ -90,7 +90,7 @@ def integers(value: Any) -> Any:
 
 
 def weakness(values: Sequence[Any]) -> list[int]:
-    """Return which values are plain numbers, that take the type of the others."""
+    """Return which values are plain numbers, which take the type of the others."""
     return [weakness_of(value) for value in values]
 
 

@@ -1,4 +1,4 @@
-"""Which function a frame is calling, as far as its code shows."""
+"""Find the function that a frame is calling, if its code shows it."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any
 
 import numpy as np
 
-# NumPy's functions that ask the classes of their arguments for what stands in for them. They look
-# which class comes first, as isinstance does, and do nothing else with it.
+# NumPy functions that dispatch on the classes of their arguments. They use the class only to decide
+# which implementation comes first, as isinstance does.
 _DISPATCHED = type(np.concatenate)
 _UNKNOWN = object()
 
 
 def calls_numpy(frame: FrameType) -> bool:
-    """Return whether a frame is at a call of such a function by its name (``np.concatenate``)."""
+    """Return whether a frame is calling such a function by name (``np.concatenate``)."""
     return isinstance(_called(frame), _DISPATCHED)
 
 
 def _called(frame: FrameType) -> Any:
-    """Return what is called; `_UNKNOWN` where it is no name, nor an attribute of a module."""
+    """Return the callee; `_UNKNOWN` unless it is a name, or an attribute of a module."""
     instructions = list(dis.get_instructions(frame.f_code))
     at = next((i for i, each in enumerate(instructions) if each.offset == frame.f_lasti), None)
     if at is None or not instructions[at].opname.startswith("CALL"):
         return _UNKNOWN
     start = _start(instructions[at])
     found: Any = _UNKNOWN
-    # What is called begins where its call does.
+    # The callee starts at the same position as the call.
     for each in instructions[:at]:
         if start is None or _start(each) != start or not each.opname.startswith("LOAD_"):
             continue
-        if each.opname == "LOAD_CONST":  # the names of arguments, which are at the call
+        if each.opname == "LOAD_CONST":  # the names of keyword arguments, part of the call
             continue
         if each.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")):
             known = isinstance(found, ModuleType)

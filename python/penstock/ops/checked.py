@@ -1,4 +1,4 @@
-"""Comparing what a native function has made with what the plain function makes."""
+"""Comparison of a native function's results with those of the plain function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.errors import TraceError
 
 
 def comparison(name: str) -> Callable[[int, Any, Any], None]:
-    """Return what compares the results of the function of that name; it holds nothing else."""
+    """Return a comparison of results; it refers to nothing but the name of the function."""
     return functools.partial(_compare, name)
 
 
@@ -34,7 +34,7 @@ def _compare(name: str, index: int, made: Any, wanted: Any) -> None:
 
 
 def _differences(made: Any, wanted: Any, leaf: str) -> Iterator[str]:
-    """Yield in words where two nested values differ."""
+    """Describe the differences of two nested values."""
     place = f"at {leaf}: " if leaf else ""
     if type(made) is not type(wanted):
         yield f"{place}{_short(made)} of type {type(made).__name__}, not {_short(wanted)}"
@@ -75,11 +75,11 @@ def _of_arrays(made: Any, wanted: Any, place: str) -> Iterator[str]:
 
 
 def _unequal(made: Any, wanted: Any) -> Any:
-    """Return which items differ in any bit; one NaN is as good as another."""
+    """Return which items differ in any bit; all NaNs are equal."""
     one, two = (np.ascontiguousarray(each).reshape(-1) for each in (made, wanted))
     if not one.size:
         return np.zeros(made.shape, bool)
-    if one.dtype in (np.longdouble, np.clongdouble):  # with bits that mean nothing
+    if one.dtype in (np.longdouble, np.clongdouble):  # these have padding bits
         different = one != two
     else:
         bits = (each.view(np.uint8).reshape(each.size, -1) for each in (one, two))

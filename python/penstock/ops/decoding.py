@@ -1,4 +1,4 @@
-"""Strings to numbers and back: raw bytes, lines of comma-separated values, base64."""
+"""Conversions between strings and numbers: raw bytes, CSV lines, base64."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ def decode_raw(
     fixed_length: int | None = None,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    r"""Read the bytes of strings as numbers.
+    r"""Decode the bytes of strings as numbers.
 
     Parameters
     ----------
     input_bytes : bytes or array_like of them
-        Any shape; all of one length, unless `fixed_length` is given.
+        Strings of any shape, all of the same length unless `fixed_length` is given.
     out_type : dtype_like
         A boolean, integer, float or complex type.
     little_endian : bool
-        The order of the bytes of a number; False for the most significant one first.
+        The byte order of the numbers. False means big-endian.
     fixed_length : int, optional
-        Bytes to read of each string: longer ones are cut, shorter ones padded with zeros. A
-        multiple of the size of `out_type`.
+        Bytes to read from each string. Longer strings are truncated, shorter ones padded with
+        zeros. Must be a multiple of the size of `out_type`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Of `out_type`, with one more axis after those of `input_bytes`.
+        Numbers of type `out_type`, with one more axis after those of `input_bytes`.
 
     Raises
     ------
     ValueError
-        If strings differ in length, or their length is no multiple of the size of `out_type`.
+        If strings differ in length, or their length is not a multiple of the size of `out_type`.
 
     Examples
     --------
@@ -68,16 +68,16 @@ def decode_raw(
 
 @checked
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
-    r"""Write bytes with 64 characters that are safe in addresses and file names.
+    r"""Encode bytes as base64 that is safe in URLs and file names.
 
     Parameters
     ----------
     input : bytes, str or array_like of them
-        Any shape; a str as UTF-8.
+        Any shape; a str is encoded as UTF-8.
     pad : bool
-        Whether ``=`` fills up to a multiple of four characters.
+        Whether to pad with ``=`` to a multiple of four characters.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -94,14 +94,14 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
 
 @checked
 def decode_base64(input: Any, name: str | None = None) -> Any:
-    r"""Read what `encode_base64` writes.
+    r"""Decode the base64 that `encode_base64` returns.
 
     Parameters
     ----------
     input : bytes, str or array_like of them
-        Any shape; with or without ``=`` at the end.
+        Any shape; with or without ``=`` padding.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def decode_base64(input: Any, name: str | None = None) -> Any:
     Raises
     ------
     ValueError
-        At another character (``+`` and ``/`` too), or if a character is missing.
+        If there is an invalid character (including ``+`` and ``/``), or one is missing.
 
     Examples
     --------
@@ -131,40 +131,40 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    r"""Read lines of comma-separated values to columns.
+    r"""Parse lines of comma-separated values into columns.
 
     Parameters
     ----------
     records : bytes, str or array_like of them
-        A line each, any shape. A line end at its end is dropped.
+        One line each, of any shape. A line break at the end is ignored.
     record_defaults : sequence
-        For each column the value of empty fields, alone or in a list of one; or a type, or an empty
-        array of it, where a field must not be empty. Types are int32, int64, float32, float64,
-        `bytes` and `str`; Python's int stands for int32 and its float for float32, as in
-        TensorFlow.
+        For each column, the default of empty fields, as a value or a list with one value. A type,
+        or an empty array of it, means that a field must not be empty. Types are int32, int64,
+        float32, float64, `bytes` and `str`. Python's int means int32 and its float means float32,
+        as in TensorFlow.
     field_delim : str
         The character between fields.
     use_quote_delim : bool
-        Whether a field may be in double quotes, with delimiters, line ends and doubled quotes
-        inside; otherwise quotes are ordinary characters.
+        Whether a field may be enclosed in double quotes, and then contain delimiters, line breaks
+        and doubled quotes. Otherwise quotes are ordinary characters.
     na_value : str
-        A text that means an empty field.
+        A text that also means an empty field.
     select_cols : sequence of int, optional
-        The columns to read, ascending: one for each of `record_defaults`. Fields after the last one
-        are not examined.
+        The columns to read, in ascending order, one for each of `record_defaults`. Fields after the
+        last one are not examined.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     list of arrays
-        One for each column, of the shape of `records`.
+        One for each column, with the shape of `records`.
 
     Raises
     ------
     DataError
-        If a line has another number of fields, a field is no number of its type or empty without a
-        default, or quotes are not closed; it names record and field.
+        If a line has the wrong number of fields, a field is not a number of its type or is empty
+        without a default, or quotes are not closed. The message names the record and the field.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def decode_csv_records(
     select_cols: Sequence[int] | None = None,
     blank: bool = True,
 ) -> list[Any]:
-    """Read records as `decode_csv` does; with `blank` an empty one is an empty field."""
+    """Parse records as `decode_csv` does; with `blank`, an empty record is an empty field."""
     if len(field_delim.encode()) != 1 or field_delim in '"\r\n':
         raise ValueError(
             f"decode_csv: field_delim must be one ASCII character, got {field_delim!r}"
@@ -224,13 +224,13 @@ def decode_csv_records(
 
 
 def csv_types(record_defaults: Sequence[Any]) -> list[Any]:
-    """Return the types of the columns that such defaults make."""
+    """Return the types of the columns with these defaults."""
     values = [_csv_default("decode_csv: record_defaults", d)[0] for d in record_defaults]
     return [type(v) if isinstance(v, (str, bytes)) else v.dtype for v in values]
 
 
 def _csv_default(place: str, default: Any) -> tuple[Any, bool]:
-    """Return the value of empty fields, and whether there must be none."""
+    """Return the default of empty fields, and whether a field must not be empty."""
     required = isinstance(default, (type, np.dtype))
     if required:
         default = "" if default is str else b"" if default is bytes else np.zeros(1, default)

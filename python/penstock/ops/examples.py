@@ -34,37 +34,39 @@ def parse_single_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Read features of one `tf.train.Example` message.
+    """Parse features of one `tf.train.Example` message.
 
     Parameters
     ----------
     serialized : bytes
-        The message, as a record of a TFRecord file.
+        The message, such as a record of a TFRecord file.
     features : mapping of str to features
         The features to parse, by key: `FixedLenFeature`, `VarLenFeature`, `RaggedFeature` or
-        `FixedLenSequenceFeature`. Others in the message are ignored.
+        `FixedLenSequenceFeature`. Other features in the message are ignored.
     example_names : str or bytes, optional
         The name of the example in errors.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     dict
-        An array for each feature, in the order of `features`: of the shape of a FixedLenFeature,
-        ``(n,)`` for the ragged ones, ``(n, *shape)`` for a FixedLenSequenceFeature.
+        An array for each feature, in the order of `features`. Its shape is that of a
+        FixedLenFeature, ``(n,)`` for ragged features, and ``(n, *shape)`` for a
+        FixedLenSequenceFeature.
 
     Raises
     ------
     DataError
-        If the message is corrupt, or a feature is missing, of another type, or has another number
-        of values. It names the feature, and the byte where the message is corrupt.
+        If the message is corrupt, or a feature is missing, has the wrong type or the wrong number
+        of values. The error names the feature, and the byte offset if the message is corrupt.
 
     Notes
     -----
-    Bytes are read as protocol buffers are: lists may be packed or not, the last one of a repeated
-    key counts, and unknown fields are skipped. Values of other features are not read. A `native`
-    map with only FixedLenFeatures takes many records at a time, as `parse_example` does.
+    Messages are decoded like protocol buffers: lists may be packed or not, the last entry of a
+    repeated key wins, and unknown fields are skipped. Values of other features are not decoded. A
+    `native` map with only FixedLenFeatures parses many records in one call, as `parse_example`
+    does.
 
     Examples
     --------
@@ -87,18 +89,18 @@ def parse_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Read features of a batch of `tf.train.Example` messages.
+    """Parse features of a batch of `tf.train.Example` messages.
 
     Parameters
     ----------
     serialized : sequence of bytes, shape ``(n,)``
-        The messages: a batch of records of a TFRecord file.
+        The messages, such as a batch of records of a TFRecord file.
     features : mapping of str to features
         As in `parse_single_example`.
     example_names : sequence of str or bytes, optional
         The names of the examples in errors, shape ``(n,)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -106,17 +108,18 @@ def parse_example(
         For each feature, in the order of `features`: an array of shape ``(n, *shape)`` for a
         FixedLenFeature; a pair ``(values, row_splits)`` for a VarLenFeature or RaggedFeature, where
         example ``i`` has ``values[row_splits[i]:row_splits[i + 1]]``; an array of shape
-        ``(n, most, *shape)`` for a FixedLenSequenceFeature, padded to the most rows.
+        ``(n, longest, *shape)`` for a FixedLenSequenceFeature, padded to the longest example.
 
     Raises
     ------
     DataError
-        If a message is corrupt, or a feature is missing, of another type, or has another number of
-        values. It names example and feature, and the byte where the message is corrupt.
+        If a message is corrupt, or a feature is missing, has the wrong type or the wrong number of
+        values. The error names the example and the feature, and the byte offset if the message is
+        corrupt.
 
     Notes
     -----
-    Strings are not copied: they stay where the records are.
+    Strings are not copied: they refer to the memory of the records.
 
     Examples
     --------
@@ -144,46 +147,46 @@ def _parse(
 
 
 def records_and_names(serialized: Any, names: Any) -> list[Any]:
-    """Return the inputs of an operation that parses records."""
+    """Return the inputs of a parse operation."""
     if isinstance(serialized, (list, tuple)) and not serialized:
         serialized = np.empty(0, object)
     return [serialized] if names is None else [serialized, names]
 
 
 def feature_values(feature: Feature, outputs: Iterator[Any], single: bool) -> Any:
-    """Return the result of a feature from the outputs of an operation, in their order."""
+    """Return the value of the next feature from an iterator over the outputs of an operation."""
     values = next(outputs)
     return (values, next(outputs)) if isinstance(feature, _RAGGED) and not single else values
 
 
 @checked
 def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
-    """Make a `tf.train.Example` message: what `parse_example` reads.
+    """Return a serialised `tf.train.Example` message, which `parse_example` can read.
 
     Parameters
     ----------
     features : mapping of str to values
-        For each key a value or an array of any shape, which is written flat: bytes or str (as
-        UTF-8), floats (as float32), integers or booleans (as int64).
+        For each key a value or an array of any shape, which is flattened: bytes or str (as UTF-8),
+        floats (as float32), integers or booleans (as int64).
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     bytes
-        The serialised message, features in the order given.
+        The message, with the features in the given order.
 
     Raises
     ------
     TypeError
-        If values are of another type; it names the feature.
+        If values have another type. The message names the feature.
     ValueError
-        If an integer does not fit into int64.
+        If an integer does not fit in int64.
 
     Notes
     -----
-    An empty list has no type: it is written as a feature without values, which readers of every
-    type take for a missing one. An empty array of NumPy has one.
+    An empty list has no dtype. It is written as a feature without values, which readers of every
+    dtype treat as missing. An empty NumPy array does have a dtype.
 
     Examples
     --------
@@ -207,12 +210,12 @@ def make_example(features: Mapping[str, Any], name: str | None = None) -> bytes:
 
 
 def check_keys(stage: str, features: Mapping[str, Any]) -> None:
-    """Refuse keys that are no str."""
+    """Raise TypeError for keys that are not str."""
     for key in features:
         if not isinstance(key, str):
             raise TypeError(f"{stage}: keys must be str, got {key!r}")
 
 
 def input_of(value: Any) -> Any:
-    """Return values of a feature as an input: those of an empty list have no type."""
+    """Return the values of a feature as an operation's input; an empty list has no dtype."""
     return np.empty(0, object) if isinstance(value, (list, tuple)) and not value else value

@@ -1,4 +1,4 @@
-"""What is asked for of the features of examples."""
+"""Feature specifications for parsing examples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _C = TypeVar("_C", bound=type)
 
 
 def _feature(cls: _C) -> _C:
-    """Return a class of features with what it is made of checked, the dtype too."""
+    """Return a feature class whose fields, including the dtype, are checked."""
     made = cls.__new__
 
     @functools.wraps(made)
@@ -49,12 +49,12 @@ class FixedLenFeature(NamedTuple):
     Parameters
     ----------
     shape : sequence of int
-        The shape of the values; ``()`` for one value.
+        The shape of the values; ``()`` for a single value.
     dtype : dtype-like
-        float32, int64, `bytes`, or `str` for bytes that are UTF-8.
+        float32, int64, `bytes`, or `str` for UTF-8.
     default_value : array_like, optional
-        The values of an example without the feature: of this shape, or one for all. Without it such
-        an example is an error.
+        The values of an example without the feature: an array of this shape, or one value for all
+        items. If it is omitted, an example without the feature is an error.
 
     Examples
     --------
@@ -69,12 +69,12 @@ class FixedLenFeature(NamedTuple):
 
 @_feature
 class VarLenFeature(NamedTuple):
-    """A feature with any number of values, also none.
+    """A feature with any number of values, including none.
 
     Parameters
     ----------
     dtype : dtype-like
-        float32, int64, `bytes`, or `str` for bytes that are UTF-8.
+        float32, int64, `bytes`, or `str` for UTF-8.
 
     Examples
     --------
@@ -88,20 +88,20 @@ class VarLenFeature(NamedTuple):
 
 @_feature
 class RaggedFeature(NamedTuple):
-    """A feature with any number of values, also none, maybe under another name.
+    """A feature with any number of values, including none, and optionally another name.
 
     Parameters
     ----------
     dtype : dtype-like
-        float32, int64, `bytes`, or `str` for bytes that are UTF-8.
+        float32, int64, `bytes`, or `str` for UTF-8.
     value_key : str, optional
-        The key of the feature in the example; by default the one that it gets in the results.
+        The key of the feature in the example. The default is its key in the results.
     partitions : sequence
-        Must be empty: nested rows are not read.
+        Must be empty: nested rows are not supported.
     row_splits_dtype : dtype-like
-        int32 or int64: of the positions where rows begin, in batches.
+        int32 or int64: the dtype of row splits in batches.
     validate : bool
-        Ignored; TensorFlow's class has it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Examples
     --------
@@ -119,18 +119,18 @@ class RaggedFeature(NamedTuple):
 
 @_feature
 class FixedLenSequenceFeature(NamedTuple):
-    """Any number of rows of one shape: the steps of a sequence.
+    """A feature with any number of rows of one shape: the steps of a sequence.
 
     Parameters
     ----------
     shape : sequence of int
         The shape of a row.
     dtype : dtype-like
-        float32, int64, `bytes`, or `str` for bytes that are UTF-8.
+        float32, int64, `bytes`, or `str` for UTF-8.
     allow_missing : bool
-        Whether an example without the feature has no rows; else it is an error.
+        Whether an example without the feature has zero rows. Otherwise it is an error.
     default_value : scalar, optional
-        What shorter examples of a batch are padded with: 0 or an empty string by default.
+        Padding for shorter examples in a batch; by default 0 or an empty string.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class FixedLenSequenceFeature(NamedTuple):
 
 
 for _class in (FixedLenFeature, VarLenFeature, RaggedFeature, FixedLenSequenceFeature):
-    # As they are written above, which is what help shows.
+    # Restore the annotations as written above, for help().
     _new = inspect.unwrap(_class.__new__)
     _new.__annotations__ = {
         name: getattr(kind, "__forward_arg__", kind) for name, kind in _new.__annotations__.items()
@@ -157,7 +157,7 @@ Feature = FixedLenFeature | VarLenFeature | RaggedFeature | FixedLenSequenceFeat
 
 
 def requests(stage: str, features: Mapping[str, Feature], allowed: tuple[type, ...]) -> _core.Value:
-    """Return features as the argument of an operation: keys, rows of numbers, and defaults."""
+    """Return features as an operation's argument: keys, a table of numbers, and defaults."""
     keys: list[str] = []
     rows: list[list[int]] = []
     defaults: list[Any] = []
@@ -179,7 +179,7 @@ def requests(stage: str, features: Mapping[str, Feature], allowed: tuple[type, .
 
 
 def encoded(keys: Iterable[str]) -> np.ndarray[Any, Any]:
-    """Return keys as the attribute of an operation."""
+    """Return keys as an operation's attribute."""
     return np.array([*(key.encode() for key in keys), None], object)[:-1]
 
 
@@ -230,7 +230,7 @@ def _shape(place: str, shape: Any) -> tuple[int, ...]:
 
 
 def _default(place: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
-    """Return the values as an array of this type and shape, flat."""
+    """Return default values as an array of the given type and shape."""
     if not isinstance(dtype, np.dtype):
         return _default_strings(place, b"" if value is None else value, shape)
     if value is None:

@@ -1,4 +1,4 @@
-"""Random generators that a function may draw from, and whether it has."""
+"""Detection of functions that draw from random generators."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 
 from penstock.code_names import names_of
 
-_MOST_VALUES = 2000  # of those around a function that are looked at
-_MOST_ITEMS = 100  # of a container
+_MOST_VALUES = 2000  # maximum values examined for one function
+_MOST_ITEMS = 100  # maximum items examined in a container
 _DEEPEST = 4
 _LIBRARIES = frozenset({"builtins", "numpy", "penstock"})
 
 
 class Generators:
-    """The global generators of Python and NumPy, and those that a function has at hand.
+    """The global generators of Python and NumPy, and those that a function can access.
 
     Parameters
     ----------
     function : callable
-        Looked through: the variables around it, the globals that it names, defaults, arguments of
-        a partial, the object of a method; and of the functions among them.
+        The function. Its closure variables, the globals that it names, its defaults, the arguments
+        of a partial and the object of a method are searched; also those of functions among them.
     """
 
     def __init__(self, function: Any) -> None:
         self._found = list(_generators(function))
 
     def states(self) -> dict[tuple[str, int], bytes]:
-        """Return the state of each, by its name and its own number."""
+        """Return the state of each generator, by its name and number."""
         states = {}
         if (pythons := sys.modules.get("random")) is not None:
             states["the generator of the module random", 0] = pickle.dumps(pythons.getstate())
@@ -43,7 +43,7 @@ class Generators:
         return states
 
     def moved(self, before: dict[tuple[str, int], bytes]) -> str:
-        """Return the name of one whose state has changed; "" if there is none."""
+        """Return the name of a generator whose state has changed, or "" if there is none."""
         after = self.states()
         return next((each[0] for each in before if after[each] != before[each]), "")
 
@@ -57,7 +57,7 @@ def _state(generator: Any) -> Any:
 
 
 def _generators(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the generators around a function, each under the name that leads to it."""
+    """Yield the generators that a function can access, with the names that lead to them."""
     kinds: tuple[type, ...] = ()
     if (pythons := sys.modules.get("random")) is not None:
         kinds += (pythons.Random,)

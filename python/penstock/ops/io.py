@@ -1,4 +1,4 @@
-"""Operations on files."""
+"""Operations on files and records."""
 
 from __future__ import annotations
 
@@ -86,9 +86,10 @@ def read_file(
     filename : str, bytes or path
         A file, or a URL.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`. They also apply to all later URLs in the same
+        folder.
 
     Returns
     -------
@@ -100,11 +101,11 @@ def read_file(
     FileNotFoundError
         If there is no such file.
     OSError
-        If it cannot be opened or read, or is a folder.
+        If the file cannot be opened or read, or is a folder.
     TypeError
-        If `filename` is anything else, an open file for instance.
+        If `filename` has another type, such as an open file.
     ValueError
-        If it is empty, or has a null character.
+        If `filename` is empty, or has a null character.
 
     Examples
     --------
@@ -132,32 +133,34 @@ def write_file(
     *,
     storage_options: Mapping[str, Any] | None = None,
 ) -> None:
-    r"""Write a whole file, and make the folders that are missing.
+    r"""Write a whole file, and create missing folders.
 
     Parameters
     ----------
     filename : str, bytes or path
-        A file, or a URL. One that exists is replaced.
+        A file, or a URL. An existing file is replaced.
     contents : bytes or str
         The content; a str is written as UTF-8.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`. They also apply to all later URLs in the same
+        folder.
 
     Raises
     ------
     OSError
-        If the file cannot be written, for want of space for example.
+        If the file cannot be written, for example because the disk is full.
     TypeError
-        If `filename` is anything else, an open file for instance, or `contents` is.
+        If `filename` has another type, such as an open file, or `contents` does.
     ValueError
         If `filename` is empty, or has a null character.
 
     Notes
     -----
-    The bytes are written beside the file, which then takes their name: others see the old file or
-    the new one, never an incomplete one. (A pipe or another special file is written to directly.)
+    The bytes are written to a temporary file in the same folder, which then replaces the file.
+    Readers see the old or the new file, never an incomplete one. (A pipe or another special file is
+    written directly.)
 
     Examples
     --------
@@ -174,7 +177,7 @@ def write_file(
         from penstock.remote.writing import write_object
 
         return write_object(name_given, contents)
-    # A link stays one, to the new file.
+    # A symbolic link is kept, and then refers to the new file.
     path = Path(name_given).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
@@ -203,22 +206,23 @@ def matching_files(
     Parameters
     ----------
     pattern : str, path, or sequence of them
-        Patterns with ``*``, ``?``, ``[...]`` and ``**``; URLs, too. Names that begin with a dot are
-        only matched by patterns that do.
+        Patterns with ``*``, ``?``, ``[...]`` and ``**``, also for URLs. Names that start with a dot
+        are matched only by patterns that also start with a dot.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`. They also apply to all later URLs in the same
+        folder.
 
     Returns
     -------
     numpy.ndarray
-        Of dtype object: the names as ``str``, sorted; empty where nothing matches.
+        The names as ``str``, sorted, with dtype object; empty if nothing matches.
 
     Raises
     ------
     TypeError
-        If a pattern is anything else, an open file for instance.
+        If a pattern has another type, such as an open file.
     ValueError
         If a pattern has a null character.
 
@@ -236,7 +240,7 @@ def matching_files(
 
 
 def _umask() -> int:
-    mask = os.umask(0o077)  # cannot be asked for without being set
+    mask = os.umask(0o077)  # the mask can only be read by setting it
     os.umask(mask)
     return mask
 

@@ -1,4 +1,4 @@
-"""What is known of the shapes that a program makes, before it has run."""
+"""Inference of shapes in traced programs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from penstock.ops.symbol import Trace
 
 Sizes = tuple[int | None, ...]  # None: any
 
-_MOST_ITEMS = 64  # of an array whose values are looked at
+_MOST_ITEMS = 64  # maximum items of an array whose values are tracked
 
 
 class Known(NamedTuple):
-    """What is known of a value for all elements.
+    """The known properties of a value, which hold for all elements.
 
     Parameters
     ----------
     shape : tuple, optional
-        The sizes of the axes, None for one of any size. None: nothing is known.
+        The sizes of the axes, where None is any size. None if the shape is unknown.
     items : tuple, optional
-        Of an array of integers with at most one axis: its items, None for one that may differ.
+        The items of an integer array with at most one axis, where None is an unknown item.
     constant : numpy.ndarray, optional
-        The value itself, where it is the same for all elements.
+        The value itself, if it is the same for all elements.
     """
 
     shape: Sizes | None = None
@@ -35,15 +35,15 @@ class Known(NamedTuple):
 
 Rule = Callable[[Mapping[str, Any], Sequence[Known]], Known | list[Known]]
 
-# By the name of an operation; of those without a rule nothing is known.
+# By the name of an operation. The results of operations without a rule are unknown.
 RULES: dict[str, Rule] = {}
 NOTHING = Known()
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Make a function the rule of operations: from attributes and inputs to what it makes.
+    """Register a function as the rule of operations: it maps attributes and inputs to outputs.
 
-    It may fail for inputs that the operation refuses; nothing is known then.
+    It may raise for inputs that the operation rejects; the outputs are then unknown.
     """
 
     def register(function: Rule) -> Rule:
@@ -54,7 +54,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def of_constant(value: Any) -> Known:
-    """Return what is known of a value that is the same for all elements: all."""
+    """Return the properties of a value that is the same for all elements."""
     array = np.asarray(value)
     items: Sizes | None = None
     if array.dtype.kind in "iu" and array.ndim < 2 and array.size <= _MOST_ITEMS:
@@ -65,15 +65,15 @@ def of_constant(value: Any) -> Known:
 def of_trace(
     trace: Trace, leaves: Sequence[Sizes | None] | None = None
 ) -> dict[tuple[Any, int], Known]:
-    """Return what is known of all values of a trace, by where they come from.
+    """Return the known properties of all values of a trace, by their source.
 
     Parameters
     ----------
     trace : Trace
-        What a function has called so far.
+        The operations that a function has called so far.
     leaves : sequence of tuple or None, optional
-        What is known of the shapes of the leaves of its elements; ``None`` is what was known when
-        it was traced.
+        The known shapes of the leaves of the elements. ``None`` uses those known when the function
+        was traced.
     """
     values: dict[tuple[Any, int], Known] = {}
     for i, shape in enumerate(trace.leaves if leaves is None else leaves):
@@ -87,27 +87,27 @@ def of_trace(
 
 
 def after_step(key: tuple[Any, ...], outputs: int, inputs: Sequence[Known]) -> list[Known]:
-    """Return what is known of each output of a step, from what is known of its inputs.
+    """Return the known properties of each output of a step, given those of its inputs.
 
     Parameters
     ----------
     key : tuple
-        Of its operation: ``Op.key``.
+        ``Op.key`` of the operation.
     outputs : int
-        How many it has.
+        Number of outputs.
     inputs : sequence of Known
-        In their order.
+        The inputs, in order.
     """
     try:
         made = _made(key, inputs)
     except (IndexError, KeyError, OverflowError, TypeError, ValueError, ZeroDivisionError):
-        made = NOTHING  # the operation refuses them, or has another form than its rule knows
+        made = NOTHING  # the operation rejects the inputs, or has a form unknown to its rule
     found = made if isinstance(made, list) else [made] * outputs
     return found if len(found) == outputs else [NOTHING] * outputs
 
 
 def _made(key: tuple[Any, ...], inputs: Sequence[Known]) -> Known | list[Known]:
-    if isinstance(key[1], tuple):  # in place: an array keeps its shape, a scalar does not
+    if isinstance(key[1], tuple):  # in place: an array keeps its shape, but a scalar may not
         shape = inputs[0].shape
         return _made(key[1], inputs) if shape == () else Known(shape)
     if isinstance(key[1], np.ufunc):
@@ -127,7 +127,7 @@ def _reduced(shape: Sizes | None, axes: Sequence[int] | None, keepdims: bool) ->
 
 
 def broadcast(shapes: Sequence[Sizes | None]) -> Sizes | None:
-    """Return the shape of the items of several arrays side by side."""
+    """Return the shape to which several arrays broadcast."""
     if any(shape is None for shape in shapes):
         return None
     known = [shape for shape in shapes if shape is not None]
@@ -148,14 +148,14 @@ def _places(axes: Sequence[int], rank: int) -> list[int]:
 
 
 def shape_of(known: Known) -> Sizes:
-    """Return a shape of known rank; a ValueError for another."""
+    """Return a shape of known rank; raise ValueError if the rank is unknown."""
     if known.shape is None:
         raise ValueError("of unknown rank")
     return known.shape
 
 
 def sizes_of(known: Known) -> Sizes:
-    """Return the sizes that an input holds, as far as they are known."""
+    """Return the sizes in an input array, None for unknown ones."""
     if known.items is not None:
         return known.items
     (count,) = shape_of(known)
@@ -166,7 +166,7 @@ def _none() -> int:
     raise ValueError("of unknown length")
 
 
-# Same shape: operations on each item alone, and images whose pixels change.
+# Operations that keep the shape: element-wise ones, and those that change pixels of images.
 
 
 @rule(
@@ -187,7 +187,7 @@ def _same(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
 @rule("cast")
 def _cast(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
     items = inputs[0].items
-    # Sizes are much smaller than what these types hold.
+    # Sizes always fit in these types.
     return Known(inputs[0].shape, items if attributes["dtype"] in ("int32", "int64") else None)
 
 
@@ -196,7 +196,7 @@ def _where(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
     return Known(broadcast([each.shape for each in inputs]))
 
 
-# Shapes themselves.
+# Operations on shapes.
 
 
 @rule("shape")
@@ -257,7 +257,7 @@ def _transpose(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
     return Known(tuple(shape[axis] for axis in _places(order, len(shape))))
 
 
-# Slices, and several arrays in one.
+# Indexing, joining, padding and filling.
 
 
 @rule("getitem")
@@ -278,7 +278,7 @@ def _getitem(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
     return Known(_taken(shape_of(x), index), _item(x, index))
 
 
-_ABSENT = object()  # of the three of a slice
+_ABSENT = object()  # an omitted start, stop or step of a slice
 _NUMBER, _SLICE, _ELLIPSIS = range(3)  # cpp/compute/array/getitem.cc
 
 
@@ -310,7 +310,7 @@ def _sliced(size: int | None, places: Sequence[Any]) -> int | None:
 
 
 def _item(x: Known, index: Sequence[tuple[int, Sequence[Any]]]) -> Sizes | None:
-    """Return the item of an array of one axis that a single number takes."""
+    """Return the item that a single number selects from an array with one axis."""
     if x.items is None or len(shape_of(x)) != 1 or len(index) != 1 or index[0][0] != _NUMBER:
         return None
     number = index[0][1][0]
@@ -337,7 +337,7 @@ def _concat(attributes: Mapping[str, Any], inputs: Sequence[Known]) -> Known:
 
 
 def _agreed(shapes: Sequence[Sizes]) -> Sizes:
-    """Return the shape that all of them have, of those that are known."""
+    """Return the common shape; raise ValueError if the ranks differ."""
     if len({len(shape) for shape in shapes}) != 1:
         raise ValueError("of several ranks")
     columns = zip(*shapes, strict=True)

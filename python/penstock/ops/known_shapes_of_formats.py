@@ -1,4 +1,4 @@
-"""What is known of the shapes of images, and of what files and records hold."""
+"""Inference of shapes for images, files and records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.ops.known_shapes import NOTHING, Known, Sizes, rule, shape_of, siz
 
 
 def _scaled(image: Known, height: int | None, width: int | None) -> Known:
-    """Return an image, or a batch of them, with other sides."""
+    """Return the properties of an image or a batch with another height and width."""
     shape = shape_of(image)
     if len(shape) not in (3, 4):
         return NOTHING
@@ -19,7 +19,7 @@ def _scaled(image: Known, height: int | None, width: int | None) -> Known:
 
 
 def _numbers(inputs: Sequence[Known]) -> Sizes:
-    """Return integers that came in several inputs, one or many in each."""
+    """Return the integers in several inputs, each of which has one or more."""
     found: list[int | None] = []
     for each in inputs:
         found += (None,) if each.shape == () and each.items is None else sizes_of(each)

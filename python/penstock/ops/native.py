@@ -19,7 +19,7 @@ _check_count = whole(0)
 class NativeFunction(Generic[_P, _R]):
     """A function that `Dataset.map` and similar methods run as a program of native operations.
 
-    Called directly, it is the function that it was made of.
+    Called directly, it behaves like the original function.
     """
 
     def __init__(self, function: Callable[_P, _R], check: int = 0) -> None:
@@ -31,7 +31,7 @@ class NativeFunction(Generic[_P, _R]):
         self._check = check
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Call the function itself."""
+        """Call the original function."""
         return self.__wrapped__(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> NativeFunction[..., Any]:
@@ -63,51 +63,52 @@ def native(*, check: int = 0) -> Callable[[Callable[_P, _R]], NativeFunction[_P,
 def native(function: Any = _NONE, *, check: int = 0) -> Any:
     """Turn a function into one that pipelines run in C++, without the GIL.
 
-    When it is given to `Dataset.map`, `filter`, `flat_map` or `interleave`, the function is called
-    with symbols instead of values. The operations that it calls on them become a program.
+    When it is passed to `Dataset.map`, `filter`, `flat_map` or `interleave`, the function is called
+    with symbols instead of values. The operations that it applies to them become a program.
 
     Parameters
     ----------
     function : callable
-        Made of penstock's operations, of operators and NumPy's ufuncs, and of NumPy-style indexing.
-        Everything else happens while it is traced: variables that it closes over, arguments of a
-        `functools.partial` and arrays are used as they are then. Without it the result is a
+        A function that uses penstock's operations, operators, NumPy's ufuncs, and NumPy-style
+        indexing. Everything else happens during tracing: closure variables, arguments of a
+        `functools.partial` and arrays keep the values they have then. If omitted, the result is a
         decorator, as in ``@ps.native(check=3)``.
     check : int
-        How many elements at the beginning of each iteration `function` computes too, with the same
-        random numbers; a difference in one bit is a TraceError that describes it. Datasets that
-        `function` returns are not compared.
+        Number of elements, at the beginning of each iteration, that are also computed by the plain
+        function with the same random numbers. A difference in a single bit raises a TraceError that
+        describes it. Datasets that `function` returns are not compared.
 
     Returns
     -------
     NativeFunction
-        Called directly, it does what `function` does.
+        Called directly, it behaves like `function`.
 
     Raises
     ------
     TraceError
-        When it is given to a transformation and cannot be traced, with the line: an ``if`` on a
-        value, text made of one, a call of something else; or if it does something else when it is
-        traced a second time (it draws from a random generator, for example). When a run begins, if
-        it then does something else. While iterating, if `check` finds a difference.
+        When it is passed to a transformation and cannot be traced: because of an ``if`` on a value,
+        text made of a value, or a call of an unsupported function. The message has the line. Also
+        if it behaves differently when it is traced a second time, for example because it draws from
+        a random generator. When a run begins, if its behaviour has changed since. While iterating,
+        if `check` finds a difference.
     ValueError
         If `check` is negative.
 
     Notes
     -----
-    Results are those of the plain function, bit by bit: an operation is the same code in both, and
-    the loops of ufuncs are NumPy's own. The one exception has to be asked for:
-    ``decode_jpeg(ratio="auto")``, of which `check` compares what is decoded in full. Floating-point
-    warnings are not given; :doc:`/guides/native` has the other differences.
+    Results equal those of the plain function bit by bit: an operation is the same code in both, and
+    the loops of ufuncs are NumPy's own. The only exception is opt-in:
+    ``decode_jpeg(ratio="auto")``, for which `check` compares the full decoding. Floating-point
+    warnings are not issued. For other differences, see :doc:`/guides/native`.
 
     Random operations draw from the key of the element, as in a plain function.
 
-    Tracing needs the nesting of the elements; after a plain Python function one call finds it, as
-    for `element_spec`. If there is no element to call it with, the function runs as Python for
-    elements that come later.
+    Tracing needs the structure of the elements. After a plain Python function, one call finds it,
+    as for `element_spec`. If there is no element to call it with, the function runs as Python for
+    later elements.
 
-    Tracing does not see ``x is ...``, ``type(x)``, and what changes from one run of the program to
-    the next but not during a run (a date, a file): :doc:`/guides/native` has more.
+    Tracing cannot detect ``x is ...`` and ``type(x)``, nor values that change between runs of the
+    program but not during a run, such as a date or a file: see :doc:`/guides/native`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Whether it could be noticed that a function was called.
+"""Detection of functions whose calls have no observable effects.
 
-A plain function may count, print, draw or read, and is called as often as the documentation says.
-One that reaches nothing that it could change may be called more often: with symbols, to find out
-what it makes.
+A plain function may count, print, draw or read, so it must be called exactly as often as
+documented. A function that cannot change anything outside itself may be called more often, with
+symbols, to infer its results.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 
 from penstock.ops.native import NativeFunction
 
-_MOST_VALUES = 1000  # of those around a function that are looked at
+_MOST_VALUES = 1000  # maximum values examined for one function
 
-# What is called of Python and NumPy, and changes nothing but what it is given.
+# Functions of Python and NumPy that modify nothing except their arguments.
 _BUILTINS = frozenset(
     getattr(builtins, name)
     for name in (
@@ -39,8 +39,8 @@ _WRITERS = frozenset(
 
 
 def _functions(module: Any) -> frozenset[int]:
-    """Return the identities of the functions of a module of NumPy that change nothing around."""
-    # Not by getattr: NumPy loads some of its modules when it is asked for them.
+    """Return the ids of the functions of a NumPy module that have no side effects."""
+    # Without getattr, because NumPy loads some modules when they are accessed.
     found = [vars(module).get(name) for name in module.__all__ if name not in _WRITERS]
     return frozenset(id(each) for each in found if callable(each) and not isinstance(each, type))
 
@@ -50,21 +50,21 @@ _MODULES = frozenset({"math", "numpy", "numpy.fft", "numpy.linalg"})
 _MISSING = object()
 _OPERATIONS = "penstock.ops."
 _NO_OPERATIONS = frozenset({"cfunction", "matching_files", "write_file"})
-# Modules and packages above this one add themselves, with names of functions that are noticed.
+# Higher-level modules and packages add themselves, with the names of functions that have effects.
 QUIET_MODULES: dict[str, frozenset[str]] = {}
-QUIET_TYPES: set[type] = set()  # of values that never change
-WRAPPERS: set[type] = set()  # whose objects call their `__wrapped__`, and do nothing else
+QUIET_TYPES: set[type] = set()  # types whose values never change
+WRAPPERS: set[type] = set()  # types whose objects only call their `__wrapped__`
 _CALL_PARTIAL = functools.partial.__call__
 _DRAWS = ("penstock.random", frozenset({"normal", "shuffle", "uniform"}))
 _PLAIN_VALUES = (int, float, complex, str, bytes, range, slice, np.generic, np.dtype, type(None))
 
-# What a function does that others could see; an import may run a module.
+# Instructions with effects outside the function. An import may run a module.
 _SEEN = frozenset(
     {"BEFORE_ASYNC_WITH", "BEFORE_WITH", "DELETE_ATTR", "DELETE_GLOBAL", "DELETE_NAME"}
     | {"GET_AWAITABLE", "IMPORT_FROM", "IMPORT_NAME", "IMPORT_STAR", "LOAD_BUILD_CLASS"}
     | {"LOAD_SPECIAL", "STORE_ATTR", "STORE_GLOBAL", "STORE_NAME"}
 )
-# What would change an array, a list or a dict around it.
+# Instructions that modify an array, a list or a dict.
 _CHANGES = frozenset({"DELETE_SUBSCR", "STORE_SLICE", "STORE_SUBSCR"})
 _CHANGING = frozenset(
     {"add", "append", "byteswap", "clear", "difference_update", "discard", "extend", "fill"}
@@ -75,19 +75,19 @@ _CHANGING = frozenset(
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _VARIABLES = frozenset({"LOAD_CLASSDEREF", "LOAD_DEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-_UNUSUAL = 0x3A0  # flags of the code of generators and asynchronous functions
+_UNUSUAL = 0x3A0  # code flags of generators and asynchronous functions
 
 
 class _Noticed(Exception):
-    """A call could be noticed."""
+    """The call may have observable effects."""
 
 
 def unnoticed(function: Any) -> bool:
-    """Return whether a call of a function leaves no trace.
+    """Return whether calls of a function certainly have no observable effects.
 
-    True where all that it reaches are constants, operations of penstock, functions of NumPy and
-    Python that change nothing around them, and functions of the same kind. False says only that
-    this is not certain.
+    This holds if everything that it reaches is a constant, an operation of penstock, a function of
+    NumPy or Python without side effects, or a function of the same kind. False only means that this
+    is not certain.
     """
     look = _Look()
     try:
@@ -98,15 +98,15 @@ def unnoticed(function: Any) -> bool:
 
 
 class _Look:
-    """What a function reaches, and what it does."""
+    """An examination of what a function can reach and modify."""
 
     def __init__(self) -> None:
-        self.holds = False  # something around it could be changed
-        self.changes = False  # it changes something, which may be its own
-        self._seen: dict[int, Any] = {}  # by identity, which is theirs while they are kept
+        self.holds = False  # it can reach a mutable object
+        self.changes = False  # it modifies an object, perhaps a local one
+        self._seen: dict[int, Any] = {}  # by id; keeping the values keeps the ids unique
 
     def at(self, value: Any) -> None:
-        """Look at what a name stands for."""
+        """Examine the value of a name."""
         if id(value) in self._seen:
             return
         if len(self._seen) > _MOST_VALUES:
@@ -150,7 +150,7 @@ class _Look:
         if id(function) in _NUMPY or (module == _DRAWS[0] and name in _DRAWS[1]):
             return
         if vars(function).keys() - {"__wrapped__"}:
-            raise _Noticed  # attributes of a function are there for all
+            raise _Noticed  # attributes of a function are visible to others
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.at(default)
         code = function.__code__
@@ -179,7 +179,7 @@ class _Look:
                 self._step(step, cells)
             step = following
         for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):  # of a function in it, or a comprehension
+            if isinstance(constant, types.CodeType):  # an inner function or comprehension
                 self._code(constant, names, cells)
 
     def _step(self, step: dis.Instruction, cells: dict[str, types.CellType]) -> None:
@@ -207,13 +207,13 @@ def _value_of(
 ) -> Any:
     try:
         return names[step.argval] if step.opname in _GLOBALS else cells[step.argval].cell_contents
-    except (KeyError, ValueError):  # there is none, or not yet
+    except (KeyError, ValueError):  # undefined, or not assigned yet
         raise _Noticed from None
 
 
 def _of_module(module: types.ModuleType, name: str) -> Any:
     if module.__name__ == "penstock" or module.__name__.startswith("penstock."):
-        found = getattr(module, name, _MISSING)  # which may load one of penstock's own modules
+        found = getattr(module, name, _MISSING)  # may load one of penstock's own modules
     else:
         found = vars(module).get(name, _MISSING) if module.__name__ in _MODULES else _MISSING
     if found is _MISSING:
@@ -228,7 +228,7 @@ def _is_plain(value: Any) -> bool:
         if issubclass(value, BaseException):
             return value.__module__ == "builtins"
         return value in _BUILTINS or _is_structure(value)
-    if isinstance(value, np.ufunc):  # not one that calls Python
+    if isinstance(value, np.ufunc):  # excludes those that call Python
         return any("O" not in loop for loop in value.types)
     if isinstance(value, types.BuiltinFunctionType) and id(value) not in _NUMPY:
         return value in _BUILTINS or value.__module__ == "math"
@@ -237,7 +237,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _is_structure(cls: type) -> bool:
-    """Return whether making one of a class keeps values and does nothing else."""
+    """Return whether constructing an instance only stores values."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return (
             cls.__init__ is tuple.__init__

@@ -1,4 +1,4 @@
-"""Symbols of what is a tuple or a number of Python in a plain function: shapes and sizes."""
+"""Symbols for Python tuples and numbers in plain functions: shapes and sizes."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def shape_of(array: Any) -> Any:
 
 
 class ShapeSymbol(Symbol, metaclass=SymbolClass):
-    """A shape: a tuple of ints, of which neither the number nor the values are known.
+    """A shape: a tuple of ints whose length and values are unknown.
 
-    Operators do what they do to tuples: ``+`` joins, ``*`` repeats, a slice is a tuple. NumPy's
-    functions take it as an array, those of penstock as sizes.
+    Operators behave as for tuples: ``+`` concatenates, ``*`` repeats, and a slice is a tuple.
+    NumPy's functions treat it as an array, penstock's as sizes.
     """
 
     __slots__ = ("_strong",)
 
     def __init__(self, trace: Trace, source: tuple[Any, int], strong: bool = False) -> None:
         super().__init__(trace, source)
-        self._strong = strong  # some of its items are NumPy's
+        self._strong = strong  # some items are NumPy integers
 
     def sizes(self) -> ArraySymbol:
-        """Return the sizes as an array, for what takes sizes."""
+        """Return the sizes as an array, for functions that accept sizes."""
         return ArraySymbol(self._trace, self._source)
 
     def operand(self) -> Symbol:
-        """Return what NumPy makes of the tuple."""
+        """Return the array to which NumPy converts the tuple."""
         array: Symbol = self._trace.call(_core.Op("shape_as_array", {}), [self.sizes()])
         return array
 
@@ -91,7 +91,7 @@ class ShapeSymbol(Symbol, metaclass=SymbolClass):
         return self._made(sizes, strong)
 
     def _items(self, items: tuple[Any, ...]) -> tuple[Any, bool]:
-        """Return items that are joined to a shape, and whether NumPy's are among them."""
+        """Return items to be joined to a shape, and whether any of them is a NumPy integer."""
         numbers: list[Any] = []
         strong = False
         for item in items:
@@ -144,9 +144,10 @@ def _repeated() -> TraceError:
 
 
 class NumberSymbol(Symbol, metaclass=SymbolClass):
-    """A number of Python: a size, or what is made of sizes.
+    """A Python number: a size, or a result computed from sizes.
 
-    Beside arrays it takes their type, as such numbers do; with others its operators are Python's.
+    Combined with arrays it takes their type, as Python numbers do. With other numbers, operators
+    behave as in Python.
     """
 
     __slots__ = ("kind",)
@@ -157,7 +158,7 @@ class NumberSymbol(Symbol, metaclass=SymbolClass):
 
     @property
     def weakness(self) -> int:
-        """Which kind of plain number it is to NumPy."""
+        """The kind of plain number that it is to NumPy."""
         return {int: Weakness.INT, float: Weakness.FLOAT}.get(self.kind, Weakness.STRONG)
 
     def _with(self, name: str, one: Any, two: Any, kind: type | None = None) -> Any:
@@ -176,7 +177,7 @@ class NumberSymbol(Symbol, metaclass=SymbolClass):
         most = max(kinds, key=_KINDS.index)
         if kind is None:
             kind = max(most, int, key=_KINDS.index)
-        elif kind is object:  # of bits
+        elif kind is object:  # a bitwise operator
             if most is float:
                 return NotImplemented
             kind = most
@@ -258,7 +259,7 @@ class NumberSymbol(Symbol, metaclass=SymbolClass):
 
     def _equal(self, name: str, other: Any) -> Any:
         made = self._with(name, self, other, bool)
-        return name == "ne" if made is NotImplemented else made  # to nothing else
+        return name == "ne" if made is NotImplemented else made  # never equal to other types
 
     def __pow__(self, other: Any) -> Any:
         if type(other) is int and 0 < other < 64:
@@ -285,7 +286,7 @@ class NumberSymbol(Symbol, metaclass=SymbolClass):
         return self + 0 if self.kind is bool else self
 
     def __neg__(self) -> Any:
-        return self * -1  # not 0 - x: that would be 0.0 of 0.0
+        return self * -1  # 0 - x would turn 0.0 into 0.0 instead of -0.0
 
     def __invert__(self) -> Any:
         if self.kind is float:

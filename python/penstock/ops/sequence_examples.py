@@ -27,33 +27,34 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read features of one `tf.train.SequenceExample` message.
+    """Parse features of one `tf.train.SequenceExample` message.
 
     Parameters
     ----------
     serialized : bytes
-        The message, as a record of a TFRecord file.
+        The message, such as a record of a TFRecord file.
     context_features : mapping of str to features, optional
-        Features of the whole: `FixedLenFeature`, `VarLenFeature` or `RaggedFeature` by key.
+        Features of the whole example, by key: `FixedLenFeature`, `VarLenFeature` or
+        `RaggedFeature`.
     sequence_features : mapping of str to features, optional
-        Lists of features, one for each step: `FixedLenSequenceFeature`, `VarLenFeature` or
-        `RaggedFeature` by key. At least one feature of either kind must be asked for.
+        Feature lists, which have one feature for each step, by key: `FixedLenSequenceFeature`,
+        `VarLenFeature` or `RaggedFeature`. At least one context or sequence feature is required.
     example_name : str or bytes, optional
         The name of the example in errors.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     tuple of two dicts
-        The context, as of `parse_single_example`; and for each list an array of shape
-        ``(steps, *shape)`` for a FixedLenSequenceFeature, a pair ``(values, row_splits)`` with a
-        row for each step for the ragged ones.
+        The context, as in `parse_single_example`, and the feature lists. A feature list is an array
+        of shape ``(steps, *shape)`` for a FixedLenSequenceFeature, and a pair
+        ``(values, row_splits)`` with a row for each step for ragged features.
 
     Raises
     ------
     DataError
-        If the message is corrupt, or a feature is missing, of another type, or has another number
+        If the message is corrupt, or a feature is missing, has the wrong type or the wrong number
         of values.
 
     Examples
@@ -87,34 +88,37 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Read features of a batch of `tf.train.SequenceExample` messages.
+    """Parse features of a batch of `tf.train.SequenceExample` messages.
 
     Parameters
     ----------
     serialized : sequence of bytes, shape ``(n,)``
-        The messages: a batch of records of a TFRecord file.
+        The messages, such as a batch of records of a TFRecord file.
     context_features : mapping of str to features, optional
-        Features of the whole: `FixedLenFeature`, `VarLenFeature` or `RaggedFeature` by key.
+        Features of the whole example, by key: `FixedLenFeature`, `VarLenFeature` or
+        `RaggedFeature`.
     sequence_features : mapping of str to features, optional
-        Lists of features, one for each step: `FixedLenSequenceFeature`, `VarLenFeature` or
-        `RaggedFeature` by key. At least one feature of either kind must be asked for.
+        Feature lists, which have one feature for each step, by key: `FixedLenSequenceFeature`,
+        `VarLenFeature` or `RaggedFeature`. At least one context or sequence feature is required.
     example_names : sequence of str or bytes, optional
         The names of the examples in errors, shape ``(n,)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     tuple of three dicts
-        The context, as of `parse_example`. For each list an array of shape ``(n, most, *shape)``,
-        padded to the most steps, for a FixedLenSequenceFeature; a pair
-        ``((values, row_splits), row_splits)`` for the ragged ones: values to steps, steps to
-        examples. And the number of steps, int64 of shape ``(n,)``, of each FixedLenSequenceFeature.
+        The context, as in `parse_example`; the feature lists; and the numbers of steps. A feature
+        list is an array of shape ``(n, longest, *shape)``, padded to the longest example, for a
+        FixedLenSequenceFeature. For ragged features it is a pair
+        ``((values, row_splits), row_splits)``: the inner splits assign values to steps, the outer
+        ones steps to examples. The numbers of steps are int64 of shape ``(n,)`` for each
+        FixedLenSequenceFeature.
 
     Raises
     ------
     DataError
-        If a message is corrupt, or a feature is missing, of another type, or has another number of
+        If a message is corrupt, or a feature is missing, has the wrong type or the wrong number of
         values.
 
     Examples
@@ -174,28 +178,28 @@ def make_sequence_example(
     feature_lists: Mapping[str, Sequence[Any]],
     name: str | None = None,
 ) -> bytes:
-    """Make a `tf.train.SequenceExample` message: what `parse_sequence_example` reads.
+    """Return a serialised `tf.train.SequenceExample`, which `parse_sequence_example` can read.
 
     Parameters
     ----------
     context : mapping of str to values
-        Features of the whole, as `make_example` takes them.
+        Features of the whole example, as in `make_example`.
     feature_lists : mapping of str to sequences of values
-        For each key the values of each step, which may differ in number.
+        For each key the values of each step. Steps may have different numbers of values.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     bytes
-        The serialised message.
+        The message.
 
     Raises
     ------
     TypeError
-        If values are of another type; it names the feature.
+        If values have another type. The message names the feature.
     ValueError
-        If an integer does not fit into int64.
+        If an integer does not fit in int64.
 
     Examples
     --------

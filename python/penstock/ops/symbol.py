@@ -1,4 +1,4 @@
-"""Symbols: what stands for values while a function is traced."""
+"""Symbols, which represent values while a function is traced."""
 
 from __future__ import annotations
 
@@ -21,51 +21,51 @@ from penstock.ops.unknown import ADVICE, Tracing, Unknown, active_traces
 
 _ABSENT = -(2**63)  # cpp/compute/array/getitem.cc
 _NUMBER, _SLICE, _ELLIPSIS, _NEW_AXIS = range(4)
-_VIEWS = ("getitem", "transpose")  # which copy in a program, and not in a plain function
-_OF_MASKS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)  # masks, too
-_WITH_STRINGS = {  # what does to strings what a function of numbers does to those
+_VIEWS = ("getitem", "transpose")  # these copy in a program, but are views in a plain function
+_OF_MASKS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)  # map masks to masks
+_WITH_STRINGS = {  # replacements for numeric functions that are called with strings
     "add": "join strings with ps.strings.join",
     **dict.fromkeys(
         ("equal", "not_equal"), "compare strings with ps.strings.regex_full_match(x, 'cat')"
     ),
 }
 _NUMBERS = (bool, int, float, complex)
-_OF_OPERATORS = ("numpy.lib.mixins", "penstock.ops.python_values")  # modules of their methods
-_POWERS = (np.power, np.square, np.reciprocal, np.sqrt)  # as the operator ** has them
-_SQUARES_BOOLS = (np.zeros(1, np.bool_) ** 2).dtype == np.int8  # other than np.power
+_OF_OPERATORS = ("numpy.lib.mixins", "penstock.ops.python_values")  # modules that define operators
+_POWERS = (np.power, np.square, np.reciprocal, np.sqrt)  # ufuncs that the operator ** uses
+_SQUARES_BOOLS = (np.zeros(1, np.bool_) ** 2).dtype == np.int8  # unlike np.power
 
 
 class Weakness(enum.IntEnum):
-    """Whether a value is a plain number, that takes the type of the others: which kind."""
+    """The kind of a plain number, which takes the type of other operands; or STRONG."""
 
     STRONG, INT, FLOAT, COMPLEX = range(4)  # cpp/compute/elementwise.h
 
 
-# What stands in for functions of NumPy when they are called with symbols.
+# Replacements for NumPy functions that are called with symbols.
 NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 class Trace(Tracing):
     """The operations that a function has called so far, in order.
 
-    A value is known by where it comes from: ``("element", i)``, ``("constant", i)``, or
-    ``(step, i)``, output ``i`` of a step.
+    A value is identified by its source: ``("element", i)``, ``("constant", i)``, or ``(step, i)``
+    for output ``i`` of a step.
     """
 
     def __init__(self) -> None:
-        self.leaves: list[tuple[int | None, ...] | None] = []  # what is known of their shapes
+        self.leaves: list[tuple[int | None, ...] | None] = []  # their known shapes
         self.constants: list[Any] = []
         self.steps: list[tuple[_core.Op, list[tuple[Any, int]], int | None]] = []
-        self.places: list[str] = []  # of the steps: where in the user's code
-        self.changed: set[Memory] = set()  # which operators have changed in place
+        self.places: list[str] = []  # the position of each step in the user's code
+        self.changed: set[Memory] = set()  # modified by in-place operators
 
     def leaf(self, shape: tuple[int | None, ...] | None = None) -> Symbol:
-        """Return the next leaf of the element, of which the shape may be known."""
+        """Return the next leaf of the element, with its shape if known."""
         self.leaves.append(shape)
         return ArraySymbol(self, ("element", len(self.leaves) - 1), Memory.new())
 
     def constant(self, value: Any) -> Symbol:
-        """Return a value that is the same for every element, as it is now."""
+        """Return a copy of a value that is the same for every element."""
         self.constants.append(np.array(value) if isinstance(value, np.ndarray) else value)
         return ArraySymbol(self, ("constant", len(self.constants) - 1))
 
@@ -84,7 +84,7 @@ class Trace(Tracing):
         return value.operand()
 
     def call(self, op: _core.Op, inputs: Sequence[Any], seed: int | None = None) -> Any:
-        """Add a call; returns a symbol, or a tuple of them."""
+        """Record a call; return a symbol, or a tuple of symbols."""
         symbols = [self.symbol(value) for value in inputs]
         self.steps.append((op, [symbol._source for symbol in symbols], seed))
         self.places.append(_place())
@@ -95,7 +95,7 @@ class Trace(Tracing):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def is_mask(self, value: Symbol) -> bool:
-        """Return whether a value has booleans, as far as the last operations show."""
+        """Return whether a value is known to be boolean, from the operations that produced it."""
         step, _ = value._source
         if not isinstance(step, int):
             return False
@@ -107,7 +107,7 @@ class Trace(Tracing):
         return all(types[-1] == "?" for types in function.types if "O" not in types)
 
     def change(self, array: ArraySymbol, made: ArraySymbol) -> ArraySymbol:
-        """Return an array after an operator in place, of which `made` is the result otherwise."""
+        """Record an in-place operator; `made` is the result of the ordinary operator."""
         op, sources, seed = self.steps[-1]
         if made._source[0] != len(self.steps) - 1 or sources[0] != array._source:
             raise TraceError(
@@ -132,7 +132,7 @@ def current_trace() -> Trace | None:
 
 
 def _place() -> str:
-    """Return where the user's code has called what is noted down."""
+    """Return the position in the user's code of the current call."""
     frame = sys._getframe(2)
     while frame.f_globals.get("__name__", "").startswith(("penstock.", "numpy.")) and frame.f_back:
         frame = frame.f_back
@@ -140,19 +140,19 @@ def _place() -> str:
 
 
 class Memory:
-    """What a symbol's array may lie in; a view lies in several, as far as is known."""
+    """Memory of an array. A symbol may have several, if it may be a view of any of them."""
 
     @classmethod
     def new(cls) -> frozenset[Memory]:
-        """Return memory that nothing else lies in."""
+        """Return new memory that is not shared."""
         return frozenset({cls()})
 
 
 class Symbol(Unknown):
     """A value that is known only when the program runs.
 
-    NumPy's ufuncs on symbols and the operations of penstock give symbols. Whatever else needs the
-    value itself raises a TraceError.
+    NumPy's ufuncs and penstock's operations on symbols return symbols. Everything else that needs
+    the value raises a TraceError.
     """
 
     __slots__ = ("_memory", "_source", "_trace")
@@ -171,18 +171,18 @@ class Symbol(Unknown):
         self._memory = memory
 
     def __copy__(self) -> Symbol:
-        return self  # values do not change
+        return self  # symbols are immutable
 
     def __deepcopy__(self, memo: Any) -> Symbol:
         return self.__copy__()
 
     @property
     def weakness(self) -> int:
-        """Which kind of plain number it is to NumPy."""
+        """The kind of plain number that it is to NumPy."""
         return Weakness.STRONG
 
     def operand(self) -> Symbol:
-        """Return it as operations take it."""
+        """Return the symbol that operations receive."""
         return self
 
     # NumPy's protocols.
@@ -190,7 +190,7 @@ class Symbol(Unknown):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         by_operator = len(inputs) == 2 and _is_operator(sys._getframe(1))
         if ufunc is np.power and by_operator and isinstance(inputs[0], np.generic):
-            return power(*inputs)  # a scalar of NumPy's asks so what ** makes of itself
+            return power(*inputs)  # a NumPy scalar calls this for the operator **
         of_scalars = (by_operator or len(inputs) == 1) and not any(map(_stays_array, inputs))
         name = getattr(ufunc, "__name__", str(ufunc))
         if method != "__call__" or any(value is not None for value in kwargs.values()):
@@ -220,21 +220,21 @@ class Symbol(Unknown):
 
 
 def _is_operator(caller: FrameType) -> bool:
-    """Return whether the function of NumPy that was called there is what an operator does."""
+    """Return whether the NumPy function called by this frame implements an operator."""
     if caller.f_globals.get("__name__") in _OF_OPERATORS:
         return True
-    # A scalar of NumPy's calls the function for a value that it does not know.
+    # A NumPy scalar calls the function for an operand of unknown type.
     return opname[caller.f_code.co_code[caller.f_lasti]] in ("BINARY_OP", "COMPARE_OP")
 
 
 def _stays_array(value: Any) -> bool:
-    """Return whether NumPy has an array of it, even without axes."""
+    """Return whether a value is an array in NumPy even without axes."""
     of_symbol = isinstance(value, ArraySymbol) and value.stays_array
     return of_symbol or isinstance(value, np.ndarray)
 
 
-class SymbolClass(ABCMeta):  # that of NumPy's mixin, as far as type checkers know
-    """Classes of symbols: NumPy asks which of them a symbol is of, and not its __class__."""
+class SymbolClass(ABCMeta):  # NumPy's mixin has this metaclass according to its type stubs
+    """Metaclass of symbols. It makes isinstance, as used by NumPy, ignore ``__class__``."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return issubclass(type(value), cls)
@@ -248,9 +248,9 @@ def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
-    """An array or a scalar of NumPy, with operators, NumPy-style indexing and some methods.
+    """A NumPy array or scalar, with operators, NumPy-style indexing and some methods.
 
-    Without axes it is a scalar, but where NumPy has an array then, too: it stays one.
+    Without axes it is a scalar, except where NumPy returns an array: `stays_array`.
     """
 
     __slots__ = ("stays_array",)
@@ -266,7 +266,7 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
         self.stays_array = stays_array
 
     def as_array(self, of: Any = None) -> ArraySymbol:
-        """Return it as one that stays an array; with `of`, only where that symbol does."""
+        """Return this symbol with `stays_array`; with `of`, only if that symbol has it."""
         stays_array = of.stays_array if isinstance(of, ArraySymbol) else True
         return ArraySymbol(self._trace, self._source, self._memory, stays_array)
 
@@ -295,7 +295,7 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
     __irshift__ = _in_place(operator.rshift)
 
     def copy(self, order: Any = None) -> ArraySymbol:
-        """Return the values in memory of their own."""
+        """Return the values in separate memory."""
         source = self._trace.symbol(self)._source
         return ArraySymbol(self._trace, source, Memory.new(), self.stays_array)
 
@@ -303,32 +303,32 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
 
     @property
     def shape(self) -> Any:
-        """The sizes of the axes: a tuple."""
+        """The sizes of the axes, as a tuple."""
         return np.shape(self)
 
     def astype(self, dtype: Any) -> Symbol:
-        """Return the values as another number type."""
+        """Convert the values to another number type."""
         converted: ArraySymbol = self._trace.call(
             _core.Op("cast", {"dtype": np.dtype(dtype).name}), [self]
         )
         return converted.as_array(of=self)
 
     def reshape(self, *shape: Any) -> Any:
-        """Return the items under another shape."""
+        """Change the shape."""
         return np.reshape(self, shape[0] if len(shape) == 1 else shape)
 
     def ravel(self) -> Any:
-        """Return the items along one axis."""
+        """Flatten to one axis."""
         return np.ravel(self)
 
     flatten = ravel
 
     def squeeze(self, axis: Any = None) -> Any:
-        """Drop axes of size 1."""
+        """Remove axes of size 1."""
         return np.squeeze(self, axis)
 
     def transpose(self, *axes: Any) -> Any:
-        """Put the axes in another order; without arguments in reverse."""
+        """Permute the axes; without arguments, reverse them."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             return np.transpose(self, axes[0])
         return np.transpose(self, axes or None)
@@ -343,21 +343,21 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
 
     @property
     def T(self) -> Any:
-        """The axes in reverse."""
+        """The array with its axes reversed."""
         return self.transpose()
 
     def take(self, indices: Any, axis: int | None = None) -> Any:
-        """Take slices by their numbers."""
+        """Take slices by index."""
         return np.take(self, indices, axis)
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
-        """Limit the values to a range."""
+        """Clip the values to a range."""
         return np.clip(self, min, max)
 
     def sum(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
     ) -> Any:
-        """Add items along axes."""
+        """Sum items along axes."""
         return np.sum(self, axis, dtype, out, keepdims)
 
     def prod(
@@ -369,23 +369,23 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
     def mean(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
     ) -> Any:
-        """Return the mean of items along axes."""
+        """Average items along axes."""
         return np.mean(self, axis, dtype, out, keepdims)
 
     def max(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        """Return the largest items along axes."""
+        """Return the maximum of items along axes."""
         return np.max(self, axis, out, keepdims)
 
     def min(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        """Return the smallest items along axes."""
+        """Return the minimum of items along axes."""
         return np.min(self, axis, out, keepdims)
 
     def any(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        """Say whether any item along axes is true."""
+        """Test whether any item along axes is true."""
         return np.any(self, axis, out, keepdims)
 
     def all(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        """Say whether all items along axes are true."""
+        """Test whether all items along axes are true."""
         return np.all(self, axis, out, keepdims)
 
     def __getitem__(self, key: Any) -> Symbol:
@@ -398,7 +398,7 @@ class ArraySymbol(Symbol, NDArrayOperatorsMixin, metaclass=SymbolClass):
 
 
 def index_parts(places: tuple[Any, ...]) -> tuple[list[int], list[Any]]:
-    """Return an index as getitem takes it: its entries, and the symbols among its numbers."""
+    """Return the entries of an index for getitem, and the symbols among its numbers."""
     parts: list[int] = []
     numbers: list[Any] = []
     if sum(place is Ellipsis for place in places) > 1:
@@ -421,7 +421,7 @@ def index_parts(places: tuple[Any, ...]) -> tuple[list[int], list[Any]]:
 
 
 def weakness_of(value: Any) -> int:
-    """Return whether a value is a plain number, that takes the type of the others: which kind."""
+    """Return the `Weakness` of a value: the kind of a plain number, or STRONG."""
     kind = type(value)
     if issubclass(kind, Symbol):
         weakness: int = value.weakness
@@ -437,7 +437,7 @@ def weakness_of(value: Any) -> int:
 
 
 def as_operand(name: str, value: Any) -> Any:
-    """Return what a function of numbers of that name is given, other than a plain number."""
+    """Return an operand, other than a plain number, of the numeric function with that name."""
     if isinstance(value, Symbol):
         return value
     array = np.asarray(value)
@@ -451,11 +451,11 @@ def as_operand(name: str, value: Any) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return ``base ** exponent``, where one of them is a symbol."""
+    """Return ``base ** exponent``, where at least one of them is a symbol."""
     symbol = base if isinstance(base, Symbol) else exponent
     values = (base, exponent)
     if any(not isinstance(value, (Symbol, np.generic, *_NUMBERS)) for value in values):
-        return np.power(base, exponent)  # an array, if one without axes
+        return np.power(base, exponent)  # one operand is an array, even without axes
     weak = [weakness_of(value) for value in values]
     op = _core.Op.power(_POWERS, _SQUARES_BOOLS, weak, list(map(_stays_array, values)))
     operands = [v if kind else as_operand("power", v) for v, kind in zip(values, weak, strict=True)]
@@ -484,7 +484,7 @@ def _add_place(
 
 def _index(value: Any) -> int:
     try:
-        return max(_ABSENT + 1, min(operator.index(value), -_ABSENT - 1))  # no array is that large
+        return max(_ABSENT + 1, min(operator.index(value), -_ABSENT - 1))  # beyond any array size
     except TypeError:
         raise TraceError(
             f"native: an index of type {type(value).__name__} cannot be traced; use numbers, "

@@ -21,19 +21,20 @@ _BUFFER_SIZE = 256 * 1024
 
 
 class TFRecordOptions:
-    """How a TFRecord file is written.
+    """Compression options of a TFRecord file.
 
     Parameters
     ----------
     compression_type : str, optional
-        "GZIP", "ZLIB" or "ZSTD"; None or "" for a plain file.
+        "GZIP", "ZLIB" or "ZSTD". None or "" means no compression.
     compression_level : int, optional
-        1 (fast) to 9 (small), 0 for none; of "ZSTD" 1 to 22. None leaves it to the library.
+        From 1 (fast) to 9 (small), or 0 to store data uncompressed. For "ZSTD", from 1 to 22. None
+        is the library's default.
 
     Raises
     ------
     ValueError
-        If an argument is none of these.
+        If an argument has another value.
     """
 
     @checked
@@ -59,16 +60,18 @@ class TFRecordOptions:
 
 
 class TFRecordWriter(Closing):
-    """Writes records to a TFRecord file.
+    """Writer for TFRecord files.
 
     Parameters
     ----------
     path : str or path
-        The file, or a URL; one that exists is overwritten. An object appears when it is closed.
+        The file, or a URL. An existing file is overwritten. A remote object becomes visible when
+        the writer is closed.
     options : TFRecordOptions or str, optional
-        How it is written; a str is the compression type.
+        Compression options, or the compression type.
     storage_options : dict, optional
-        Of URLs, as of `remote.configure`: from now on for all in their folders.
+        Options for URLs, as in `remote.configure`. They also apply to all later URLs in the same
+        folder.
 
     Raises
     ------
@@ -77,14 +80,14 @@ class TFRecordWriter(Closing):
     ImportError
         If the library for a URL is not installed.
     ValueError
-        If `options` are wrong, or zstd is asked for and was not built in.
+        If `options` is invalid, or zstd is requested but not built in.
 
     Notes
     -----
-    A file is complete when `close` has returned (or the ``with`` block has been left) without an
-    error. Of a plain file that was not written to its end `TFRecordDataset` gives the records that
-    are whole, and then a DataError unless it ends just between two; of a compressed one it always
-    notices.
+    The file is complete once `close` has returned, or the ``with`` block has ended, without an
+    error. If an uncompressed file is truncated, `TFRecordDataset` yields its complete records and
+    then raises DataError, unless the file ends exactly between two records. Truncation of a
+    compressed file is always detected.
 
     Examples
     --------
@@ -132,12 +135,12 @@ class TFRecordWriter(Closing):
         Parameters
         ----------
         record : bytes
-            Its content, of any length; also a bytearray or memoryview.
+            The content, of any length; a bytearray or memoryview is also accepted.
 
         Raises
         ------
         OSError
-            If the file cannot be written. It stays incomplete; further writes are refused.
+            If the file cannot be written. It remains incomplete, and further writes are rejected.
         TypeError
             If `record` is not bytes.
         """
@@ -150,23 +153,23 @@ class TFRecordWriter(Closing):
         length = struct.pack("<Q", size)
         head = length + _core.masked_crc32c(length).to_bytes(4, "little")
         tail = _core.masked_crc32c(record).to_bytes(4, "little")
-        # One write of a short one; a long one is not copied.
+        # A single write for short records. Long ones are not copied.
         self._put(*(head + record + tail,) if size < 4096 else (head, record, tail))
 
     def flush(self) -> None:
-        """Hand what was written to the operating system, so that others can read it."""
+        """Flush buffered records to the operating system, so that others can read them."""
         self._check()
         if self._packer:
             self._write_out(self._packer.flush(self._flush_mode))
         self._flush_out()
 
     def close(self) -> None:
-        """Complete the file and close it; may be called again.
+        """Complete and close the file; a second call does nothing.
 
         Raises
         ------
         OSError
-            If the last bytes cannot be written: the file is incomplete.
+            If the last bytes cannot be written. The file is then incomplete.
         """
         if self._file.closed:
             return
@@ -184,7 +187,7 @@ class TFRecordWriter(Closing):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file; an object is not made of one that a block has left by an error."""
+        """Close the file; after an error in the block, a remote object is not created."""
         self._failed = self._failed or (error is not None and is_url(self._path))
         super().__exit__(kind, error, trace)
 
@@ -222,7 +225,7 @@ class TFRecordWriter(Closing):
             raise
 
     def _abandon(self) -> None:
-        # What could not be written before is tried again by the file, and fails again.
+        # Closing retries data that could not be written before, and fails again.
         try:
             if self._failed and hasattr(self._file, "leave"):
                 self._file.leave()

@@ -1,4 +1,4 @@
-"""Tracing: from a function to its program, and whether it is always the same."""
+"""Tracing: converts a function to a program, and detects functions that change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.ops.known_shapes import Sizes, of_trace
 from penstock.ops.python_values import ShapeSymbol
 from penstock.ops.symbol import Symbol, Trace
 
-# Each time that a generator has moved, another thread may have been who drew from it.
+# If a generator has moved, another thread may have drawn from it.
 _ATTEMPTS = 3
 _NOT_OF_USERS = {"penstock", "numpy", *sys.stdlib_module_names} - {"__main__"}
 _INSTEAD = (
@@ -30,27 +30,27 @@ _INSTEAD = (
 
 
 class SymbolicReader:
-    """A source of records over the file that a symbol names: what a native reader returns."""
+    """A source of records in the file that a symbol names, as a native reader returns it."""
 
     def __init__(
         self, reader: _core.NativeFunction, name: Symbol, key: tuple[str, dict[str, Any]]
     ) -> None:
         self.reader = reader
         self.name = name
-        self.key = key  # all that it was made of
+        self.key = key  # all its arguments
 
 
 class Recording:
-    """What a function has done in one call with symbols.
+    """The operations of one call of a function with symbols.
 
     Parameters
     ----------
     stage : str
-        For errors.
+        The stage, for errors.
     function : callable
         The plain function.
     nodes : sequence of Node
-        Of the datasets whose elements it takes; their specs are known.
+        The datasets whose elements are the arguments; their specs must be known.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Recording:
     ) -> None:
         self.trace = Trace()
         self._stage = stage
-        # Twice: the function may change the containers that it is given.
+        # Computed twice, because the function may modify its containers.
         self.nesting = _nested(nodes, lambda shape: 0)
         element = _nested(nodes, self.trace.leaf)
         result = self._call(function, element if type(element) is tuple else (element,))
@@ -86,7 +86,7 @@ class Recording:
             _add_line(error)
             raise
         except Exception as error:
-            if (refused := self.trace.refused) is not None:  # other code made another error of it
+            if (refused := self.trace.refused) is not None:  # other code has replaced the error
                 refused = refused.with_traceback(error.__traceback__)
                 _add_line(refused)
                 raise refused from None
@@ -96,7 +96,7 @@ class Recording:
                 error.add_note(note)
             if Symbol.__name__ not in str(error):
                 raise
-            # Python's own functions in C, which take no other objects.
+            # A C function of Python that accepts no symbols.
             traced = TraceError(
                 f"native: {error}, which stands for a value that is known only when the function "
                 "runs; drop @ps.native to run it as Python"
@@ -107,12 +107,12 @@ class Recording:
             self.trace.refused = None
 
     def program(self, exact: bool = False) -> _core.NativeFunction:
-        """Return what it has done as a program.
+        """Return the recorded operations as a program.
 
         Parameters
         ----------
         exact : bool
-            Whether images are decoded in full even where a lower resolution was asked for.
+            Whether to decode images in full even if a lower resolution was requested.
         """
         trace = self.trace
         number = self._numbering()
@@ -124,18 +124,18 @@ class Recording:
         )
 
     def known_shapes(self, leaves: Sequence[Sizes | None]) -> list[Sizes | None]:
-        """Return what is known of the shapes of its result, leaf by leaf.
+        """Return the known shapes of the result, for each leaf.
 
         Parameters
         ----------
         leaves : sequence of tuple, or None
-            What is known of the shapes of the leaves of its elements.
+            The known shapes of the leaves of the elements.
         """
         values = of_trace(self.trace, leaves)
         return [values[source].shape for source in self.leaves]
 
     def _numbering(self) -> Callable[[Any, int], int]:
-        """Return how values are numbered: leaves, then constants, then the outputs of each step."""
+        """Return a function that numbers values: leaves, then constants, then outputs of steps."""
         trace = self.trace
         first = len(trace.leaves) + len(trace.constants)
         firsts = []
@@ -151,7 +151,7 @@ class Recording:
         return number
 
     def difference(self, other: Recording) -> str | None:
-        """Return in words where another call did something else; None where both did the same."""
+        """Describe where another call behaved differently, or return None if it did not."""
         mine, its = self.trace, other.trace
         pairs = zip(mine.steps, its.steps, mine.places, its.places, strict=False)
         for one, two, place, its_place in pairs:
@@ -189,17 +189,17 @@ class Recording:
 
 
 class Traced:
-    """A function with its program, which is looked at again before each run.
+    """A function and its program, which is verified before each run.
 
     Parameters
     ----------
     stage, function, nodes
-        As of a `Recording`.
+        As in `Recording`.
 
     Raises
     ------
     TraceError
-        If the function cannot be traced, or does something else each time.
+        If the function cannot be traced, or behaves differently each time.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Traced:
         for attempt in range(_ATTEMPTS):
             before = generators.states()
             self._first = self._record()
-            between = generators.states()  # a module may have been imported by now
+            between = generators.states()  # the function may have imported a module
             second = self._record()
             moved = generators.moved(before) or generators.moved(between)
             different = self._first.difference(second)
@@ -234,17 +234,17 @@ class Traced:
 
     @property
     def exact(self) -> _core.NativeFunction | None:
-        """The program that gives the plain function's results, if `program` does not."""
+        """A program with exactly the plain function's results, if `program` is not one."""
         reduced = any(op.reduces for op, _, _ in self._first.trace.steps)
         return self._first.program(exact=True) if reduced else None
 
     @property
     def first(self) -> Recording:
-        """What the function did when it was traced."""
+        """The recording of the first call."""
         return self._first
 
     def check(self) -> None:
-        """Raise a TraceError if the function would give another program by now."""
+        """Raise TraceError if the function would now result in another program."""
         different = self._first.difference(self._record())
         if different is not None:
             raise TraceError(
@@ -254,7 +254,7 @@ class Traced:
 
 
 def _add_line(error: TraceError) -> None:
-    """Have an error name the line of the user's code that it comes from."""
+    """Add the line of the user's code to an error."""
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
@@ -266,7 +266,7 @@ def _add_line(error: TraceError) -> None:
 
 
 def _nested(nodes: Sequence[_core.Node], leaf: Callable[[Sizes | None], Any]) -> Any:
-    """Return a new element of these datasets, nested as theirs are."""
+    """Return a new element of these datasets, with their structure."""
     elements = tuple(node.spec(lambda shape, dtype: leaf(shape)) for node in nodes)
     return elements if len(elements) > 1 else elements[0]
 
@@ -289,7 +289,7 @@ def _result(stage: str, leaf: Any) -> Any:
 
 
 def _of(one: Any, two: Any) -> str:
-    """Return how the second of two calls differs from the first."""
+    """Describe how the second of two calls differs from the first."""
     first, second = one[0].key, two[0].key
     if first[0] != second[0]:
         return f" where {first[0]} had been called before,"
@@ -297,7 +297,7 @@ def _of(one: Any, two: Any) -> str:
 
 
 def _same(one: Any, two: Any) -> bool:
-    """Return whether two constants are the same to the last bit."""
+    """Return whether two constants are equal in every bit."""
     if type(one) is not type(two):
         return False
     if isinstance(one, (np.ndarray, np.generic)):
@@ -305,7 +305,7 @@ def _same(one: Any, two: Any) -> bool:
             return False
         if one.dtype.hasobject:
             return all(map(_same, np.asarray(one).flat, np.asarray(two).flat))
-        if one.dtype in (np.longdouble, np.clongdouble):  # with bits that mean nothing
+        if one.dtype in (np.longdouble, np.clongdouble):  # these have padding bits
             return bool(_same_floats(one.real, two.real) and _same_floats(one.imag, two.imag))
         bits, its = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (one, two))
         return bool(np.array_equal(bits, its))

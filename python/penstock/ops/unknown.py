@@ -1,4 +1,4 @@
-"""What cannot be known of a value while a function is traced, and what to write instead."""
+"""Operations that a value cannot support during tracing, and what to write instead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOK_UP = "look values up by their number with ps.gather"
 _NAME = "read files with ps.io.read_file, and make names with ps.strings.join"
 _KIND = "of what type an element is does not change: decide it outside of the function"
 _ARRAY = "put values into one array with np.stack([x, y]); operations take a value as it is"
-# What values of these names are asked for, and what there is instead.
+# Common attributes of values, and what to use instead.
 _ATTRIBUTES = {
     **dict.fromkeys(
         (
@@ -42,13 +42,13 @@ _ATTRIBUTES = {
 }
 _PLACEHOLDER = "<a value that is known only when the native function runs>"
 
-# What some modules want that ask for a class.
+# The purpose for which some modules request a class.
 _FILE = ("the name of a file", _NAME)
 _BY_CLASS = {
     **dict.fromkeys(("genericpath", "ntpath", "os", "pathlib", "posixpath"), _FILE),
     "json": ("text (by json)", _TEXT),
 }
-# Whose texts are for people to look at, and do not become data.
+# Packages that only display text, so it does not become data.
 _LOOKERS = frozenset(
     {"IPython", "_pydevd_bundle", "_pydevd_sys_monitoring", "_pytest", "bdb", "debugpy", "doctest"}
     | {"ipdb", "logging", "pdb", "pudb", "pydevd", "rich", "traceback", "warnings"}
@@ -57,22 +57,22 @@ _active = threading.local()
 
 
 class Tracing:
-    """A function that is being traced, as the unknown values in it see it."""
+    """A function that is being traced, from the perspective of the unknown values in it."""
 
-    refused: TraceError | None = None  # the last time that a value was needed
+    refused: TraceError | None = None  # the error of the last use of a value
 
 
 def active_traces() -> list[Tracing]:
-    """Return what this thread is tracing, the innermost function last."""
+    """Return the active traces of this thread, the innermost function last."""
     traces: list[Tracing] = _active.__dict__.setdefault("traces", [])
     return traces
 
 
 class Unknown:
-    """Mixin: everything that would need the value itself raises a TraceError.
+    """Mixin that raises a TraceError whenever the value itself is needed.
 
-    Python asks for it in many ways, some of which have an answer that is right for no value: text,
-    a hash, a class. Two cannot be seen: ``is``, and ``type(x)``.
+    Python may request it as text, as a hash, or by its class, where any answer would be wrong. Two
+    uses cannot be detected: ``is``, and ``type(x)``.
     """
 
     __slots__ = ()
@@ -86,12 +86,12 @@ class Unknown:
             f"native: a value that is known only when the function runs was used as {what}; "
             f"{advice}"
         )
-        self._trace.refused = error  # should the function catch it
+        self._trace.refused = error  # in case the function catches it
         return error
 
     @property
     def __class__(self) -> type:
-        # isinstance() looks at type(x) first, and here where that is another class.
+        # isinstance() checks type(x) first, and this property only if that does not match.
         frame = sys._getframe(1)
         if _may_look(frame) or calls_numpy(frame):
             return type(self)
@@ -103,7 +103,7 @@ class Unknown:
         raise TypeError("native: the class of a value that is traced cannot be set")
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):  # protocols, which values do not have either
+        if name.startswith("_"):  # protocols, which values do not implement
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise self._refusal(
             f"something with an attribute {name!r}, which a value that is traced does not have",
@@ -189,9 +189,9 @@ class Unknown:
 
 
 def _may_look(frame: FrameType) -> bool:
-    """Return whether what a frame receives cannot become data.
+    """Return whether a value that a frame receives cannot become data.
 
-    Nothing is traced, or who asks is penstock itself, or a debugger or a log.
+    This holds outside of tracing, and if the caller is penstock itself, a debugger or a log.
     """
     if not active_traces() or _package(frame) == "penstock":
         return True
@@ -208,7 +208,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _prints(frame: FrameType) -> bool:
-    """Return whether a frame is at a call of print, as far as its source is known."""
+    """Return whether a frame is calling print, according to its source if that is available."""
     place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     line, column = place[0], place[2]
     if line is None or column is None:

@@ -1,4 +1,4 @@
-"""Operations on arrays of numbers and strings: TensorFlow's names, NumPy's values."""
+"""Operations on arrays of numbers and strings, with TensorFlow's names and NumPy's results."""
 
 from penstock.ops.array import numpy_functions as _numpy_functions  # noqa: F401 (registers)
 from penstock.ops.array.choosing import clip_by_value, gather, where

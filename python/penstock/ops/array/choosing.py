@@ -1,4 +1,4 @@
-"""Items of arrays by number, by condition, and between limits."""
+"""Selecting items by index or condition, and clipping values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gather(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Take slices of an array by their numbers.
+    """Gather slices of an array by index.
 
     Parameters
     ----------
@@ -31,25 +31,25 @@ def gather(
     indices : array_like
         Integers of any shape, in ``[0, params.shape[axis])``.
     validate_indices : bool, optional
-        Ignored: they always are; TensorFlow's function has it.
+        Ignored: indices are always validated. Accepted for compatibility with TensorFlow.
     axis : int, optional
-        The axis of `params` that is indexed; ``None`` is the one after `batch_dims` axes.
+        The axis of `params` to index. ``None`` is the axis after `batch_dims` axes.
     batch_dims : int
-        How many axes both have in common in front: an item of `indices` then names slices of the
-        same item of `params`.
+        Number of leading axes that both arrays have in common. Each item of `indices` then selects
+        slices of the corresponding item of `params`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The shape of `params` with that axis replaced by the axes of `indices` after `batch_dims`.
+        The shape of `params`, with that axis replaced by the axes of `indices` after `batch_dims`.
 
     Raises
     ------
     ValueError
-        If an index is out of range (negative ones do not count from the end, as `numpy.take` has
-        it), or the shapes do not fit.
+        If an index is out of range, or the shapes do not match. Negative indices do not count from
+        the end, unlike in `numpy.take`.
 
     Examples
     --------
@@ -67,30 +67,31 @@ def gather(
 def where(
     condition: npt.ArrayLike, x: Any = None, y: Any = None, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Take items of one array where a condition holds, and of another elsewhere.
+    """Select items from two arrays by a condition.
 
     Parameters
     ----------
     condition : array_like
-        Booleans, or numbers, of which zero is False.
+        Booleans, or numbers, where zero is False.
     x, y : array_like, optional
-        Numbers or strings. The three are broadcast against each other.
+        Numbers or strings: the items where the condition is true, and where it is false. The three
+        arrays are broadcast against each other.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        With `x` and `y`, their items; the dtype is the one that NumPy promotes theirs to, where a
-        plain Python number takes the type of the other. Without them, the indices where the
-        condition holds, shape ``(n, rank)``, int64.
+        With `x` and `y`, their items. The dtype follows NumPy's promotion rules; a plain Python
+        number takes the dtype of the other argument. Without them, the indices where the condition
+        is true, with shape ``(n, rank)`` and dtype int64.
 
     Raises
     ------
     ValueError
-        If only one of `x` and `y` is given, or the shapes do not fit.
+        If only one of `x` and `y` is given, or the shapes do not match.
     OverflowError
-        If a plain integer is beyond the type of the other.
+        If a plain integer does not fit the dtype of the other argument.
 
     Examples
     --------
@@ -120,13 +121,13 @@ def clip_by_value(
     clip_value_min, clip_value_max : array_like
         The limits, broadcast to `t`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        ``minimum(maximum(t, clip_value_min), clip_value_max)``, with the dtype NumPy gives that:
-        plain Python numbers take the type of `t`; NaN stays NaN.
+        ``minimum(maximum(t, clip_value_min), clip_value_max)``, with NumPy's result dtype. Plain
+        Python numbers take the dtype of `t`. NaN stays NaN.
 
     Examples
     --------

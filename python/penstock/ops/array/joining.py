@@ -1,4 +1,4 @@
-"""Larger arrays made of smaller ones."""
+"""Combining, repeating and padding arrays."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ __all__ = ["concat", "pad", "stack", "tile"]
 
 @checked
 def concat(values: Sequence[npt.ArrayLike], axis: int, name: str | None = None) -> npt.NDArray[Any]:
-    """Put arrays one after the other.
+    """Concatenate arrays along an axis.
 
     Parameters
     ----------
     values : sequence of array_like
-        Numbers or strings; the shapes are the same except along `axis`.
+        Numbers or strings. The shapes must be equal except along `axis`.
     axis : int
-        The axis; negative from the end.
+        The axis; negative values count from the end.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        A copy. The dtype is the one NumPy promotes those of the values to.
+        A copy. The dtype follows NumPy's promotion rules.
 
     Raises
     ------
     ValueError
-        If there are no values, or their shapes do not fit.
+        If there are no values, or their shapes do not match.
     TypeError
-        If they are of different kinds, as strings and numbers.
+        If the values are of different kinds, such as strings and numbers.
 
     Examples
     --------
@@ -54,21 +54,21 @@ def concat(values: Sequence[npt.ArrayLike], axis: int, name: str | None = None) 
 def stack(
     values: Sequence[npt.ArrayLike], axis: int = 0, name: str | None = "stack"
 ) -> npt.NDArray[Any]:
-    """Put arrays of one shape side by side along a new axis.
+    """Stack arrays of one shape along a new axis.
 
     Parameters
     ----------
     values : sequence of array_like
-        Numbers or strings of one shape.
+        Numbers or strings of equal shape.
     axis : int
-        Position of the new axis in the result; negative from the end.
+        Position of the new axis in the result; negative values count from the end.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        A copy. The dtype is the one NumPy promotes those of the values to.
+        A copy. The dtype follows NumPy's promotion rules.
 
     Raises
     ------
@@ -102,9 +102,9 @@ def tile(
     input : array_like
         Numbers or strings.
     multiples : sequence of int
-        How often, for each axis of `input`.
+        Number of repetitions along each axis of `input`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def tile(
     Raises
     ------
     ValueError
-        If `multiples` does not hold a number >= 0 for each axis.
+        If `multiples` does not have a number >= 0 for each axis.
 
     Examples
     --------
@@ -133,22 +133,22 @@ def pad(
     constant_values: Any = 0,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Add room around an array.
+    """Pad an array along its axes.
 
     Parameters
     ----------
     tensor : array_like
         Numbers or strings.
     paddings : array_like
-        Shape ``(rank, 2)``: items before and after along each axis.
+        Number of items to add before and after each axis, shape ``(rank, 2)``.
     mode : str
-        What the room holds: "CONSTANT"; "REFLECT", the array mirrored without its edge;
-        "SYMMETRIC", mirrored with it; "EDGE", the edge again (TensorFlow has no such mode). Upper
-        or lower case.
+        The added items. "CONSTANT": `constant_values`. "REFLECT": the array mirrored without its
+        edge. "SYMMETRIC": the array mirrored with its edge. "EDGE": the edge repeated (not in
+        TensorFlow). Case is ignored.
     constant_values : number or string
         The constant, converted to the type of `tensor`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -158,12 +158,12 @@ def pad(
     Raises
     ------
     ValueError
-        If `paddings` has another shape, holds a negative number, or asks a mirror for more than
-        there is.
+        If `paddings` has another shape or a negative number, or a mirror mode needs more items than
+        there are.
     OverflowError
-        If `tensor` holds signed integers of a type that does not hold the constant.
+        If `tensor` has a signed integer type that cannot represent the constant.
     TypeError
-        If the constant is of another kind than `tensor`. Times take numbers: counts of their unit.
+        If the constant is of another kind than `tensor`. For times, it is a number in their unit.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def pad(
 
 
 def _whole(numbers: Any) -> Any:
-    """Return nested whole numbers as an array of integers; nothing is none of them."""
+    """Return nested integers as an integer array; an empty one becomes int64."""
     if is_symbolic(numbers):
         return numbers
     array = np.asarray(numbers)

@@ -1,4 +1,4 @@
-"""Arrays that are made from nothing: of one value, or with one value set."""
+"""Constant arrays and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Sizes = int | Sequence[int] | npt.ArrayLike
 
 @checked
 def fill(dims: Sizes, value: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
-    """Return an array of one value.
+    """Return an array filled with one value.
 
     Parameters
     ----------
     dims : int, or sequence of int
         The sizes of the axes.
     value : number
-        Its dtype is that of the array.
+        The value; the array has its dtype.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -61,12 +61,12 @@ def zeros(
     dtype : dtype_like
         A boolean, integer, float or complex type.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Shape `shape`; float32 where NumPy would make float64.
+        Shape `shape`. The default is float32, not float64 as in NumPy.
 
     Raises
     ------
@@ -95,12 +95,12 @@ def ones(
     dtype : dtype_like
         A boolean, integer, float or complex type.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Shape `shape`; float32 where NumPy would make float64.
+        Shape `shape`. The default is float32, not float64 as in NumPy.
 
     Raises
     ------
@@ -119,16 +119,16 @@ def ones(
 def zeros_like(
     input: npt.ArrayLike, dtype: npt.DTypeLike | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Return zeros in the shape of an array.
+    """Return an array of zeros with the shape of another array.
 
     Parameters
     ----------
     input : array_like
         Numbers of any shape.
     dtype : dtype_like, optional
-        The type of the result; ``None`` is that of `input`.
+        The type of the result. ``None`` is the dtype of `input`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -147,16 +147,16 @@ def zeros_like(
 def ones_like(
     input: npt.ArrayLike, dtype: npt.DTypeLike | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Return ones in the shape of an array.
+    """Return an array of ones with the shape of another array.
 
     Parameters
     ----------
     input : array_like
         Numbers of any shape.
     dtype : dtype_like, optional
-        The type of the result; ``None`` is that of `input`.
+        The type of the result. ``None`` is the dtype of `input`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -186,22 +186,22 @@ def one_hot(
     dtype: npt.DTypeLike | None = None,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Return for each index a vector in which only the item of that number is set.
+    """Return a one-hot vector for each index.
 
     Parameters
     ----------
     indices : array_like
-        Integers of any shape. One outside of ``[0, depth)`` gives a vector with nothing set.
+        Integers of any shape. An index outside of ``[0, depth)`` yields a vector of `off_value`.
     depth : int
-        The size of the new axis.
+        The length of the vectors.
     on_value, off_value : number, optional
-        What is set, and what is not; 1 and 0.
+        The value at the index, and elsewhere. The defaults are 1 and 0.
     axis : int, optional
-        Position of the new axis in the result; None or -1 is the last one.
+        Position of the new axis in the result. None or -1 is the last axis.
     dtype : dtype_like, optional
         ``None`` is the type of `on_value` and `off_value`, or float32 if neither is given.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -211,9 +211,9 @@ def one_hot(
     Raises
     ------
     TypeError
-        If `indices` or `depth` are no integers.
+        If `indices` or `depth` are not integers.
     ValueError
-        If `depth` is negative, or there is no such axis.
+        If `depth` is negative, or the axis does not exist.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What NumPy's own functions do when they are called with symbols.
+"""Replacements for NumPy functions that are called with symbols.
 
-Each gives what NumPy gives for the values. An option that is not here cannot be traced.
+Each returns the same as NumPy does for the values. Options that are not here cannot be traced.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _Function = Callable[..., Any]
 def _instead_of(
     *functions: _Function, makes_array: bool = False
 ) -> Callable[[_Function], _Function]:
-    """Register what stands in for functions of NumPy; options it lacks are refused.
+    """Register a replacement for NumPy functions; options that it lacks are rejected.
 
-    One that `makes_array` has an array as its result without axes too, other than a scalar.
+    With `makes_array`, the result is an array instead of a scalar even if it has no axes.
     """
 
     def register(ours: _Function) -> _Function:
@@ -84,7 +84,7 @@ def _squeeze(a: Any, axis: Any = None) -> Any:
 
 
 def _without_axes(a: Any, made: Any) -> Any:
-    """Return what a method made of an array by dropping axes; it makes a scalar of a scalar."""
+    """Return an array whose axes were dropped; a scalar stays a scalar."""
     is_scalar = isinstance(a, ArraySymbol) and of_trace(a._trace)[a._source].shape == ()
     return made.as_array(of=a) if is_scalar else made.as_array()
 
@@ -105,7 +105,7 @@ def _concatenate(arrays: Any, axis: int | None = 0) -> Any:
 
 @_instead_of(np.stack)
 def _stack(arrays: Any, axis: int = 0) -> Any:
-    # Plain numbers among them are arrays here, other than in the list of values of ps.stack.
+    # Plain numbers among them become arrays, unlike in the list of values of ps.stack.
     arrays = [a if isinstance(a, Symbol) else np.asarray(a) for a in arrays]
     return call("stack", arrays, {"axis": axis})
 
@@ -114,12 +114,12 @@ _ALL, _BACKWARDS = slice(None), slice(None, None, -1)
 
 
 def _along(axis: int, part: slice) -> tuple[Any, ...]:
-    """Return the index that takes a part of one axis, from the front or from the end."""
+    """Return the index that selects a slice along one axis, which may count from the end."""
     return (_ALL,) * axis + (part,) if axis >= 0 else (..., part) + (_ALL,) * (-axis - 1)
 
 
 def _sizes_of(name: str, a: Any) -> tuple[int | None, ...]:
-    """Return the sizes of the axes, where their number is known."""
+    """Return the sizes of the axes; raise TraceError if the number of axes is unknown."""
     if not isinstance(a, Symbol):
         return np.shape(a)
     shape = of_trace(a._trace)[a._source].shape if isinstance(a, ArraySymbol) else None
@@ -159,7 +159,7 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 @_instead_of(np.moveaxis)
 def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
     rank = len(_sizes_of("moveaxis", a))
-    # NumPy finds the order, and raises what is wrong with the axes, by an array of that rank.
+    # NumPy computes the order on an array of that rank, and raises its own errors.
     moved = np.moveaxis(np.empty(range(rank)), source, destination)
     return _transpose(a, list(moved.shape))
 
@@ -284,7 +284,7 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     if dtype is not None:
         value = np.asarray(fill_value).astype(dtype)
         return making.fill(shaping.shape(a), value)
-    if isinstance(fill_value, (bool, int)) and 0 <= fill_value < 128:  # every type has these
+    if isinstance(fill_value, (bool, int)) and 0 <= fill_value < 128:  # fits every type
         return call("fill_like", [a], {"value": int(fill_value), "dtype": None})
     raise TraceError(
         f"native: numpy.full_like with {fill_value!r} needs a dtype, because the type of the array "
@@ -330,7 +330,7 @@ def _where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     return call("where", [x, y, condition], {"weak": weakness([x, y]), "wrap": True})
 
 
-# What numpy.clip calls, according to the limits that there are.
+# The ufuncs that numpy.clip calls, depending on which limits exist.
 _CLIP: tuple[np.ufunc, ...] = (
     np._core.umath.clip,  # type: ignore[attr-defined]
     np.minimum,
@@ -347,7 +347,7 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max:
         return np.positive(a)
     limits = [None if limit is None else weakness_of(limit) for limit in (low, high)]
     op = _core.Op.clip(_CLIP, *limits)
-    # A plain number is made an array, but not where it is a limit.
+    # A plain number becomes an array, unless it is a limit.
     values = [as_operand("clip", a)]
     for limit, weak in zip((low, high), limits, strict=True):
         if limit is not None:
@@ -440,7 +440,7 @@ def _reduced(
 
 
 def _is_one(axis: Axis) -> bool:
-    """Return whether it is a number: of a scalar NumPy takes 0 and -1, but not (0,)."""
+    """Return whether the axis is an int: for a scalar, NumPy accepts 0 and -1, but not (0,)."""
     return axis is not None and not isinstance(axis, (list, tuple))
 
 

@@ -1,4 +1,4 @@
-"""Sums and their kind: one value of many, along axes."""
+"""Reductions along axes."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def reduce(
     dtypes: int = AS_INPUT,
     of_scalars: bool = False,
 ) -> Any:
-    """Return what a ufunc of two values makes of the items along axes.
+    """Reduce the items along axes with a binary ufunc.
 
     Parameters
     ----------
     name : str
-        For errors. One that ends in "mean" divides by the number of items.
+        The name in errors. If it ends in "mean", the result is divided by the number of items.
     ufunc : numpy.ufunc
-        ``add`` and so on.
+        The ufunc, such as ``add``.
     x : array_like
         Numbers.
     axis : int, or sequence of int, optional
@@ -55,9 +55,10 @@ def reduce(
     keepdims : bool
         Keep the axes, with size 1.
     dtypes : int
-        Which type the result has, and which sums are made in.
+        How the dtypes of the result and of intermediate sums are chosen: `AS_INPUT`, `AS_SUM`,
+        `AS_MEAN` or `MEAN_AS_INPUT`.
     of_scalars : bool
-        Whether the axis 0, or -1, of a number without axes is none.
+        Whether axis 0 or -1 is accepted, and ignored, for a number without axes.
     """
     divide = np.divide if name.endswith("mean") else None
     op = _core.Op.reduce(name, ufunc, divide, axes_of(axis), bool(keepdims), of_scalars, dtypes)
@@ -68,7 +69,7 @@ def reduce(
 def reduce_sum(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Add items along axes.
+    """Sum items along axes.
 
     Parameters
     ----------
@@ -79,25 +80,25 @@ def reduce_sum(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The dtype of the input, as in TensorFlow: a sum that this type cannot hold wraps around.
-        `numpy.sum` makes 64 bits of small integers; so does `cast` before.
+        The dtype of the input, as in TensorFlow. A sum that exceeds its range wraps around. For
+        64-bit sums as in `numpy.sum`, apply `cast` first.
 
     Raises
     ------
     ValueError
-        If there is no such axis.
+        If an axis does not exist.
     TypeError
-        If the input holds booleans or strings.
+        If the input has booleans or strings.
 
     Notes
     -----
-    Floats are added as `numpy.sum` does, in the type itself: pairwise along axes at the end, one
-    after the other along those before.
+    Floats are added as in `numpy.sum`, in their own dtype: pairwise along trailing axes,
+    sequentially along leading ones.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def reduce_sum(
 def reduce_mean(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Return the mean of items along axes.
+    """Average items along axes.
 
     Parameters
     ----------
@@ -122,25 +123,25 @@ def reduce_mean(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The dtype of the input, as in TensorFlow: the mean of integers is cut towards zero to an
-        integer, where `numpy.mean` gives float64. Of no floats it is NaN.
+        The dtype of the input, as in TensorFlow: the mean of integers is truncated towards zero,
+        whereas `numpy.mean` returns float64. The mean of zero floats is NaN.
 
     Raises
     ------
     ValueError
-        If there is no such axis, or no integer to take the mean of.
+        If an axis does not exist, or there are no integers to average.
     TypeError
-        If the input holds booleans or strings.
+        If the input has booleans or strings.
 
     Notes
     -----
-    The sum that it is made of does not overflow: integers are added in 64 bits (and beyond, where
-    those are too few), float16 in float32. Other floats are added as in `reduce_sum`.
+    The intermediate sum does not overflow. Integers are added in 64 bits, or more if needed, and
+    float16 is added in float32. Other floats are added as in `reduce_sum`.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def reduce_mean(
 def reduce_max(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Return the largest items along axes.
+    """Return the maximum of items along axes.
 
     Parameters
     ----------
@@ -169,17 +170,17 @@ def reduce_max(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The dtype of the input; NaN where one is among the items.
+        The dtype of the input. NaN if any of the items is NaN.
 
     Raises
     ------
     ValueError
-        If there is no such axis, or no item along it.
+        If an axis does not exist, or has no items.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def reduce_max(
 def reduce_min(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Return the smallest items along axes.
+    """Return the minimum of items along axes.
 
     Parameters
     ----------
@@ -204,17 +205,17 @@ def reduce_min(
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The dtype of the input; NaN where one is among the items.
+        The dtype of the input. NaN if any of the items is NaN.
 
     Raises
     ------
     ValueError
-        If there is no such axis, or no item along it.
+        If an axis does not exist, or has no items.
 
     Examples
     --------
@@ -228,23 +229,23 @@ def reduce_min(
 def reduce_any(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Say whether any item along axes is true.
+    """Test whether any item along axes is true.
 
     Parameters
     ----------
     input_tensor : array_like
-        Booleans, or numbers, of which zero is False.
+        Booleans, or numbers, where zero is False.
     axis : int, or sequence of int, optional
         The axes to reduce; None means all.
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Booleans; False where there is no item.
+        Booleans; False if there are no items.
 
     Examples
     --------
@@ -258,23 +259,23 @@ def reduce_any(
 def reduce_all(
     input_tensor: npt.ArrayLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Say whether all items along axes are true.
+    """Test whether all items along axes are true.
 
     Parameters
     ----------
     input_tensor : array_like
-        Booleans, or numbers, of which zero is False.
+        Booleans, or numbers, where zero is False.
     axis : int, or sequence of int, optional
         The axes to reduce; None means all.
     keepdims : bool
         Keep these axes, with size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Booleans; True where there is no item.
+        Booleans; True if there are no items.
 
     Examples
     --------

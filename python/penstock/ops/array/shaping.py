@@ -1,4 +1,4 @@
-"""Types and shapes of arrays."""
+"""Dtypes and shapes of arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["axes_of", "cast", "expand_dims", "reshape", "shape", "squeeze", "tra
 
 @checked
 def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt.NDArray[Any]:
-    """Convert numbers to another type.
+    """Convert numbers to another dtype.
 
     Parameters
     ----------
@@ -26,23 +26,24 @@ def cast(x: npt.ArrayLike, dtype: npt.DTypeLike, name: str | None = None) -> npt
     dtype : dtype_like
         A boolean, integer, float or complex type, or ``ml_dtypes.bfloat16``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The values as `dtype`, same shape.
+        The values as `dtype`, with the same shape.
 
     Raises
     ------
     TypeError
-        If `x` or `dtype` is not of a number type.
+        If `x` or `dtype` is not numeric.
 
     Notes
     -----
-    As NumPy's ``astype``: integers wrap around, floats are truncated, an imaginary part is
-    dropped without a warning, NaN is True. A float beyond the range of an integer type becomes what
-    it does on x86-64, on every processor: the smallest int32 or int64, cut to the type's bits.
+    As in NumPy's ``astype``, integers wrap around, floats are truncated, an imaginary part is
+    dropped without a warning, and NaN becomes True. A float beyond the range of an integer type has
+    the same result on every CPU as on x86-64: the minimum of int32 or int64, truncated to the bits
+    of the type.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def shape(
     out_type : dtype_like
         int64 or int32.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -87,26 +88,26 @@ def shape(
 def reshape(
     tensor: npt.ArrayLike, shape: int | Sequence[int] | npt.ArrayLike, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Give the items of an array another shape.
+    """Change the shape of an array.
 
     Parameters
     ----------
     tensor : array_like
         Numbers or strings of any shape.
     shape : int, or sequence of int
-        The sizes of the axes; one of them may be -1, which is then found out.
+        The sizes of the axes. One of them may be -1, and is then inferred.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The items in the same order (C order); a view where NumPy makes one.
+        The items in the same order (C order); a view where NumPy returns one.
 
     Raises
     ------
     ValueError
-        If the shape has another number of items.
+        If the number of items differs.
 
     Examples
     --------
@@ -128,9 +129,9 @@ def expand_dims(
     input : array_like
         Numbers or strings of any shape.
     axis : int, or sequence of int
-        Position of the new axis in the result; negative from the end.
+        Position of the new axis in the result; negative values count from the end.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def expand_dims(
     Raises
     ------
     ValueError
-        If there is no such axis in the result.
+        If the result cannot have such an axis.
 
     Examples
     --------
@@ -154,16 +155,16 @@ def expand_dims(
 def squeeze(
     input: npt.ArrayLike, axis: int | Sequence[int] | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Drop axes of size 1.
+    """Remove axes of size 1.
 
     Parameters
     ----------
     input : array_like
         Numbers or strings of any shape.
     axis : int, or sequence of int, optional
-        Which axes; ``None`` is all that have size 1.
+        The axes to remove. ``None`` removes all axes of size 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def squeeze(
     Raises
     ------
     ValueError
-        If there is no such axis, or it has another size.
+        If an axis does not exist, or has another size.
 
     Examples
     --------
@@ -189,26 +190,26 @@ def squeeze(
 def transpose(
     a: npt.ArrayLike, perm: Sequence[int] | None = None, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Put the axes in another order.
+    """Permute the axes of an array.
 
     Parameters
     ----------
     a : array_like
         Numbers or strings of any shape.
     perm : sequence of int, optional
-        The axis of `a` that becomes each axis of the result; ``None`` is all in reverse.
+        The axis of `a` that becomes each axis of the result. ``None`` reverses the axes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The items, moved; a copy.
+        A copy with permuted axes.
 
     Raises
     ------
     ValueError
-        If `perm` does not name each axis once.
+        If `perm` does not contain each axis once.
 
     Examples
     --------
@@ -222,7 +223,7 @@ def transpose(
 
 
 def axes_of(axis: int | Sequence[int] | None) -> list[int] | None:
-    """Return one axis or many as operations take them."""
+    """Return one or more axes as a list for operations."""
     if axis is None:
         return None
     if isinstance(axis, (list, tuple, np.ndarray)) and np.ndim(axis):

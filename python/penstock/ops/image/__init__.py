@@ -1,4 +1,4 @@
-"""Operations on images: arrays ``(height, width, channels)``, or batches of them."""
+"""Operations on images, which are arrays ``(height, width, channels)``, or on batches of them."""
 
 from penstock.ops.image.any_file import decode_image
 from penstock.ops.image.colors import (

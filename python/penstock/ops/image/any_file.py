@@ -1,4 +1,4 @@
-"""Image files of any kind."""
+"""Decoding image files of any format."""
 
 from __future__ import annotations
 
@@ -22,53 +22,53 @@ def decode_image(
     max_pixels: int | None = None,
     ratio: Literal[1, "auto"] = 1,
 ) -> npt.NDArray[Any]:
-    """Decode a JPEG, PNG, GIF, BMP or WebP, whichever it is.
+    """Decode a JPEG, PNG, GIF, BMP or WebP file; the format is detected.
 
     Parameters
     ----------
     contents : bytes
         The content of a file.
     channels : int, optional
-        0 or ``None`` as the file has it, 1 gray, 3 RGB, 4 RGB and alpha. A file
-        without alpha is opaque.
+        1 for gray, 3 for RGB, 4 for RGB and alpha, 0 or ``None`` for the channels of the file. If
+        the file has no alpha channel, alpha is opaque.
     dtype : dtype_like
-        An integer or float type. Values are scaled as `convert_image_dtype` does: floats lie in
+        An integer or float type. Values are scaled as in `convert_image_dtype`: floats lie in
         [0, 1].
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     expand_animations : bool
-        Return all frames of a GIF or WebP; ``False``: the first one.
+        Return all frames of a GIF or WebP. ``False`` returns the first frame only.
     max_pixels : int, optional
-        The most pixels of an image that are decoded; ``None`` is 178,956,970.
+        Maximum number of pixels of an image. ``None`` means 178,956,970.
     ratio : 1 or "auto"
-        ``"auto"``: a JPEG that is resized afterwards in a native function is decoded at a lower
+        ``"auto"``: if a native function resizes the image afterwards, a JPEG is decoded at a lower
         resolution, as by `decode_jpeg`.
 
     Returns
     -------
     numpy.ndarray
-        Shape ``(height, width, channels)``, of type `dtype`; a GIF or WebP with
-        `expand_animations` has shape ``(frames, height, width, channels)``, also with one frame.
+        Shape ``(height, width, channels)``, of type `dtype`. With `expand_animations`, a GIF or
+        WebP has shape ``(frames, height, width, channels)``, even with a single frame.
 
     Raises
     ------
     penstock.DataError
-        If `contents` is no such file, or a truncated, corrupt or too large one.
+        If `contents` is not in one of these formats, or is truncated, corrupt or too large.
     ValueError
-        If `channels` or `ratio` has no such value.
+        If `channels` or `ratio` has another value.
     RuntimeError
-        If there is no codec for it: GIF, BMP and WebP need Pillow (``pip install pillow``).
+        If there is no codec for the format: GIF, BMP and WebP need Pillow (``pip install pillow``).
 
     Notes
     -----
-    The kind of file is known by its first bytes, so the extension of its name does not matter.
-    JPEG and PNG are decoded without the GIL. Other formats are decoded by Pillow, also in native
-    functions, which acquire the GIL for that call alone. With `expand_animations` a native
-    function does not know the rank of the image before it runs.
+    The format is detected from the first bytes, not from the extension of the file name. JPEG and
+    PNG are decoded without the GIL. Pillow decodes the other formats, also in native functions,
+    which acquire the GIL only for that call. With `expand_animations`, the rank of the image is
+    unknown until a native function runs.
 
-    For types other than uint8, uint16, float16 and float32 values go through uint16, as in
-    TensorFlow; a PNG of 16 bits keeps them for all types but uint8. TensorFlow takes float16
-    through uint16 too, and makes infinity of white.
+    For types other than uint8, uint16, float16 and float32, values are converted through uint16, as
+    in TensorFlow; a 16-bit PNG keeps all its bits for every type except uint8. TensorFlow also
+    converts float16 through uint16, which turns white into infinity.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Colours: saturation and hue, and images in other colour spaces."""
+"""Colours: saturation, hue and colour spaces."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from penstock.ops.image.values import around, between
 def adjust_saturation(
     image: npt.ArrayLike, saturation_factor: float, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Make the colours of images stronger or weaker.
+    """Adjust the saturation of images.
 
     Parameters
     ----------
     image : array_like
         Integers or floats, shape ``(..., height, width, 3)``, RGB.
     saturation_factor : float
-        What the saturation is multiplied by: 0 gives gray. It stays within [0, 1].
+        Factor for the saturation; 0 yields gray. The product is clipped to [0, 1].
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The same shape and dtype. Hue and value (the largest of the three colours) stay.
+        The same shape and dtype. Hue and value (the maximum of the three colours) do not change.
 
     Raises
     ------
     TypeError
-        If `image` is neither of integers nor of floats.
+        If `image` has neither integers nor floats.
     ValueError
         If `image` has another shape, or `saturation_factor` is not one number.
 
@@ -49,26 +49,26 @@ def adjust_saturation(
 
 @checked
 def adjust_hue(image: npt.ArrayLike, delta: float, name: str | None = None) -> npt.NDArray[Any]:
-    """Rotate the colours of images around the colour wheel.
+    """Adjust the hue of images.
 
     Parameters
     ----------
     image : array_like
         Integers or floats, shape ``(..., height, width, 3)``, RGB.
     delta : float
-        What is added to the hue, in turns, from -1 to 1: 1/3 makes green of red.
+        Number of turns to add to the hue, from -1 to 1: 1/3 changes red to green.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The same shape and dtype. The largest and the smallest of the three colours stay.
+        The same shape and dtype. The maximum and minimum of the three colours do not change.
 
     Raises
     ------
     TypeError
-        If `image` is neither of integers nor of floats.
+        If `image` has neither integers nor floats.
     ValueError
         If `image` has another shape, or `delta` is not one number from -1 to 1.
 
@@ -85,7 +85,7 @@ def adjust_hue(image: npt.ArrayLike, delta: float, name: str | None = None) -> n
 def random_saturation(
     image: npt.ArrayLike, lower: float, upper: float, seed: int | None = None
 ) -> npt.NDArray[Any]:
-    """Change the saturation of images by a random factor.
+    """Adjust the saturation of images by a random factor.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ def random_saturation(
     Returns
     -------
     numpy.ndarray
-        What `adjust_saturation` gives; a batch is changed by one factor.
+        The result of `adjust_saturation`. One factor is used for a whole batch.
 
     Raises
     ------
     ValueError
-        If `lower` is negative or not below `upper`.
+        If `lower` is negative or not less than `upper`.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def random_saturation(
 
 @checked
 def random_hue(image: npt.ArrayLike, max_delta: float, seed: int | None = None) -> npt.NDArray[Any]:
-    """Rotate the colours of images by a random angle.
+    """Adjust the hue of images by a random angle.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def random_hue(image: npt.ArrayLike, max_delta: float, seed: int | None = None) 
     Returns
     -------
     numpy.ndarray
-        What `adjust_hue` gives; a batch is changed by one angle.
+        The result of `adjust_hue`. One angle is used for a whole batch.
 
     Raises
     ------
@@ -154,14 +154,14 @@ def random_hue(image: npt.ArrayLike, max_delta: float, seed: int | None = None) 
 
 @checked
 def rgb_to_grayscale(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
-    """Convert RGB to luminance.
+    """Convert RGB images to grayscale.
 
     Parameters
     ----------
     images : array_like
         Integers or floats, shape ``(..., 3)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def rgb_to_grayscale(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     Raises
     ------
     TypeError
-        If `images` are neither of integers nor of floats.
+        If `images` has neither integers nor floats.
     ValueError
         If there are not three channels.
 
@@ -185,14 +185,14 @@ def rgb_to_grayscale(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
 
 @checked
 def grayscale_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
-    """Repeat the one channel of images three times.
+    """Convert grayscale images to RGB by repeating their channel.
 
     Parameters
     ----------
     images : array_like
         Shape ``(..., 1)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def grayscale_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
     Raises
     ------
     ValueError
-        If there are more channels than one.
+        If there is more than one channel.
 
     Examples
     --------
@@ -215,25 +215,25 @@ def grayscale_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDAr
 
 @checked
 def rgb_to_hsv(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
-    """Convert RGB to hue, saturation and value.
+    """Convert RGB images to hue, saturation and value.
 
     Parameters
     ----------
     images : array_like
         Floats in [0, 1], shape ``(..., 3)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The same shape and dtype: hue in turns, in [0, 1); saturation; value, the largest of the
-        three colours. Computed in float32.
+        The same shape and dtype. Hue is in turns, in [0, 1); value is the maximum of the three
+        colours. Computed in float32.
 
     Raises
     ------
     TypeError
-        If `images` are not floats.
+        If `images` does not have floats.
     ValueError
         If there are not three channels.
 
@@ -247,14 +247,14 @@ def rgb_to_hsv(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[An
 
 @checked
 def hsv_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
-    """Convert hue, saturation and value to RGB.
+    """Convert hue, saturation and value to RGB images.
 
     Parameters
     ----------
     images : array_like
-        Floats in [0, 1], shape ``(..., 3)``, as `rgb_to_hsv` gives them.
+        Floats in [0, 1], shape ``(..., 3)``, as returned by `rgb_to_hsv`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def hsv_to_rgb(images: npt.ArrayLike, name: str | None = None) -> npt.NDArray[An
     Raises
     ------
     TypeError
-        If `images` are not floats.
+        If `images` does not have floats.
     ValueError
         If there are not three channels.
 

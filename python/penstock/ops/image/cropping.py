@@ -1,4 +1,4 @@
-"""Crops of images, fixed, drawn or central, and images on larger canvases."""
+"""Cropping and padding images."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ def crop_to_bounding_box(
     target_height: int,
     target_width: int,
 ) -> npt.NDArray[Any]:
-    """Cut a box out of images.
+    """Crop images to a box.
 
     Parameters
     ----------
     image : array_like
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
     offset_height : int
-        The first row of the box, pixels from the top, >= 0.
+        First row of the box, >= 0.
     offset_width : int
-        The first column of the box, pixels from the left, >= 0.
+        First column of the box, >= 0.
     target_height : int
-        Rows of the box, >= 1.
+        Height of the box in pixels, >= 1.
     target_width : int
-        Columns of the box, >= 1.
+        Width of the box in pixels, >= 1.
 
     Returns
     -------
     numpy.ndarray
-        Shape as `image` with the height and width of the box, the dtype of `image`; a copy.
+        A copy with the height and width of the box, and the dtype of `image`.
 
     Raises
     ------
     ValueError
-        If `image` has another rank, or the box does not lie within it; names both.
+        If `image` has another rank, or the box does not lie within it. The message names both.
     TypeError
         If one of the four numbers is not an integer.
 
     Notes
     -----
-    In a native program a decoder whose image is only cropped decodes the box alone.
+    If a native function decodes an image only to crop it, only the box is decoded.
 
     Examples
     --------
@@ -68,25 +68,25 @@ def crop_to_bounding_box(
 
 @checked
 def central_crop(image: npt.ArrayLike, central_fraction: float) -> npt.NDArray[Any]:
-    """Cut the middle out of images.
+    """Crop images to their central part.
 
     Parameters
     ----------
     image : array_like
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
     central_fraction : float
-        How much of the height and of the width is kept, above 0 and at most 1. The margins are
+        Fraction of the height and of the width to keep, above 0 and at most 1. The margins are
         rounded down to whole pixels.
 
     Returns
     -------
     numpy.ndarray
-        The middle of each image, the dtype of `image`; a copy.
+        A copy of the central part of each image, with the dtype of `image`.
 
     Raises
     ------
     ValueError
-        If `image` has another rank, or `central_fraction` is not as above.
+        If `image` has another rank, or `central_fraction` is out of range.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def pad_to_bounding_box(
     target_height: int,
     target_width: int,
 ) -> npt.NDArray[Any]:
-    """Put images on a larger canvas of zeros.
+    """Pad images with zeros to a given size.
 
     Parameters
     ----------
@@ -113,21 +113,21 @@ def pad_to_bounding_box(
     offset_height : int
         Rows of zeros above the image, >= 0.
     offset_width : int
-        Columns of zeros to its left, >= 0.
+        Columns of zeros to the left of the image, >= 0.
     target_height : int
-        Rows of the result, at least those of the image and the offset.
+        Height of the result, at least that of the image plus the offset.
     target_width : int
-        Columns of the result, likewise.
+        Width of the result, at least that of the image plus the offset.
 
     Returns
     -------
     numpy.ndarray
-        Shape as `image` with the new height and width, the dtype of `image`.
+        The dtype of `image`, with the new height and width.
 
     Raises
     ------
     ValueError
-        If `image` has another rank, or does not lie within the canvas; names both.
+        If `image` has another rank, or does not fit into the result. The message names both.
     TypeError
         If one of the four numbers is not an integer.
 
@@ -145,22 +145,22 @@ def pad_to_bounding_box(
 def resize_with_crop_or_pad(
     image: npt.ArrayLike, target_height: int, target_width: int
 ) -> npt.NDArray[Any]:
-    """Bring images to a size by cutting their middle out, or by zeros around them.
+    """Crop or pad images around their centre to a given size.
 
     Parameters
     ----------
     image : array_like
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
     target_height : int
-        Rows of the result, >= 1. Where the image has more, the middle ones are kept; where it has
-        fewer, rows of zeros are added above and below. The odd one is cut, or added, below.
+        Height of the result, >= 1. A larger image keeps its central rows; a smaller one is padded
+        with rows of zeros above and below. An odd row is cropped or added below.
     target_width : int
-        Columns of the result, likewise.
+        Width of the result, >= 1, in the same way.
 
     Returns
     -------
     numpy.ndarray
-        Shape as `image` with the new height and width, the dtype of `image`; not scaled.
+        The dtype of `image`, with the new height and width. Pixels are not scaled.
 
     Raises
     ------
@@ -187,35 +187,36 @@ def random_crop(
     seed: int | None = None,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Crop an array to a given size, at a uniformly drawn position.
+    """Crop an array to a given size, at a uniformly random position.
 
     Parameters
     ----------
     value : array_like
         Numbers of any shape.
     size : sequence of int
-        Size of the crop along each axis of `value`; -1 keeps the axis whole.
+        Size of the crop along each axis of `value`; -1 keeps the whole axis.
     seed : int, optional
         Makes the draw repeatable; see the notes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Shape `size`, the dtype of `value`; a copy.
+        A copy with shape `size` and the dtype of `value`.
 
     Raises
     ------
     ValueError
-        If `size` has another number of axes than `value`, or exceeds it; names the axis.
+        If `size` has another number of axes than `value`, or exceeds it. The message names the
+        axis.
 
     Notes
     -----
-    Randomness: without a seed, a function that `Dataset.map` calls draws from the key of its
-    element, so neither threads nor order change the result; elsewhere, the draws follow
-    `penstock.random.set_seed`. With a seed, the draws depend on seed, epoch and element: an
-    image and its mask that are cropped with the same seed are cropped alike.
+    Without a seed, a function called by `Dataset.map` draws from the key of its element, so neither
+    threads nor order affect the result. Elsewhere, the draws are determined by
+    `penstock.random.set_seed`. With a seed, the draws depend on the seed, the epoch and the
+    element: an image and its mask that are cropped with the same seed have the same crop.
 
     Examples
     --------
@@ -238,18 +239,18 @@ def random_resized_crop(
     *,
     dtype: npt.DTypeLike | None = None,
 ) -> npt.NDArray[Any]:
-    """Crop an image to a drawn size, ratio and position, and resize the crop.
+    """Crop an image to a random size, aspect ratio and position, and resize the crop.
 
     Parameters
     ----------
     image : array_like
         Shape ``(height, width, channels)``, of a type that `resize` takes.
     size : sequence of int
-        Height and width of the result, pixels.
+        Height and width of the result in pixels.
     scale : (float, float)
-        Least and greatest share of the image's area that is cut out, before rounding to pixels.
+        Minimum and maximum area of the crop as a fraction of the image, before rounding to pixels.
     ratio : (float, float)
-        Least and greatest width divided by height of the crop.
+        Minimum and maximum aspect ratio (width / height) of the crop.
     method : str
         As in `resize`.
     antialias : bool
@@ -257,9 +258,9 @@ def random_resized_crop(
     seed : int, optional
         As in `random_crop`.
     dtype : dtype_like, optional
-        The type of the result: uint8, uint16 or a float type. Integers are rounded to the nearest,
-        and limited to the range of the type, as torchvision does for uint8. None is the type that
-        `resize` returns: float32, or for ``"nearest"`` that of `image`.
+        The type of the result: uint8, uint16 or a float type. Integers are rounded to the nearest
+        value and clipped to the range of the type, as torchvision does for uint8. None is the type
+        that `resize` returns: float32, or the dtype of `image` for ``"nearest"``.
 
     Returns
     -------
@@ -270,19 +271,20 @@ def random_resized_crop(
     ------
     ValueError
         If `image` has another rank or no pixels; if `scale` or `ratio` is not (low, high) with
-        0 < low <= high; or for a wrong `size` or `method`.
+        0 < low <= high; or if `size` or `method` is invalid.
     TypeError
         If `dtype` is another type.
 
     Notes
     -----
-    The draws are those of torchvision's ``RandomResizedCrop``: an area uniform in `scale` and a
-    ratio whose logarithm is uniform, up to ten times until the crop fits into the image, then a
-    uniform position. Else it is the largest crop in the middle whose ratio is allowed. For
-    ``sample_distorted_bounding_box`` of TensorFlow without boxes, give its ``area_range`` as
+    The draws are the same as in torchvision's ``RandomResizedCrop``: an area uniform in `scale` and
+    a ratio whose logarithm is uniform, up to ten times until the crop fits into the image, then a
+    uniform position. If none fits, the crop is the largest central one with an allowed ratio. To
+    replace TensorFlow's ``sample_distorted_bounding_box`` without boxes, pass its ``area_range`` as
     `scale` and ``aspect_ratio_range`` as `ratio`.
 
-    Randomness: as in `random_crop`. In a native program a decoder before it decodes only the crop.
+    Randomness is as in `random_crop`. If a native function decodes an image only for this call,
+    only the crop is decoded.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""JPEG files: decoding, and what their headers say."""
+"""JPEG files: decoding, encoding, and reading headers."""
 
 from __future__ import annotations
 
@@ -26,32 +26,33 @@ def decode_jpeg(
     name: str | None = None,
     max_pixels: int | None = None,
 ) -> npt.NDArray[np.uint8]:
-    """Decode a JPEG.
+    """Decode a JPEG file.
 
     Parameters
     ----------
     contents : bytes
         The content of a JPEG file, baseline or progressive.
     channels : int
-        0 as the file has it (3 for CMYK), 1 grayscale, 3 RGB. CMYK becomes gray by way of RGB, with
-        the weights of ITU-R BT.601 in 16-bit fixed point that Pillow uses for ``convert("L")``.
+        1 for grayscale, 3 for RGB, 0 for the channels of the file (3 for CMYK). CMYK is converted
+        to gray through RGB, with the weights of ITU-R BT.601 in 16-bit fixed point that Pillow uses
+        for ``convert("L")``.
     ratio : int or "auto"
-        1, 2, 4 or 8: decode at a fraction of the size, rounded up; cheaper than a resize.
-        ``"auto"``: 1, except that a native function decodes only as much of the resolution as the
-        resize after it needs (see below).
+        1, 2, 4 or 8: decode at a fraction of the size, rounded up, which is cheaper than a resize.
+        ``"auto"`` means 1, except that a native function decodes only the resolution that a later
+        resize needs (see below).
     fancy_upscaling : bool
-        Interpolate colour that is stored at a lower resolution; ``False`` is faster and blockier.
+        Interpolate colour that is stored at a lower resolution. ``False`` is faster, but blockier.
     try_recover_truncated : bool
-        Decode a file that ends early as far as it goes, and make up the rest.
+        Decode as much as possible of a truncated file, and fill in the rest.
     acceptable_fraction : float
-        Share of the rows that must be readable when the data is corrupt; the other rows are black.
+        Fraction of the rows that must be readable if the data is corrupt. Other rows are black.
     dct_method : str
-        ``"INTEGER_ACCURATE"``, or ``"INTEGER_FAST"``: a few per cent faster, and off by some units
-        of 255 at high qualities. ``""`` is the fast one, as in TensorFlow.
+        ``"INTEGER_ACCURATE"``, or ``"INTEGER_FAST"``, which is a few per cent faster and off by a
+        few units of 255 at high qualities. ``""`` is the fast method, as in TensorFlow.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     max_pixels : int, optional
-        The most pixels that are decoded; ``None`` is 178,956,970.
+        Maximum number of pixels. ``None`` means 178,956,970.
 
     Returns
     -------
@@ -61,29 +62,28 @@ def decode_jpeg(
     Raises
     ------
     penstock.DataError
-        If `contents` is not a JPEG, or a truncated, corrupt or absurdly large one.
+        If `contents` is not a JPEG file, or is truncated, corrupt or too large.
     ValueError
-        If an argument has no such value, or ``channels=1`` meets a CMYK image.
+        If an argument has an invalid value.
     RuntimeError
-        If penstock was built without libjpeg, and there is no Pillow, or the function is native.
+        If penstock was built without libjpeg, and Pillow is missing or the function is native.
 
     Notes
     -----
-    Pixels equal TensorFlow's where both use libjpeg-turbo; Pillow's need ``"INTEGER_ACCURATE"``.
-    Damage that libjpeg can pass over (with a warning that is not printed) is not an error, as in
-    TensorFlow. A file that asks for more than 500 passes over the image is refused. The orientation
-    that a camera notes (EXIF) is not applied, as in TensorFlow.
+    Pixels equal TensorFlow's if both use libjpeg-turbo, and Pillow's with ``"INTEGER_ACCURATE"``.
+    Damage from which libjpeg recovers with a warning is not an error, as in TensorFlow, and the
+    warning is not printed. A file with more than 500 scans of the image is rejected. The camera
+    orientation (EXIF) is not applied, as in TensorFlow.
 
-    ``ratio="auto"`` has an effect in a native function (`penstock.native`) whose only use of the
-    pixels is one resize. The file is then decoded at the largest ratio of 1, 2, 4 and 8 at which
-    what is resized still is at least as large as the result on both sides, and the resize takes the
-    same part of the picture from it. Pixels are therefore **not those of the plain function**, in
-    which the ratio is 1. `resize`, `resize_with_pad` and `random_resized_crop` count, by every
-    method but ``"nearest"``. Crops may come before the resize, and after them `cast`,
-    `convert_image_dtype` and ``+ - * /`` with numbers, where the results are floats. Sizes are
-    those of the whole image, for `shape` and for the windows of crops. In all other cases the ratio
-    is 1.
-    :doc:`/guides/native` says what it saves, and how far the pixels differ.
+    ``ratio="auto"`` has an effect in a native function (`penstock.native`) that uses the pixels
+    only for one resize. The file is then decoded at the largest ratio of 1, 2, 4 and 8 at which the
+    input of the resize is still at least as large as the result on both sides. The resize uses the
+    same part of the picture. Pixels therefore **differ from those of the plain function**, in which
+    the ratio is 1. The resize may be `resize`, `resize_with_pad` or `random_resized_crop`, with any
+    method except ``"nearest"``. Crops may precede it. `cast`, `convert_image_dtype` and ``+ - * /``
+    with numbers may follow it if their results are floats. `shape` and the windows of crops use
+    the sizes of the whole image. In all other cases the ratio is 1. For time savings and pixel
+    differences, see :doc:`/guides/native`.
 
     Examples
     --------
@@ -123,21 +123,21 @@ def decode_and_crop_jpeg(
     name: str | None = None,
     max_pixels: int | None = None,
 ) -> npt.NDArray[np.uint8]:
-    """Decode a window of a JPEG: the same pixels as decoding all and cropping, for less work.
+    """Decode a window of a JPEG file; faster than decoding and cropping, with equal pixels.
 
     Parameters
     ----------
     contents : bytes
         The content of a JPEG file.
     crop_window : array_like of int
-        Shape ``(4,)``: y, x, height, width in pixels of the decoded image (after `ratio`; with
-        ``"auto"``, of the whole image at its full size).
+        y, x, height and width of the window, shape ``(4,)``, in pixels of the decoded image (after
+        `ratio`; with ``"auto"``, of the image at full size).
     channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
         As in `decode_jpeg`.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     max_pixels : int, optional
-        As in `decode_jpeg`; the whole image counts.
+        As in `decode_jpeg`, for the whole image.
 
     Returns
     -------
@@ -149,12 +149,13 @@ def decode_and_crop_jpeg(
     ValueError
         If the window is empty or not within the image.
     penstock.DataError
-        As `decode_jpeg`. What comes after the window need not be read, and its damage not be seen.
+        As in `decode_jpeg`. Data after the window may not be read, so damage there may be missed.
 
     Notes
     -----
-    Rows above the window must still be parsed, and a progressive file is parsed whole: a quarter of
-    the area saves about 40 % of the time of a baseline file, and little of a progressive one.
+    Rows above the window must still be parsed, and a progressive file is parsed completely. A
+    window with a quarter of the area saves about 40 % of the time for a baseline file, and little
+    for a progressive one.
 
     Examples
     --------
@@ -229,30 +230,30 @@ def encode_jpeg(
     xmp_metadata: str = "",
     name: str | None = None,
 ) -> bytes:
-    r"""Encode an image as JPEG.
+    r"""Encode an image as a JPEG file.
 
     Parameters
     ----------
     image : array_like
         uint8, shape ``(height, width, 1)`` or ``(height, width, 3)``.
     format : str
-        ``"grayscale"`` or ``"rgb"``: what `image` must be; ``""`` takes either.
+        The required form of `image`: ``"grayscale"`` or ``"rgb"``. ``""`` accepts both.
     quality : int
         From 0 to 100.
     progressive : bool
-        Write a file that can be shown coarsely at first.
+        Write a file that can first be shown at low quality.
     optimize_size : bool
-        Spend more time for some per cent fewer bytes; pixels are the same.
+        Save a few per cent of the bytes at the cost of time. Pixels are the same.
     chroma_downsampling : bool
         Store colour at half the resolution.
     density_unit : str
-        ``"in"`` or ``"cm"``: what the densities are counted by.
+        Unit of the densities: ``"in"`` or ``"cm"``.
     x_density, y_density : int
-        Pixels to print per unit, from 1 to 65535.
+        Pixels per unit when printed, from 1 to 65535.
     xmp_metadata : str
         XMP to store in the file, at most 65,504 bytes of UTF-8.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -262,12 +263,12 @@ def encode_jpeg(
     Raises
     ------
     TypeError
-        If `image` is not of uint8.
+        If `image` is not uint8.
     ValueError
         If `image` has another shape, no pixels or more than 65,500 in a row or column, or an
-        argument has no such value.
+        argument has an invalid value.
     RuntimeError
-        As `decode_jpeg`.
+        As in `decode_jpeg`.
 
     Examples
     --------
@@ -306,7 +307,7 @@ def encode_jpeg(
 def extract_jpeg_shape(
     contents: bytes, output_type: npt.DTypeLike = np.int32, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Read the size of a JPEG from its header, without decoding it.
+    """Return the size of a JPEG image from its header, without decoding it.
 
     Parameters
     ----------
@@ -315,17 +316,17 @@ def extract_jpeg_shape(
     output_type : dtype_like
         int32 or int64.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Shape ``(3,)``: height, width and number of colour components of the file.
+        Height, width and number of colour components of the file, shape ``(3,)``.
 
     Raises
     ------
     penstock.DataError
-        If `contents` is not a JPEG, or ends before its size.
+        If `contents` is not a JPEG file, or ends before the size.
 
     Examples
     --------
@@ -342,14 +343,14 @@ def extract_jpeg_shape(
 
 @checked
 def is_jpeg(contents: bytes, name: str | None = None) -> bool:
-    r"""Return whether bytes start as a JPEG does.
+    r"""Return whether bytes start like a JPEG file.
 
     Parameters
     ----------
     contents : bytes
         The content of a file.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Mirrored and turned images."""
+"""Flipping, rotating and transposing images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.ops.call import call
 
 @checked
 def flip_left_right(image: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Mirror images along their width.
+    """Flip images horizontally.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def flip_left_right(image: npt.ArrayLike) -> npt.NDArray[Any]:
 
 @checked
 def flip_up_down(image: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Mirror images along their height.
+    """Flip images vertically.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def flip_up_down(image: npt.ArrayLike) -> npt.NDArray[Any]:
 
 @checked
 def random_flip_left_right(image: npt.ArrayLike, seed: int | None = None) -> npt.NDArray[Any]:
-    """Mirror images along their width, each with a probability of one half.
+    """Flip images horizontally with a probability of one half.
 
     Parameters
     ----------
     image : array_like
-        Shape ``(height, width, channels)``, or ``(batch, height, width, channels)``, of which each
-        image has a draw of its own.
+        Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``. Each image of a
+        batch has a separate draw.
     seed : int, optional
         As in `random_crop`.
 
@@ -99,13 +99,13 @@ def random_flip_left_right(image: npt.ArrayLike, seed: int | None = None) -> npt
 
 @checked
 def random_flip_up_down(image: npt.ArrayLike, seed: int | None = None) -> npt.NDArray[Any]:
-    """Mirror images along their height, each with a probability of one half.
+    """Flip images vertically with a probability of one half.
 
     Parameters
     ----------
     image : array_like
-        Shape ``(height, width, channels)``, or ``(batch, height, width, channels)``, of which each
-        image has a draw of its own.
+        Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``. Each image of a
+        batch has a separate draw.
     seed : int, optional
         As in `random_crop`.
 
@@ -130,21 +130,21 @@ def random_flip_up_down(image: npt.ArrayLike, seed: int | None = None) -> npt.ND
 
 @checked
 def rot90(image: npt.ArrayLike, k: int = 1, name: str | None = None) -> npt.NDArray[Any]:
-    """Turn images by quarters, against the clock.
+    """Rotate images counterclockwise by quarter turns.
 
     Parameters
     ----------
     image : array_like
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
     k : int
-        Quarter turns; with the clock when negative.
+        Number of quarter turns; negative numbers rotate clockwise.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The dtype of `image`, height and width swapped when `k` is odd; a copy.
+        A copy with the dtype of `image`. Height and width are swapped if `k` is odd.
 
     Raises
     ------
@@ -165,19 +165,19 @@ def rot90(image: npt.ArrayLike, k: int = 1, name: str | None = None) -> npt.NDAr
 
 @checked
 def transpose(image: npt.ArrayLike, name: str | None = None) -> npt.NDArray[Any]:
-    """Swap the height and the width of images.
+    """Transpose the height and width of images.
 
     Parameters
     ----------
     image : array_like
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Row ``i`` is column ``i`` of the image; the dtype of `image`; a copy.
+        A copy with the dtype of `image`. Row ``i`` is column ``i`` of the image.
 
     Raises
     ------

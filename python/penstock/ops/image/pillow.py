@@ -1,4 +1,4 @@
-"""Decoding and encoding by Pillow: without a native codec, and in formats that have none."""
+"""Pillow as a codec: for builds without a native codec, and for formats that have none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 2**29 // 3  # cpp/compute/image/image_file.h
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
-_KINDS = {  # by the first bytes
+_KINDS = {  # formats by their first bytes
     b"\xff\xd8\xff": "JPEG",
     b"\x89PNG": "PNG",
     b"GIF8": "GIF",
@@ -33,7 +33,7 @@ _COUNTS = {"1": 1, "L": 1, "I;16": 1, "LA": 2, "PA": 4, "RGBA": 4}
 
 
 def is_installed() -> bool:
-    """Say whether there is Pillow."""
+    """Return whether Pillow is installed."""
     return importlib.util.find_spec("PIL") is not None
 
 
@@ -44,10 +44,11 @@ def call_codec(
     attributes: Mapping[str, Any],
     instead: Callable[[], Any],
 ) -> Any:
-    """Call an operation that needs a codec; without it, do what Pillow does `instead`.
+    """Call an operation that needs a codec, or `instead`, which uses Pillow.
 
-    The rule is: the native codec if it is built in; else Pillow if it is installed, but never in a
-    native function; else the error that says how to get the codec.
+    The native codec is used if it is built in. Otherwise Pillow is used if it is installed, except
+    in a native function. Otherwise the operation raises an error that explains how to get the
+    codec.
     """
     native = _core.build_info()[codec]["native"]
     if native or current_trace() is not None or not is_installed():
@@ -63,27 +64,27 @@ def decode(
     max_pixels: int | None = None,
     frames: bool = False,
 ) -> npt.NDArray[Any]:
-    """Decode a file of any kind that Pillow knows.
+    """Decode a file of any format that Pillow supports.
 
     Parameters
     ----------
     name : str
-        The function that asks, for errors.
+        The calling function, for errors.
     contents : bytes
         The content of a file.
     channels : int
-        0 as the file has it; 1, 2, 3 or 4.
+        1, 2, 3 or 4, or 0 for the channels of the file.
     dtype : dtype_like
         uint8 or uint16.
     max_pixels : int, optional
-        How many pixels a frame may have.
+        Maximum number of pixels in a frame.
     frames : bool
         Return all frames of an animation.
 
     Returns
     -------
     numpy.ndarray
-        Shape ``(height, width, channels)``, with `frames` ``(frames, height, width, channels)``.
+        Shape ``(height, width, channels)``, or with `frames` ``(frames, height, width, channels)``.
     """
     from PIL import ImageSequence
 
@@ -97,7 +98,7 @@ def decode(
 def decode_file(
     name: str, contents: bytes, channels: int, wide: bool, max_pixels: int, frames: bool
 ) -> npt.NDArray[Any]:
-    """Decode a file that the core has no codec for, which calls this with the GIL."""
+    """Decode a file for which the core has no codec; the core calls this with the GIL held."""
     dtype = np.uint16 if wide else np.uint8
     return decode(name, contents, channels, dtype, max_pixels, frames)
 
@@ -105,7 +106,7 @@ def decode_file(
 def shape_of_file(
     name: str, contents: bytes, channels: int, wide: bool, max_pixels: int, frames: bool
 ) -> tuple[int, ...]:
-    """Return the shape of what `decode_file` returns, from the headers alone."""
+    """Return the shape of the result of `decode_file`, from the headers alone."""
     if not is_installed():
         kind = next((kind for start, kind in _KINDS.items() if contents.startswith(start)), "these")
         raise RuntimeError(f"{name}: {kind} files need Pillow; run: pip install pillow")
@@ -134,14 +135,14 @@ def _opened(name: str, contents: bytes, max_pixels: int | None) -> Iterator[Imag
                 yield image
     except (DataError, MemoryError):
         raise
-    except Exception as error:  # Pillow raises any class (IndexError, struct.error)
+    except Exception as error:  # Pillow raises many classes (IndexError, struct.error)
         raise DataError(
             f"{name}: contents are corrupt or of an unsupported kind: {error}"
         ) from None
 
 
 def encode(array: npt.NDArray[Any], kind: str, **options: Any) -> bytes:
-    """Encode ``(height, width, channels)`` as a file of a kind."""
+    """Encode an array ``(height, width, channels)`` as a file of the format `kind`."""
     from PIL import Image
 
     file = io.BytesIO()

@@ -20,21 +20,21 @@ def decode_png(
     name: str | None = None,
     max_pixels: int | None = None,
 ) -> npt.NDArray[Any]:
-    """Decode a PNG.
+    """Decode a PNG file.
 
     Parameters
     ----------
     contents : bytes
-        The content of a PNG file: gray, RGB or a palette, of 1 to 16 bits, interlaced or not.
+        The content of a PNG file: gray, RGB or palette, with 1 to 16 bits, interlaced or not.
     channels : int
-        0 as the file has it (a palette counts as RGB, or as RGBA when it has transparent colours),
-        1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha.
+        1 for gray, 2 for gray and alpha, 3 for RGB, 4 for RGB and alpha, 0 for the channels of the
+        file. A palette counts as RGB, or as RGBA if it has transparent colours.
     dtype : dtype_like
-        uint8 (of 16 bits the upper 8), or uint16 (8 bits are spread over 0 to 65535).
+        uint8 (the upper 8 of 16 bits), or uint16 (8 bits are scaled to 0 to 65535).
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     max_pixels : int, optional
-        The most pixels that are decoded; ``None`` is 178,956,970.
+        Maximum number of pixels. ``None`` means 178,956,970.
 
     Returns
     -------
@@ -44,18 +44,18 @@ def decode_png(
     Raises
     ------
     penstock.DataError
-        If `contents` is not a PNG, or a truncated, corrupt or too large one.
+        If `contents` is not a PNG file, or is truncated, corrupt or too large.
     ValueError
-        If `channels` has no such value.
+        If `channels` has another value.
     TypeError
-        If `contents` are not bytes, or `dtype` is another type.
+        If `contents` is not bytes, or `dtype` is another type.
     RuntimeError
-        If penstock was built without libpng, and there is no Pillow, or the function is native.
+        If penstock was built without libpng, and Pillow is missing or the function is native.
 
     Notes
     -----
-    An alpha channel that is not wanted is dropped, one that is wanted and not there is opaque.
-    Gamma and colour profiles are not applied. Of an animated PNG the first image is decoded.
+    An alpha channel that is not requested is dropped. One that is requested but missing is opaque.
+    Gamma and colour profiles are not applied. For an animated PNG, the first image is decoded.
 
     Examples
     --------
@@ -81,31 +81,31 @@ def decode_png(
 
 @checked
 def encode_png(image: npt.ArrayLike, compression: int = -1, name: str | None = None) -> bytes:
-    r"""Encode images as PNG.
+    r"""Encode images as PNG files.
 
     Parameters
     ----------
     image : array_like
-        uint8 or uint16, shape ``(height, width, channels)`` of 1 to 4 channels: gray, gray and
-        alpha, RGB, RGB and alpha; or with more axes in front.
+        uint8 or uint16, shape ``(..., height, width, channels)`` with 1 to 4 channels: gray, gray
+        and alpha, RGB, RGB and alpha.
     compression : int
-        From 0 (none) to 9 (smallest); -1 is the default of zlib.
+        From 0 (none) to 9 (smallest); -1 is zlib's default.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     bytes
-        The content of a PNG file; for more axes an array of them.
+        The content of a PNG file, or an array of them if there are leading axes.
 
     Raises
     ------
     TypeError
         If `image` is of another type.
     ValueError
-        If `image` has another shape or no pixels, or `compression` no such value.
+        If `image` has another shape or no pixels, or `compression` another value.
     RuntimeError
-        As `decode_png`.
+        As in `decode_png`.
 
     Examples
     --------

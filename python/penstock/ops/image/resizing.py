@@ -1,4 +1,4 @@
-"""Images at another size."""
+"""Resizing images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.ops.call import call
 
 
 class ResizeMethod:
-    """Names of the methods of `resize`."""
+    """Names of the methods for `resize`."""
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"
@@ -34,7 +34,7 @@ def resize(
     antialias: bool = False,
     name: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Scale images to another size.
+    """Resize images.
 
     Parameters
     ----------
@@ -42,41 +42,41 @@ def resize(
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``, of an integer
         or float type; any type for ``"nearest"``.
     size : sequence of int
-        New height and width, pixels.
+        New height and width in pixels.
     method : str
         One of the names in `ResizeMethod`: ``"bilinear"``, ``"nearest"``, ``"bicubic"`` (Keys'
-        cubic, a = -1/2), ``"area"`` (mean of what a new pixel covers), ``"lanczos3"``,
+        cubic, a = -1/2), ``"area"`` (mean of the area that a new pixel covers), ``"lanczos3"``,
         ``"lanczos5"``, ``"gaussian"`` (radius 1.5, standard deviation 0.5 pixels) or
         ``"mitchellcubic"``.
     preserve_aspect_ratio : bool
-        Take the largest size within `size` that has the proportions of the images.
+        Use the largest size within `size` that has the aspect ratio of the images.
     antialias : bool
-        When shrinking, widen the filter until every pixel is weighed in, as Pillow does, instead
-        of looking at the nearest ones alone. Nothing changes for ``"nearest"`` and ``"area"``.
+        When shrinking, widen the filter until every pixel contributes, as Pillow does, instead of
+        using only the nearest pixels. This does not affect ``"nearest"`` and ``"area"``.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        Shape as `images` with the new height and width; the dtype of `images` for ``"nearest"``,
-        float32 for the others: in the range of the values of `images`, or somewhat beyond it by
-        the methods with negative weights (the cubic ones and Lanczos'); not rounded.
+        The new height and width, with the dtype of `images` for ``"nearest"`` and float32 for the
+        other methods. Values are not rounded. They are in the range of the input, or slightly
+        beyond it for methods with negative weights (the cubic ones and Lanczos).
 
     Raises
     ------
     ValueError
-        If `images` has another rank or no pixels, or `size` or `method` is not as above.
+        If `images` has another rank or no pixels, or `size` or `method` is invalid.
     TypeError
-        If `images` is not of such a type.
+        If `images` is of another type.
 
     Notes
     -----
-    Pixel ``i`` has its center at ``i + 0.5``. The arithmetic is that of TensorFlow's kernels in
-    float32, step by step: of ``ResizeBilinear`` and ``ResizeBicubic``; and of
-    ``ScaleAndTranslate`` for the other filters, and for all of them with `antialias`. It agrees
-    with Pillow to within 1 of 255. Lanczos' and Gaussian weights are rounded once only, so results
-    differ from TensorFlow's by about 1e-6 of the values; those of ``"area"`` by up to 1e-5.
+    The centre of pixel ``i`` is at ``i + 0.5``. The arithmetic follows TensorFlow's float32 kernels
+    step by step: ``ResizeBilinear`` and ``ResizeBicubic``, and ``ScaleAndTranslate`` for the other
+    filters and for all filters with `antialias`. It agrees with Pillow to within 1 of 255. Lanczos
+    and Gaussian weights are rounded only once, so these results differ from TensorFlow's by about
+    1e-6 of the values; results of ``"area"`` differ by up to 1e-5.
 
     Examples
     --------
@@ -102,17 +102,17 @@ def resize_with_pad(
     method: str = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> npt.NDArray[Any]:
-    """Scale images to fit into a size with their proportions, with zeros around them.
+    """Resize images to fit a size without distortion, and pad them with zeros.
 
     Parameters
     ----------
     image : array_like
         Shape ``(height, width, channels)`` or ``(batch, height, width, channels)``, of a type that
-        `resize` takes.
+        `resize` accepts.
     target_height : int
-        Rows of the result, >= 1.
+        Height of the result, >= 1.
     target_width : int
-        Columns of the result, >= 1.
+        Width of the result, >= 1.
     method : str
         As in `resize`.
     antialias : bool
@@ -121,19 +121,19 @@ def resize_with_pad(
     Returns
     -------
     numpy.ndarray
-        Shape as `image` with the new height and width; the dtype is that of `resize`. The image is
-        in the middle, an odd row or column of zeros below or to the right.
+        The new height and width, with the dtype that `resize` returns. The image is centred; an odd
+        row or column of zeros is below or to the right.
 
     Raises
     ------
     ValueError
-        If `image` has another rank or no pixels, a target is below 1, or for another `method`.
+        If `image` has another rank or no pixels, a target is below 1, or `method` is invalid.
     TypeError
-        If a target is not an integer, or `image` is not of such a type.
+        If a target is not an integer, or `image` is of another type.
 
     Notes
     -----
-    The size is rounded down in float32, as TensorFlow's, and at least 1.
+    The size of the image is rounded down in float32, as in TensorFlow, and is at least 1.
 
     Examples
     --------
@@ -157,26 +157,26 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     name: str | None = None,
 ) -> npt.NDArray[np.float32]:
-    """Cut boxes out of a batch of images, and scale them to one size.
+    """Crop boxes from a batch of images, and resize them to one size.
 
     Parameters
     ----------
     image : array_like
         Shape ``(batch, height, width, channels)``, of an integer or float type.
     boxes : array_like
-        Shape ``(count, 4)``: top, left, bottom and right of each box, where 0 is the center of the
-        first pixel and 1 that of the last. They may lie outside; a box whose top is below its
-        bottom, or left is right of its right, gives a mirrored crop.
+        Top, left, bottom and right of each box, shape ``(count, 4)``, where 0 is the centre of the
+        first pixel and 1 the centre of the last. Boxes may extend beyond the image. If top is below
+        bottom, or left is to the right of right, the crop is mirrored.
     box_indices : array_like
-        Shape ``(count,)``: the number of the image that each box is of.
+        Index of the image for each box, shape ``(count,)``.
     crop_size : sequence of int
-        Height and width of the results, pixels.
+        Height and width of the results in pixels.
     method : str
         ``"bilinear"`` or ``"nearest"``.
     extrapolation_value : float
-        What stands for pixels outside of the image.
+        Value of pixels outside of the image.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -186,15 +186,15 @@ def crop_and_resize(
     Raises
     ------
     ValueError
-        If an argument has another shape, `box_indices` are not numbers of images, or for another
-        `crop_size` or `method`.
+        If an argument has another shape, `box_indices` has an invalid index, or `crop_size` or
+        `method` is invalid.
     TypeError
-        If an argument is of another type.
+        If an argument has another type.
 
     Notes
     -----
-    The corners of a box become the centers of the corner pixels, which differs from `resize`. The
-    arithmetic is that of TensorFlow's ``CropAndResize``, in float32.
+    The corners of a box become the centres of the corner pixels, unlike in `resize`. The arithmetic
+    follows TensorFlow's ``CropAndResize``, in float32.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What pixels hold: their type and range."""
+"""Pixel values: types, ranges, brightness, contrast and normalization."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.ops.call import call
 def convert_image_dtype(
     image: npt.ArrayLike, dtype: npt.DTypeLike, saturate: bool = False, name: str | None = None
 ) -> npt.NDArray[Any]:
-    """Convert images to another type, and scale their values to its range.
+    """Convert images to another dtype, and scale their values to its range.
 
     Floats span [0, 1], integers from 0 to their largest value.
 
@@ -26,9 +26,9 @@ def convert_image_dtype(
     dtype : dtype_like
         An integer or float type.
     saturate : bool
-        Clip values beyond the range of an integer `dtype`, instead of letting them wrap.
+        Clip values beyond the range of an integer `dtype` instead of wrapping around.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -42,9 +42,9 @@ def convert_image_dtype(
 
     Notes
     -----
-    TensorFlow's rules: integer to float multiplies by ``1 / max``; float to integer multiplies by
-    ``max + 0.5`` and cuts; between integers, values are shifted, so that 255 of uint8 becomes 65280
-    of uint16 and comes back as 255; float to float is a cast.
+    The rules are TensorFlow's. Integer to float multiplies by ``1 / max``. Float to integer
+    multiplies by ``max + 0.5`` and truncates. Between integers, values are shifted, so 255 of uint8
+    becomes 65280 of uint16 and converts back to 255. Float to float is a cast.
 
     Examples
     --------
@@ -59,14 +59,14 @@ def convert_image_dtype(
 
 @checked
 def adjust_brightness(image: npt.ArrayLike, delta: float) -> npt.NDArray[Any]:
-    """Add to the values of images.
+    """Adjust the brightness of images.
 
     Parameters
     ----------
     image : array_like
         Integers or floats of any shape.
     delta : float
-        What is added, where 1 is the whole range of an integer type.
+        The number to add. For an integer type, 1 is the whole range.
 
     Returns
     -------
@@ -76,14 +76,14 @@ def adjust_brightness(image: npt.ArrayLike, delta: float) -> npt.NDArray[Any]:
     Raises
     ------
     TypeError
-        If `image` is neither of integers nor of floats.
+        If `image` has neither integers nor floats.
     ValueError
-        If `delta` is not one number.
+        If `delta` is not a single number.
 
     Notes
     -----
-    Integers are taken as `convert_image_dtype` does it, to float32 and back; float64 is computed in
-    float32 too. So are all functions that adjust images.
+    Integers are converted to float32 and back as in `convert_image_dtype`. float64 is also computed
+    in float32. The same applies to all functions that adjust images.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def adjust_brightness(image: npt.ArrayLike, delta: float) -> npt.NDArray[Any]:
 
 @checked
 def adjust_contrast(images: npt.ArrayLike, contrast_factor: float) -> npt.NDArray[Any]:
-    """Move the values of images away from the mean, or towards it.
+    """Adjust the contrast of images.
 
     Parameters
     ----------
     images : array_like
         Integers or floats, shape ``(..., height, width, channels)``.
     contrast_factor : float
-        What the distances to the mean of its channel are multiplied by, in each image.
+        Factor for the differences from the mean of each channel in each image.
 
     Returns
     -------
@@ -112,9 +112,9 @@ def adjust_contrast(images: npt.ArrayLike, contrast_factor: float) -> npt.NDArra
     Raises
     ------
     TypeError
-        If `images` are neither of integers nor of floats.
+        If `images` has neither integers nor floats.
     ValueError
-        If `images` have fewer than three axes, or `contrast_factor` is not one number.
+        If `images` has fewer than three axes, or `contrast_factor` is not a single number.
 
     Examples
     --------
@@ -127,16 +127,16 @@ def adjust_contrast(images: npt.ArrayLike, contrast_factor: float) -> npt.NDArra
 
 @checked
 def adjust_gamma(image: npt.ArrayLike, gamma: float = 1, gain: float = 1) -> npt.NDArray[Any]:
-    """Raise the values of images to a power: ``gain * image ** gamma``.
+    """Apply gamma correction to images: ``gain * image ** gamma``.
 
     Parameters
     ----------
     image : array_like
         Integers or floats of any shape.
     gamma : float
-        The power, at least 0. Above 1 images become darker, below it brighter.
+        The exponent, >= 0. Values above 1 darken images, values below 1 brighten them.
     gain : float
-        What the powers are multiplied by.
+        Factor for the result.
 
     Returns
     -------
@@ -146,9 +146,9 @@ def adjust_gamma(image: npt.ArrayLike, gamma: float = 1, gain: float = 1) -> npt
     Raises
     ------
     TypeError
-        If `image` is neither of integers nor of floats.
+        If `image` has neither integers nor floats.
     ValueError
-        If `gamma` is negative, or it or `gain` is not one number.
+        If `gamma` is negative, or `gamma` or `gain` is not a single number.
 
     Examples
     --------
@@ -162,21 +162,21 @@ def adjust_gamma(image: npt.ArrayLike, gamma: float = 1, gain: float = 1) -> npt
 def random_brightness(
     image: npt.ArrayLike, max_delta: float, seed: int | None = None
 ) -> npt.NDArray[Any]:
-    """Add one random number to the values of images.
+    """Adjust the brightness of images by a random amount.
 
     Parameters
     ----------
     image : array_like
         As for `adjust_brightness`.
     max_delta : float
-        The number is drawn from [-max_delta, max_delta).
+        The amount is drawn from [-max_delta, max_delta).
     seed : int, optional
         As in `random_crop`.
 
     Returns
     -------
     numpy.ndarray
-        What `adjust_brightness` gives; a batch is changed by one number.
+        The result of `adjust_brightness`. One amount is used for a whole batch.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def random_brightness(
 def random_contrast(
     image: npt.ArrayLike, lower: float, upper: float, seed: int | None = None
 ) -> npt.NDArray[Any]:
-    """Change the contrast of images by a random factor.
+    """Adjust the contrast of images by a random factor.
 
     Parameters
     ----------
@@ -211,12 +211,12 @@ def random_contrast(
     Returns
     -------
     numpy.ndarray
-        What `adjust_contrast` gives; a batch is changed by one factor.
+        The result of `adjust_contrast`. One factor is used for a whole batch.
 
     Raises
     ------
     ValueError
-        If `lower` is negative or not below `upper`.
+        If `lower` is negative or not less than `upper`.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def random_contrast(
 
 
 def around(name: str, max_delta: float, seed: int | None) -> dict[str, Any]:
-    """Return the attributes of a random operation whose amount lies around 0."""
+    """Return the attributes of an operation with a random amount around 0."""
     most = float(max_delta)
     if not most >= 0:
         raise ValueError(f"{name}: max_delta must be >= 0, got {max_delta}")
@@ -237,7 +237,7 @@ def around(name: str, max_delta: float, seed: int | None) -> dict[str, Any]:
 
 
 def between(name: str, lower: float, upper: float, seed: int | None) -> dict[str, Any]:
-    """Return the attributes of a random operation whose amount is a factor."""
+    """Return the attributes of an operation with a random factor."""
     least, most = float(lower), float(upper)
     if not 0 <= least < most:
         raise ValueError(f"{name}: lower must be >= 0 and below upper, got {lower} and {upper}")
@@ -246,7 +246,7 @@ def between(name: str, lower: float, upper: float, seed: int | None) -> dict[str
 
 @checked
 def per_image_standardization(image: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Shift and scale each image to mean 0 and variance 1.
+    """Standardize each image to mean 0 and variance 1.
 
     Parameters
     ----------
@@ -257,18 +257,18 @@ def per_image_standardization(image: npt.ArrayLike) -> npt.NDArray[np.float32]:
     -------
     numpy.ndarray
         The same shape, float32: ``(image - mean) / max(std, 1 / sqrt(n))``, where mean and standard
-        deviation are those of all ``n`` values of an image.
+        deviation are taken over all ``n`` values of an image.
 
     Raises
     ------
     TypeError
-        If `image` is neither of integers nor of floats.
+        If `image` has neither integers nor floats.
     ValueError
         If `image` has fewer than three axes.
 
     Notes
     -----
-    Sums are kept in float64, in an order that is the same on every processor.
+    Sums are computed in float64, in the same order on every CPU.
 
     Examples
     --------
@@ -282,15 +282,15 @@ def per_image_standardization(image: npt.ArrayLike) -> npt.NDArray[np.float32]:
 def normalize(
     image: npt.ArrayLike, mean: npt.ArrayLike, std: npt.ArrayLike
 ) -> npt.NDArray[np.float32]:
-    """Subtract a mean and divide by a deviation, channel by channel.
+    """Subtract a mean and divide by a standard deviation, for each channel.
 
     Parameters
     ----------
     image : array_like
         Integers or floats, shape ``(..., channels)``.
     mean, std : array_like of float
-        One number for each channel, or one for all; in the units of `image`: those of [0, 1] are
-        multiplied by 255 for uint8.
+        One number for each channel, or one for all, in the units of `image`. Multiply values for
+        [0, 1] by 255 for uint8.
 
     Returns
     -------
@@ -300,9 +300,10 @@ def normalize(
     Raises
     ------
     TypeError
-        If an argument is neither of integers nor of floats.
+        If an argument has neither integers nor floats.
     ValueError
-        If there is another number of means or deviations than of channels, or a deviation is 0.
+        If the number of means or deviations differs from the number of channels, or a deviation is
+        0.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Strings: TensorFlow's tf.strings, on bytes and on str.
+"""String operations for bytes and str, with the names of TensorFlow's tf.strings.
 
-What comes out is of the kind that went in, bytes or str. Positions and lengths count bytes (of a
-str, those of its UTF-8) unless characters are asked for.
+Results have the type of the input, bytes or str. Positions and lengths count bytes (for a str, its
+UTF-8 bytes), unless characters are requested.
 """
 
 from penstock.ops.strings.changing import lower, strip, upper

@@ -1,4 +1,4 @@
-"""Strings changed one by one."""
+"""Changing case and stripping white space."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["lower", "strip", "upper"]
 
 @checked
 def lower(input: Strings, encoding: str = "", name: str | None = None) -> Any:
-    """Make capital letters small.
+    """Convert letters to lower case.
 
     Parameters
     ----------
     input : str, bytes, or array_like of them
         Any shape.
     encoding : str
-        Only "": the letters A to Z; all other bytes stay.
+        Must be "": only the ASCII letters A to Z are converted.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def lower(input: Strings, encoding: str = "", name: str | None = None) -> Any:
     Raises
     ------
     ValueError
-        If `encoding` is another one.
+        If `encoding` is not "".
 
     Examples
     --------
@@ -45,16 +45,16 @@ def lower(input: Strings, encoding: str = "", name: str | None = None) -> Any:
 
 @checked
 def upper(input: Strings, encoding: str = "", name: str | None = None) -> Any:
-    """Make small letters capital.
+    """Convert letters to upper case.
 
     Parameters
     ----------
     input : str, bytes, or array_like of them
         Any shape.
     encoding : str
-        Only "": the letters a to z; all other bytes stay.
+        Must be "": only the ASCII letters a to z are converted.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def upper(input: Strings, encoding: str = "", name: str | None = None) -> Any:
     Raises
     ------
     ValueError
-        If `encoding` is another one.
+        If `encoding` is not "".
 
     Examples
     --------
@@ -85,14 +85,14 @@ def _no_encoding(name: str, encoding: str) -> None:
 
 @checked
 def strip(input: Strings, name: str | None = None) -> Any:
-    """Cut off white space (ASCII's) at both ends.
+    """Remove leading and trailing ASCII white space.
 
     Parameters
     ----------
     input : str, bytes, or array_like of them
         Any shape.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------

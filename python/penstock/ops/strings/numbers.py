@@ -1,4 +1,4 @@
-"""Numbers of strings, and strings of numbers."""
+"""Conversions between strings and numbers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ __all__ = ["as_string", "to_hash_bucket_fast", "to_number", "unicode_decode"]
 
 @checked
 def to_number(input: Strings, out_type: npt.DTypeLike = np.float32, name: str | None = None) -> Any:
-    """Read numbers in decimal; floats also in hexadecimal, as C writes them.
+    """Parse decimal numbers; floats may also be hexadecimal, as in C.
 
     Parameters
     ----------
     input : str, bytes, or array_like of them
-        Any shape; white space around a number is ignored.
+        Any shape. White space around a number is ignored.
     out_type : dtype_like
         float32, float64, int32 or int64.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
-        The same shape. A float too large for the type is infinite.
+        The same shape. A float that is too large for the type becomes infinity.
 
     Raises
     ------
     ValueError
-        If a string is no number, or an integer beyond the range of the type.
+        If a string is not a number, or an integer is out of range for the type.
 
     Examples
     --------
@@ -55,25 +55,25 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Any:
-    """Write numbers in decimal.
+    """Format numbers as decimal strings.
 
     Parameters
     ----------
     input : array_like
         Booleans, integers or floats of any shape.
     precision : int
-        Digits after the point of a float; -1 is 6.
+        Digits after the decimal point of a float; -1 means 6.
     scientific : bool
-        Write floats with an exponent.
+        Format floats with an exponent.
     shortest : bool
-        With or without an exponent, what is shorter.
+        Format floats with or without an exponent, whichever is shorter.
     width : int
-        At least so many characters, filled up in front; -1 is as many as needed. Booleans are
-        never filled up.
+        Minimum number of characters; shorter numbers are padded on the left. -1 means no padding.
+        Booleans are never padded.
     fill : str
-        With what, instead of spaces: "0", " ", or "-" and "+" as C's printf has them.
+        The padding instead of spaces: "0", " ", or "-" and "+" as flags of C's printf.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def as_string(
     Raises
     ------
     ValueError
-        If `fill` is something else, or both `scientific` and `shortest` are asked for.
+        If `fill` has another value, or both `scientific` and `shortest` are set.
 
     Examples
     --------
@@ -106,22 +106,22 @@ def as_string(
 
 @checked
 def to_hash_bucket_fast(input: Strings, num_buckets: int, name: str | None = None) -> Any:
-    """Sort strings into buckets by a hash that never changes.
+    """Assign strings to hash buckets; the hash never changes.
 
     Parameters
     ----------
     input : str, bytes, or array_like of them
-        Any shape. A str counts as its UTF-8.
+        Any shape. A str is encoded as UTF-8.
     num_buckets : int
-        How many, >= 1.
+        Number of buckets, >= 1.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     numpy.ndarray
         int64 in ``[0, num_buckets)``, the same shape: FarmHash's Fingerprint64 modulo
-        `num_buckets`, the bucket that TensorFlow gives. Not for keeping secrets or against attacks.
+        `num_buckets`, which is TensorFlow's bucket. The hash is not cryptographic.
 
     Raises
     ------
@@ -151,28 +151,28 @@ def unicode_decode(
     Parameters
     ----------
     input : str, bytes, or sequence of them
-        One string, or a vector.
+        A single string, or a vector.
     input_encoding : str
-        "UTF-8" is the only one.
+        Must be "UTF-8".
     errors : str
-        What becomes of bytes that are no UTF-8: "replace", "ignore", or "strict" for an error.
+        How to handle invalid UTF-8: "replace", "ignore", or "strict" for an error.
     replacement_char : int
-        The code point that replaces them.
+        The code point that replaces invalid bytes.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     ragged : bool, optional
-        Whether `input` is a vector; ``None`` looks at it, and in a native function is False.
+        Whether `input` is a vector. ``None`` detects it, and means False in a native function.
 
     Returns
     -------
     numpy.ndarray, or tuple of two
-        int32. Of one string, shape ``(characters,)``; of a vector the code points of all, and
-        ``row_splits`` as `split` has them.
+        int32. For a single string, shape ``(characters,)``. For a vector, the code points of all
+        strings and ``row_splits`` as in `split`.
 
     Raises
     ------
     ValueError
-        If the encoding is another one, or with "strict", for other bytes: names the first.
+        If the encoding is not UTF-8, or, with "strict", if bytes are invalid; it names the first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Strings split, joined and measured."""
+"""Splitting, joining and measuring strings, and substrings."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def split(
     *,
     ragged: bool | None = None,
 ) -> Any:
-    """Cut strings at a separator.
+    """Split strings at a separator.
 
     Parameters
     ----------
     input : str, bytes, or sequence of them
-        One string, or a vector.
+        A single string, or a vector.
     sep : str or bytes, optional
-        Where to cut; ``None`` and "" are runs of white space, which also are dropped at the ends.
+        The separator. ``None`` and "" split at runs of white space, and ignore it at both ends.
     maxsplit : int
-        How often at most; -1 is no limit.
+        Maximum number of splits; -1 means no limit.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
     ragged : bool, optional
-        Whether `input` is a vector; ``None`` looks at it, and in a native function is False.
+        Whether `input` is a vector. ``None`` detects it, and means False in a native function.
 
     Returns
     -------
     numpy.ndarray, or tuple of two
-        Of one string the substrings, shape ``(m,)``. Of a vector the substrings of all, and
-        ``row_splits``, shape ``(n + 1,)``: the substrings of string i are
-        ``values[row_splits[i]:row_splits[i + 1]]`` (TensorFlow makes a ragged tensor of these two).
+        For a single string, the substrings, shape ``(m,)``. For a vector, the substrings of all
+        strings, and ``row_splits`` of shape ``(n + 1,)``: the substrings of string i are
+        ``values[row_splits[i]:row_splits[i + 1]]``. TensorFlow returns both as a ragged tensor.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def split(
 
 
 def is_vector(input: Any, ragged: bool | None) -> bool:
-    """Return whether an operation has a vector of strings before it, rather than one."""
+    """Return whether the input of an operation is a vector of strings rather than a single one."""
     if ragged is not None:
         return ragged
     return False if is_symbolic(input) else np.ndim(input) > 0
@@ -72,16 +72,16 @@ def is_vector(input: Any, ragged: bool | None) -> bool:
 
 @checked
 def join(inputs: Sequence[Strings], separator: str | bytes = "", name: str | None = None) -> Any:
-    """Put strings one after the other, item by item.
+    """Concatenate strings element-wise.
 
     Parameters
     ----------
     inputs : sequence
-        Strings, and arrays of strings of one shape; a single string goes with each item.
+        Strings, and arrays of strings of one shape. A single string is used for every item.
     separator : str or bytes
-        What stands between them.
+        The text between them.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -111,20 +111,20 @@ def reduce_join(
     separator: str | bytes = "",
     name: str | None = None,
 ) -> Any:
-    """Put the strings along an axis one after the other.
+    """Concatenate the strings along an axis.
 
     Parameters
     ----------
     inputs : array_like of str or bytes
         Any shape.
     axis : int, optional
-        Along which axis; ``None`` is all, in C order.
+        The axis. ``None`` joins all items, in C order.
     keepdims : bool
         Keep the axis, with size 1.
     separator : str or bytes
-        What stands between them.
+        The text between them.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def reduce_join(
     Raises
     ------
     ValueError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def reduce_join(
 
 @checked
 def length(input: Strings, unit: str = "BYTE", name: str | None = None) -> Any:
-    """Return how long strings are.
+    """Return the lengths of strings.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def length(input: Strings, unit: str = "BYTE", name: str | None = None) -> Any:
     unit : str
         "BYTE", or "UTF8_CHAR" for characters.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def length(input: Strings, unit: str = "BYTE", name: str | None = None) -> Any:
     Raises
     ------
     ValueError
-        If `unit` is another one.
+        If `unit` has another value.
 
     Examples
     --------
@@ -193,13 +193,14 @@ def substr(
     input : str, bytes, or array_like of them
         Any shape.
     pos : int or array_like of int
-        Where the substring begins; negative from the end. The three arguments are broadcast.
+        Start of the substring; negative values count from the end. The three arguments are
+        broadcast.
     len : int or array_like of int
-        How long it is, at most; of bytes, a negative one is all the rest.
+        Maximum length. A negative number of bytes means the rest of the string.
     unit : str
         "BYTE", or "UTF8_CHAR" for characters.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -209,7 +210,7 @@ def substr(
     Raises
     ------
     ValueError
-        If `pos` lies outside of a string, or `len` is negative and counts characters (TensorFlow
+        If `pos` is outside of a string, or `len` is negative and `unit` is "UTF8_CHAR" (TensorFlow
         then returns empty strings).
 
     Examples

@@ -1,4 +1,4 @@
-r"""Regular expressions: RE2's in C++, or Python's where RE2 is not built in."""
+r"""Regular expressions, implemented by RE2, or by Python's `re` if RE2 is not built in."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["regex_full_match", "regex_replace"]
 
 @checked
 def regex_full_match(input: Strings, pattern: str | bytes, name: str | None = None) -> Any:
-    r"""Say whether a regular expression matches the whole of each string.
+    r"""Test whether a regular expression matches each string completely.
 
     Parameters
     ----------
     input : str, bytes, or array_like of them
         Any shape.
     pattern : str or bytes
-        A regular expression of RE2 (https://github.com/google/re2/wiki/Syntax), in UTF-8.
+        A regular expression in RE2 syntax (https://github.com/google/re2/wiki/Syntax), as UTF-8.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -40,16 +40,16 @@ def regex_full_match(input: Strings, pattern: str | bytes, name: str | None = No
     Raises
     ------
     ValueError
-        If the pattern is no regular expression.
+        If the pattern is not a valid regular expression.
     RuntimeError
         In a native function, if penstock was built without RE2.
 
     Notes
     -----
-    Bytes are read as UTF-8: ``.`` is a character of it, and ``\C`` a byte. A match takes a time
-    that is linear in the length of the string. Where penstock was built without RE2
-    (``penstock doctor`` says so), Python's `re` does what it can: its syntax has nearly all of
-    RE2's, but bytes are single characters, and there is no bound on the time.
+    Bytes are decoded as UTF-8: ``.`` matches a character, and ``\C`` a byte. Matching takes time
+    linear in the length of the string. If penstock was built without RE2 (see
+    ``penstock doctor``), Python's `re` is used. Its syntax has nearly all of RE2's features, but in
+    bytes each byte is a character, and the running time is not bounded.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def regex_replace(
     replace_global: bool = True,
     name: str | None = None,
 ) -> Any:
-    r"""Replace what a regular expression matches.
+    r"""Replace matches of a regular expression.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ def regex_replace(
     pattern : str or bytes
         As in `regex_full_match`.
     rewrite : str or bytes
-        What stands there instead; ``\1`` to ``\9`` are the groups, ``\0`` is all of the match, and
-        ``\\`` is a backslash.
+        The replacement. ``\1`` to ``\9`` are the groups, ``\0`` is the whole match, and ``\\`` is a
+        backslash.
     replace_global : bool
-        Every match, or the first one of each string only.
+        Replace every match, or only the first one in each string.
     name : str, optional
-        Ignored; TensorFlow's functions have it.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
@@ -98,13 +98,14 @@ def regex_replace(
     Raises
     ------
     ValueError
-        If the pattern is no regular expression, or `rewrite` names a group that it does not have.
+        If the pattern is not a valid regular expression, or `rewrite` names a group that does not
+        exist.
     RuntimeError
         In a native function, if penstock was built without RE2.
 
     See Also
     --------
-    regex_full_match : What bytes are, and what is without RE2.
+    regex_full_match : How bytes are matched, and what happens without RE2.
 
     Examples
     --------
@@ -137,18 +138,18 @@ def regex_replace(
 
 
 def _has_re2(input: Any) -> bool:
-    """Return whether RE2 does it: in a native function nothing else may."""
+    """Return whether RE2 is used, which is the only choice in a native function."""
     return _core.build_info()["re2"]["native"] or is_symbolic(input)
 
 
-# Patterns in a loop or in a plain function are the same few again and again.
+# Loops and plain functions use the same few patterns repeatedly.
 @lru_cache(128)
 def _compiled(op: str, pattern: str, **attributes: Any) -> _core.Op:
     return _core.Op(op, {"pattern": pattern, **attributes})
 
 
 if hasattr(os, "register_at_fork"):
-    # A thread of the parent may have been within a match, with the pattern's lock held.
+    # A thread of the parent may have held the lock of a pattern during a match.
     os.register_at_fork(after_in_child=_compiled.cache_clear)
 
 
@@ -180,7 +181,7 @@ def _python_pattern(name: str, pattern: str, kind: type) -> re.Pattern[Any]:
 
 
 def _rewrite_parts(rewrite: str | bytes) -> list[Any]:
-    """Split the text that RE2 puts instead of a match into texts and numbers of groups."""
+    """Split an RE2 rewrite string into texts and group numbers."""
     if not isinstance(rewrite, (str, bytes)):
         raise TypeError(
             f"strings.regex_replace: rewrite must be str or bytes, got {type(rewrite).__name__}"

@@ -103,11 +103,11 @@ def signatures():
     for name, thing in functions():
         if inspect.isroutine(thing) or isinstance(thing, type):
             with contextlib.suppress(ValueError):  # an exception, or a class of the extension
-                yield name, str(inspect.signature(thing))
+                yield pytest.param(str(inspect.signature(thing)), id=name)
 
 
-@pytest.mark.parametrize(("name", "text"), list(signatures()))
-def test_signatures_are_as_written(name, text):
+@pytest.mark.parametrize("text", list(signatures()))
+def test_signatures_are_as_written(text):
     text = text.replace(str(np.float32), "").replace(str(np.int64), "")
     for expanded in ("Union[", "typing.", "numpy._typing", "collections.abc", "ForwardRef"):
         assert expanded not in text

@@ -25,9 +25,7 @@ bool ChunkIndex::ReadAt(uint64_t offset, void* data, size_t size) const {
   return ReadFully(*file_, static_cast<int64_t>(offset), data, size);
 }
 
-uint64_t ChunkIndex::Stamp() const {
-  return std::hash<std::string>()(file_->version());
-}
+uint64_t ChunkIndex::Stamp() const { return std::hash<std::string>()(file_->version()); }
 
 // Reads only the header.
 ChunkIndex::ChunkIndex(std::string stage, const std::string& path, std::unique_ptr<InputFile> file)

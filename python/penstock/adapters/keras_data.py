@@ -327,7 +327,7 @@ def data_class() -> Any:
 
 
 def _torch_tensor(device: Any) -> Any:
-    """Make the function that turns an array into a tensor on `device`, without a copy if it can."""
+    """Return a function that converts an array to a tensor on `device`, if possible in place."""
     import torch
     from keras import ops
 

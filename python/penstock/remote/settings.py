@@ -77,9 +77,9 @@ def configure(
     and errors contain the URL without them.
 
     The call replaces earlier settings for the same prefix. It applies to files opened afterwards.
-    Worker processes started with "spawn" must call it themselves. Options passed with a path
-    (``storage_options=`` of a source, a writer, ...) are added to the settings for the folder of
-    its URL.
+    Worker processes do not inherit the settings, unless they are forked from this process; they
+    must call it themselves. Options passed with a path (``storage_options=`` of a source, a writer,
+    ...) are added to the settings for the folder of its URL.
 
     Examples
     --------

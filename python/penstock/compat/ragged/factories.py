@@ -43,7 +43,7 @@ def constant(
     inner_shape : sequence of int, optional
         The shape of the innermost values.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     row_splits_dtype : dtype-like
         int64 or int32.
 
@@ -242,7 +242,7 @@ def cross(inputs: Any, name: str | None = None) -> Any:
     inputs : list of RaggedTensor, Tensor and SparseTensor
         Each of two axes, with the same number of rows.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

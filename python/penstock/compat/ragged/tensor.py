@@ -222,7 +222,7 @@ class RaggedTensor(Rows):
         ragged_rank : int
             How many axes are to be ragged.
         name : str, optional
-            A label without further meaning.
+            A label without effect.
         row_splits_dtype : dtype-like
             int64 or int32.
 
@@ -466,7 +466,7 @@ class RaggedTensor(Rows):
         default_value : scalar, optional
             What is filled in: 0 or an empty string by default.
         name : str, optional
-            A label without further meaning.
+            A label without effect.
         shape : sequence of int or None, optional
             To which size along each axis the result is filled up or cut; None is what is there.
 

@@ -36,7 +36,7 @@ def bincount(
     binary_output : bool
         Give 1 for each number that occurs.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

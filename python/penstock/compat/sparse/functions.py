@@ -28,7 +28,7 @@ def to_dense(
     validate_indices : bool
         Whether the indices must be in order, and none there twice.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def concat(
     expand_nonconcat_dims : bool
         Allow other axes to differ in size; the result has the largest.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     shapes = np.array([np.asarray(each.dense_shape) for each in sp_inputs])
     axis = int(axis) % shapes.shape[1]

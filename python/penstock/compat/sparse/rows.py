@@ -55,7 +55,7 @@ def edit_distance(
     normalize : bool
         Divide by the length of the row of `truth`.
     name : str
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

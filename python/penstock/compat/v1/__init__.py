@@ -85,7 +85,7 @@ def string_split(
     result_type : "SparseTensor" or "RaggedTensor"
         The kind of the result.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

@@ -59,7 +59,7 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes : bool, optional
         Take the image as the object where there is none, which is an error otherwise.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
     colors : array_like of float, shape ``(any, C)`` or None
         Taken in turn, in the range of the pixels; None is ten colours for pixels in [0, 1].
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def decode_jpeg(
     channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
         As of `penstock.image.decode_jpeg`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if (kind := _kind_of(contents)) in ("png", "gif"):
         return _of_another_name(kind, contents, channels)
@@ -80,7 +80,7 @@ def decode_png(
     channels, dtype
         As of `penstock.image.decode_png`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if as_dtype(dtype).name == "uint8" and (kind := _kind_of(contents)) in ("jpeg", "gif"):
         return _of_another_name(kind, contents, channels)
@@ -120,7 +120,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any
     channels : int
         0 as the file has it, 1 gray, 3 RGB, 4 RGB and alpha.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     return _decoded("decode_bmp", _bytes(contents).startswith(b"BM"), contents, channels)
 
@@ -144,7 +144,7 @@ def decode_webp(
     dtype : dtype-like
         uint8.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if as_dtype(dtype).name != "uint8":
         raise InvalidArgumentError(None, None, f"decode_webp: dtype must be uint8, got {dtype}")

@@ -40,7 +40,7 @@ def extract_glimpse(
     noise : str
         "uniform", "gaussian", as the values of the image are spread, or "zero".
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if noise not in _NOISES:
         raise InvalidArgumentError(None, None, f"noise must be one of {_NOISES}, got {noise!r}")

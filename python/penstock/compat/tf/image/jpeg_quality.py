@@ -28,7 +28,7 @@ def adjust_jpeg_quality(
     dct_method : str
         As in `decode_jpeg`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     image = tensor(image)
     quality = int(jpeg_quality)

@@ -85,7 +85,7 @@ def extract_patches(
     padding : str
         "VALID" for patches within the image, or "SAME".
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

@@ -23,7 +23,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
     max_val : number
         The difference of the greatest and the least value that pixels may have.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     first, second, most = _floats(a, b, max_val)
     error = np.mean(np.square(first - second), axis=(-3, -2, -1))

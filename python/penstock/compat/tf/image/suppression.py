@@ -34,7 +34,7 @@ def non_max_suppression(
     score_threshold : float
         Boxes that are not above it are left out.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def non_max_suppression_overlaps(
     overlap_threshold : float
         How much overlaps are allowed to be.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def non_max_suppression_with_scores(
         How slowly scores fall: an overlap multiplies one by ``exp(-overlap**2 / (2 * sigma))``
         (Bodla et al., "Soft-NMS", 2017). 0 leaves out the boxes that overlap.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def combined_non_max_suppression(
     clip_boxes : bool
         Whether coordinates are clipped to [0, 1].
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

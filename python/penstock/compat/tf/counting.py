@@ -226,7 +226,7 @@ def histogram_fixed_width_bins(
     dtype: Any = np.int32,
     name: str | None = None,
 ) -> Any:
-    """Return the index of each value's interval, of `nbins` equal ones; the outer ones are
+    """Return the interval index of each value, for `nbins` equal intervals; outer ones are
     unbounded.
 
     Examples

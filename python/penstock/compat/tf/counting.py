@@ -226,8 +226,7 @@ def histogram_fixed_width_bins(
     dtype: Any = np.int32,
     name: str | None = None,
 ) -> Any:
-    """Return the interval index of each value, for `nbins` equal intervals; outer ones are
-    unbounded.
+    """Return each value's index among `nbins` equal intervals, of which the outer ones are open.
 
     Examples
     --------

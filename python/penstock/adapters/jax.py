@@ -75,7 +75,7 @@ class JaxBatches(Batches):
         # iterating thread, and a multi-process program must initialise JAX before it queries
         # devices.
         #
-        # Row counts and devices depend on the number of processes, so states do not include them.
+        # Row counts and devices depend on the number of processes, but states must not.
         placement = Ignored(Placement(self._sharding))
         one_size = OneSize(
             _STAGE,

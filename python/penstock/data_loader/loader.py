@@ -44,7 +44,7 @@ _FIXED = (
 
 
 class DataLoader(Settings):
-    """Load batches of a dataset: PyTorch's `DataLoader`, with worker threads or processes.
+    """Load batches of a dataset with worker threads or processes, like PyTorch's ``DataLoader``.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class DataLoader(Settings):
         If an argument is out of range or cannot be combined with another.
     TypeError
         If `dataset` is neither map-style nor iterable. With worker processes, also at the start of
-        an epoch if the dataset cannot be pickled.
+        an epoch if `dataset`, `collate_fn` or `worker_init_fn` cannot be pickled.
     penstock.WorkerError
         On ``next``, if the worker process that was to load the batch has died.
     RuntimeError

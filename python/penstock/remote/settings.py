@@ -78,8 +78,8 @@ def configure(
 
     The call replaces earlier settings for the same prefix. It applies to files opened afterwards.
     Worker processes do not inherit the settings, unless they are forked from this process; they
-    must call it themselves. Options passed with a path (``storage_options=`` of a source, a writer,
-    ...) are added to the settings for the folder of its URL.
+    must call it themselves. Options passed with a path (such as ``storage_options=`` of a source or
+    writer) are added to the settings for the folder of its URL.
 
     Examples
     --------

@@ -89,7 +89,7 @@ def _read(path: str) -> dict[str, Any]:
 
 @functools.cache
 def backup_class() -> Any:
-    """Return the class of the callback for the installed version of Keras."""
+    """Return the callback class for the installed Keras version."""
     from keras.callbacks import BackupAndRestore
 
     if not all(hasattr(BackupAndRestore, name) for name in _USED):

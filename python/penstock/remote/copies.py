@@ -145,7 +145,7 @@ class Copies:
             try:
                 info = path.stat()
             except FileNotFoundError:
-                continue  # another process has removed it
+                continue  # another process removed it
             if path.name.endswith((_END, _UNFINISHED)):
                 taken += info.st_size
             if path.name.endswith(_END):

@@ -174,7 +174,7 @@ class ObstoreFiles:
         """Check whether a file is on another host, before reading it."""
         if not self._may_move:
             return
-        from penstock.remote.redirects import moved_to  # which imports http and ssl
+        from penstock.remote.redirects import moved_to  # imports http and ssl
 
         url = self._base + quote(path)
         moved = await in_daemon_thread(moved_to, url, self._client, self._timeout)
@@ -249,7 +249,7 @@ class ObstoreFiles:
                 if not self._base:
                     raise
                 self._without_lengths = True
-        from penstock.remote.plain_http import request_whole  # which imports http and ssl
+        from penstock.remote.plain_http import request_whole  # imports http and ssl
 
         moved = self._moved.get(path)
         client = {**self._client, "default_headers": {}} if moved else self._client

@@ -329,7 +329,7 @@ def data_class() -> Any:
 
 
 def _torch_tensor(device: Any) -> Any:
-    """Return a function that converts an array to a tensor on `device`, if possible in place."""
+    """Return a function that converts arrays to tensors on `device`, avoiding copies."""
     import torch
     from keras import ops
 

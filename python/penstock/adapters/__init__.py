@@ -1,5 +1,5 @@
-"""Datasets in the forms that trainers take. Each framework is imported when it is asked for.
+"""Conversions of datasets for trainers. Each framework is imported on first use.
 
-They stand on top of Dataset and use its public methods; what these do not show of a plan they ask
-the modules of the stages. Users reach them by methods of Dataset, which forms.py has.
+The modules use the public methods of Dataset and the stage modules' information about the plan.
+Users call them through the conversion methods of Dataset, which are defined in forms.py.
 """

@@ -1,4 +1,4 @@
-"""Batches of one size: a last one that is shorter is left out, or filled up."""
+"""Batches of one size: drop or pad an incomplete last batch."""
 
 from __future__ import annotations
 
@@ -10,37 +10,42 @@ import numpy as np
 from penstock.structure import is_nested, map_leaves, parts_of
 
 LEFT_OUT = object()
-VALID = "valid"  # the mask in a dict, as in experimental.pad_to_cardinality
+VALID = "valid"  # default key of the mask, as in experimental.pad_to_cardinality
 
 
 def rows_of(batch: Any) -> int | None:
-    """Return the number of rows: the size of the first axis, if all leaves that have one agree."""
+    """Return the number of rows: the size of the first axis, if it is the same for all leaves."""
     sizes: set[int] = set()
     map_leaves(lambda leaf: sizes.update(getattr(leaf, "shape", ())[:1]), batch)
     return sizes.pop() if len(sizes) == 1 else None
 
 
 class OneSize:
-    """The function of a `scan` that gives batches as many rows as the first one has.
+    """A function for `scan` that makes all batches as large as the first.
 
     Parameters
     ----------
     stage : str
-        For messages.
+        Name of the public method, for error messages.
     drop : bool
-        Batches with fewer rows are left out: `LEFT_OUT` comes instead.
+        Whether to drop batches with fewer rows, by returning `LEFT_OUT`.
     mask : str or None
-        They are filled up with zeros rather, and this is the key of a mask that all batches get.
+        If set, such batches are padded with zeros instead, and a mask with this key is added to all
+        batches.
     full_of : callable, optional
-        From a batch to the rows that a full one has, if that is not the size of the first.
+        Takes a batch and returns the number of rows of a full batch, if the first batch does not
+        define it.
     own_mask : bool
-        Batches have a mask of theirs: those with fewer rows are filled up, with False in it.
+        Whether batches already contain a mask. Those with fewer rows are then padded, the mask with
+        False.
     first_rows : callable, optional
-        From a batch that may not be the first one of this order to the rows of the first one.
+        Takes a batch that may not be the first in this order, and returns the number of rows of the
+        first one.
     """
 
-    # State of the scan: rows of a full batch, 0 while unknown; whether the previous batch was
-    # dropped. `carried_state`: another number of processes has had the first batch.
+    # State of the scan: the number of rows of a full batch (0 if unknown), and whether the previous
+    # batch was dropped. `carried_state` applies if the first batch was read with another number of
+    # processes.
     initial_state = (np.int64(0), np.bool_(False))
     carried_state = (np.int64(-1), np.bool_(False))
 
@@ -61,7 +66,7 @@ class OneSize:
         self._first_rows = first_rows
 
     def __call__(self, state: tuple[Any, Any], batch: Any) -> tuple[tuple[Any, Any], Any]:
-        """Return the new state and the batch, or `LEFT_OUT`."""
+        """Return the new state and the batch, or `LEFT_OUT` in its place."""
         rows, full = rows_of(batch), int(state[0])
         if rows is None:
             if self._mask is not None:
@@ -126,7 +131,7 @@ class OneSize:
         )
 
     def _with_own(self, batch: dict[Any, Any], mask: Any) -> Any:
-        """Return the mask without the rows that the batch already says are none."""
+        """Return the mask without the rows that the batch's own mask excludes."""
         if self._mask not in batch:
             return mask
         own = batch[self._mask]
@@ -149,7 +154,7 @@ def _filled(leaf: Any, full: int) -> Any:
 
 
 def _nothing(leaf: Any) -> Any:
-    """Return what stands for zero among objects: an empty string, or None."""
+    """Return the padding value for objects: an empty string, or None."""
     first = leaf.flat[0] if leaf.size else None
     return type(first)() if isinstance(first, (str, bytes)) else None
 

@@ -1,4 +1,4 @@
-"""A dataset in the form that a trainer takes: what all forms share."""
+"""Iterate a dataset in the form that a trainer takes: common base of all forms."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _NONE_SKIPPED = object()
 
 
 class Batches:
-    """The elements of a dataset, each in the form that `form` gives; can be looped over again.
+    """The elements of a dataset, each converted by `form`; can be iterated repeatedly.
 
     Parameters
     ----------
     dataset : Dataset
-        What comes out of it is given to `form` in the thread that iterates.
+        The dataset to iterate.
     form : callable
-        From an element to what the trainer takes.
+        Converts an element for the trainer, in the thread that iterates.
     source : Dataset
-        The dataset of the user, for messages.
+        The user's dataset, for messages.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class Batches:
 
 
 class BatchIterator(Closing):
-    """One pass over `Batches`; it is an `Iterator` whose elements have another form.
+    """An iteration over `Batches`: an `Iterator` with converted elements.
 
     Parameters
     ----------
     iterator : Iterator
-        One pass over the dataset.
+        An iteration over the dataset.
     form : callable
-        Convert an element for the trainer.
+        Converts an element for the trainer.
     skipped : object, optional
         The result of `form` for elements to skip.
     """
@@ -69,7 +69,7 @@ class BatchIterator(Closing):
         self._iterator = iterator
         self._form = form
         self._skipped = skipped
-        self._kept: list[Any] = []  # what an interruption has met before it had its form
+        self._kept: list[Any] = []  # the element that was being converted at an interruption
         self.ended = False
 
     def __iter__(self) -> BatchIterator:
@@ -78,7 +78,7 @@ class BatchIterator(Closing):
     def __next__(self) -> Any:
         while True:
             # Only the main thread is interrupted. The next caller, on any thread, receives the
-            # element that it kept. Python switches threads and handles signals at calls, never
+            # element that was kept. Python switches threads and handles signals at calls, never
             # between the two assignments of this line.
             pulled, self._kept = self._kept, []
             try:
@@ -116,7 +116,7 @@ class BatchIterator(Closing):
 
     @checked
     def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
-        """Continue after the last batch before `get_state` was called, as `Iterator.set_state`."""
+        """Continue from a result of `get_state`, as `Iterator.set_state` does."""
         self._iterator.set_state(state, strict)
         self._kept = []
 
@@ -126,12 +126,12 @@ class BatchIterator(Closing):
         return _core.Iterator._save_state(self._iterator, b"")
 
     def rewind(self, state: bytes) -> None:
-        """Go back to a state of this very dataset: nothing is compared."""
+        """Return to a state of this same dataset, without checking its identity."""
         _core.Iterator.set_state(self._iterator, state)
         self._kept = []
 
     def state_dict(self) -> dict[str, bytes]:
-        """Return the position as a dict, the form in which PyTorch's checkpoints keep states."""
+        """Return the position as a dict, the form in which PyTorch checkpoints store states."""
         return {KEY: self.get_state()}
 
     @checked
@@ -141,9 +141,10 @@ class BatchIterator(Closing):
         Raises
         ------
         StateError
-            If the dict comes from that of another pipeline, or, if `strict`, of other data.
+            If the state comes from another pipeline or, with `strict`, from a pipeline over other
+            data.
         ValueError
-            If it does not come from `state_dict`.
+            If `state` is not the result of `state_dict`.
         """
         self.set_state(position_of(state), strict)
 
@@ -153,17 +154,17 @@ class BatchIterator(Closing):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the iteration was closed."""
         return self._iterator._position()[2]
 
     def close(self) -> None:
-        """Stop all threads of this run and wait for them; no more batches come."""
+        """Stop all threads of this run and wait for them; no more batches are returned."""
         self._kept = []
         self._iterator.close()
 
 
 def position_of(state: Any) -> Any:
-    """Return the state in a result of ``state_dict()``; raise ValueError for another object."""
+    """Return the position stored in a result of ``state_dict()``; raise ValueError for others."""
     if not isinstance(state, dict) or KEY not in state:
         raise ValueError(
             f"load_state_dict: state must be a dict of state_dict(), got {state!r:.200}"
@@ -172,7 +173,7 @@ def position_of(state: Any) -> Any:
 
 
 class Held:
-    """An object that goes through a pipeline as it is, whatever it could be converted to."""
+    """A container that passes an object through a pipeline without conversion."""
 
     __slots__ = ("value",)
 
@@ -181,13 +182,13 @@ class Held:
 
 
 def ahead(stage: str, dataset: Dataset, work: Callable[[Any], Any], buffer_size: int) -> Dataset:
-    """Return the dataset of ``Held(work(element))``, made ahead of use in the engine's thread.
+    """Return the dataset of ``Held(work(element))``, computed in advance by the engine's thread.
 
-    With a `buffer_size` of 0 nothing is ahead: the thread that asks does the work. `stage` is the
-    name by which users know what does it, for errors and statistics.
+    With a `buffer_size` of 0, the thread that requests an element does the work. `stage` is the
+    public name of the work, for errors and statistics.
     """
-    # map spreads a tuple into arguments, for which (x,) and x are the same; a tuple of one
-    # around the element leaves it whole.
+    # map unpacks a tuple into arguments and cannot distinguish (x,) from x. Wrapping the element in
+    # a tuple of one keeps it whole.
     whole = dataset.zip((dataset,))
     held = map_for(stage, whole, lambda element: Held(work(element)))
     return held.prefetch(buffer_size)

@@ -1,4 +1,4 @@
-"""Epochs for a trainer: each one iterates the dataset, or continues an iteration for some steps."""
+"""Epochs for a trainer: a new iteration each, or a fixed number of steps of one iteration."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from penstock.closing import Finalizing, finalizing
 from penstock.iterator import bytes_of, state_as
 
 # The first bytes of a state within an epoch of `steps` batches. The number of its batches (4 bytes)
-# and the state of the run follow. As text, it begins like any other state.
+# and the state of the run follow. As text, it starts like any other state.
 _IN_EPOCH = b"PSTJ"
 _COUNTED = len(_IN_EPOCH) + 4
-_RECENT = 3  # positions that are kept for a trainer that takes batches in advance
+_RECENT = 3  # positions kept for trainers that take batches in advance
 
 
 class Place:
     """The position of a trainer, shared by all forms of a dataset."""
 
     def __init__(self) -> None:
-        self.saved: bytes | None = None  # where the next epoch begins
+        self.saved: bytes | None = None  # where the next epoch starts
         self.strict = True  # the `strict` of `set_state`
         self.latest: Progress | None = None  # the epoch of the latest batch
-        self.tracked = False  # whether the positions before the latest batches are kept
+        self.tracked = False  # whether to keep the positions before the latest batches
 
     def get_state(self, text: bool, ahead: int = 0) -> bytes | str:
         """Return the position after the latest batch, or `ahead` batches before it."""
@@ -35,7 +35,7 @@ class Place:
         return state_as(self.latest.state(ahead), text)
 
     def set_state(self, state: Any, strict: bool) -> None:
-        """Begin the next epoch at a saved position; an empty state is the beginning."""
+        """Start the next epoch at a saved position; an empty state is the beginning."""
         empty = isinstance(state, (bytes, str)) and not state
         self.saved = None if empty else bytes_of(state)
         self.strict = strict
@@ -43,7 +43,7 @@ class Place:
 
 
 class Progress:
-    """The progress of an epoch."""
+    """Progress within an epoch."""
 
     def __init__(self, batches: Batches, steps: int | None) -> None:
         self._batches = batches
@@ -53,12 +53,12 @@ class Progress:
         self.end: bytes | None = None  # the position of a run that has ended or was dropped
         self.first = 0  # batches of the epoch before the restored state
         self.given = 0  # batches of the epoch so far, including `first`
-        self.restored = False  # whether it began at a state
+        self.restored = False  # whether it started from a state
         self.finished = False
         self.recent: collections.deque[bytes] = collections.deque(maxlen=_RECENT)
 
     def state(self, ahead: int) -> bytes:
-        """Return the position `ahead` batches before the latest, valid in any process."""
+        """Return the position `ahead` batches before the latest one, valid in any process."""
         position = self.end
         if ahead:
             position = self.recent[-ahead]
@@ -69,7 +69,7 @@ class Progress:
         given = self.given - ahead
         seeds = _core.seeds_now()
         with iter(self._batches) as run:
-            _core.continue_seeds(seeds)  # `run` took one, and is not used
+            _core.continue_seeds(seeds)  # `run` drew a seed, but is not used
             run.rewind(position)
             state = run.get_state()
         if self._steps is None or given % self._steps == 0:
@@ -85,14 +85,14 @@ class Epochs:
     stage : str
         The public method, for error messages.
     batches : Batches
-        Iterated in each epoch; infinite if there are `steps`.
+        The batches; infinite if `steps` is set.
     steps : int or None
-        Batches in an epoch; the next epoch continues after them. None: each epoch is a separate
-        run, from the first batch to the last.
+        Number of batches in an epoch; the next epoch continues after them. None: each epoch is a
+        separate run, from the first batch to the last.
     length : int or None
-        Batches in a run, if known.
+        Number of batches in a run, if known.
     place : Place
-        The position, which all forms of a dataset share.
+        The position, shared by all forms of a dataset.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Epochs:
         return Epoch(self, Progress(self._batches, self._steps))
 
     def _begin(self, epoch: Progress) -> BatchIterator:
-        """Open the run of an epoch. Called at its first batch: trainers drop epochs before it."""
+        """Open the run of an epoch, at its first batch: trainers drop epochs before that."""
         saved, self._place.saved = self._place.saved, None
         last, run = self._begun, self._run
         if saved is not None:
@@ -128,10 +128,10 @@ class Epochs:
         return run
 
     def _is_dropped(self, last: Progress) -> bool:
-        """Return whether the latest epoch was dropped; Keras does so after building a model."""
+        """Return whether the latest epoch was dropped, as Keras does after building a model."""
         if last.finished or last.given == last.first:
             return False
-        # Without steps, dropping matters only for an epoch that began at a restored state.
+        # Without steps, a dropped epoch matters only if it started from a restored state.
         return self._steps is not None or (last.restored and last.given == last.first + 1)
 
     def _begun_again(self, epoch: Progress, last: Progress) -> BatchIterator:
@@ -186,13 +186,13 @@ class Epochs:
                 ) from None
             raise
         except Exception:
-            # Not at Ctrl-C: closing waits for a function that may be what blocks.
+            # Do not close on Ctrl-C: closing waits for functions, and one of them may be blocked.
             self._end(epoch)
             raise
         progress.given += 1
         progress.finished = progress.given == self._steps
         if progress.given == self._length and not progress.restored:
-            self._end(epoch)  # a trainer that counts does not ask for the end
+            self._end(epoch)  # a trainer that counts batches does not request the end
         self.wait_seconds += time.perf_counter() - began
         return batch
 
@@ -205,7 +205,7 @@ class Epochs:
             self._run = None
 
     def close(self) -> None:
-        """Stop the threads of all epochs; the next epoch begins as the first did."""
+        """Stop the threads of all epochs; the next epoch starts like the first one."""
         for run in list(self._open):
             run.close()
         self._run = self._begun = None
@@ -221,7 +221,7 @@ class Epoch:
 
     @property
     def given(self) -> int:
-        """The number of batches of the epoch so far."""
+        """Number of batches of the epoch so far."""
         return self.progress.given
 
     def __iter__(self) -> Epoch:

@@ -1,4 +1,4 @@
-"""The frameworks that datasets are given to, which are not installed with penstock."""
+"""Import of the frameworks that datasets are converted for; none is a dependency of penstock."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from penstock.libraries import library
 def framework(stage: str, name: str) -> Any:
     """Import a framework: "torch", "jax" or "keras", which is also the name of penstock's extra.
 
-    The error where it is not installed says how to install it; `stage` is for that.
+    If it is not installed, the error explains how to install it. `stage` is the public name for
+    that message.
     """
     return library(stage, name, name)

@@ -1,4 +1,4 @@
-"""What the processes of an evaluation made of their shares, put together without the padding."""
+"""Gather the results of an evaluation from all processes, without the padding."""
 
 from __future__ import annotations
 
@@ -22,56 +22,58 @@ _Bytes = npt.NDArray[np.uint8]
 
 @checked
 def gather_exact(values: Any, mask: Any, *, group: Any = None) -> Any:
-    """Put together what all processes computed, without the padding, in the dataset's order.
+    """Gather the results of all processes in dataset order, without the padding.
 
     Parameters
     ----------
-    values : array, or a nesting of arrays
-        What this process computed from a batch, or from several that it put one after the other:
-        arrays of NumPy, PyTorch or JAX of shape ``(n, ...)``, a row for each row of the mask. Lists
-        of strings count as arrays; dicts, tuples and dataclasses may hold them.
+    values : array, or nested arrays
+        This process's results for a batch, or for several concatenated batches. NumPy, PyTorch or
+        JAX arrays of shape ``(n, ...)``, with one row for each row of the mask. Lists of strings
+        count as arrays. The arrays may be nested in dicts, tuples and dataclasses.
     mask : array of bool
-        The mask of those rows, of shape ``(n,)``, as ``shard_for_torch(evaluation=True)`` or
-        ``shard_for_jax(evaluation=True)`` added it. Of shape ``()``, for elements that were not
-        batched, `values` are one row.
+        Mask of these rows, of shape ``(n,)``, as added by ``shard_for_torch(evaluation=True)`` or
+        ``shard_for_jax(evaluation=True)``. For elements that were not batched, the mask has shape
+        ``()`` and `values` are a single row.
     group : torch.distributed.ProcessGroup, optional
-        The processes that share the elements; None: all.
+        The processes that share the elements; None: all processes.
 
     Returns
     -------
-    array, or a nesting of arrays
-        The same nesting in every process, with a row for each element of the dataset: tensors for
-        tensors, on their device and without gradients, and arrays of NumPy for all others. Strings
-        are in arrays of objects.
+    array, or nested arrays
+        The same structure in every process, with one row for each element of the dataset. Tensors
+        stay tensors on their device, without gradients; all other values become NumPy arrays.
+        Strings are returned in arrays of dtype object.
 
     Raises
     ------
     TypeError
-        If the mask is not of bool, or a value is neither an array nor a list of strings or numbers;
-        if opaque objects would have to go to other processes.
+        If the mask is not of dtype bool, if a value is neither an array nor a list of strings or
+        numbers, or if opaque objects would have to be sent to other processes.
     ValueError
-        If values and mask have different numbers of rows; if processes came with different shapes,
-        dtypes or nestings; if torchrun started several processes and ``torch.distributed`` is not
-        initialised.
+        If `values` and `mask` have different numbers of rows, or if processes pass different
+        shapes, dtypes or structures. Also if torchrun started several processes and
+        ``torch.distributed`` is not initialised.
     RuntimeError
-        If another process came with values that are an error there.
+        If another process passed invalid values.
 
     Notes
     -----
-    Order: that of the elements before the sharding. Row `i` of shard `p` of `P` is element
-    ``i * P + p``, so the rows of all shards are taken in turn, however many batches they are from.
-    Batch after the sharding for this. With ``by="files"`` shards have files of their own: every
-    element still comes once, those of the shards in turn.
+    Order: rows are returned in the order of the elements before sharding. Row `i` of shard `p` of
+    `P` is element ``i * P + p``, so rows are taken from the shards alternately, whatever the batch
+    sizes. This requires batching after sharding. With ``by="files"``, each shard has its own files.
+    Every element is still returned once, alternating between the shards.
 
-    Call it in every process, the same number of times: evaluation=True gives all of them as many
-    batches of the same sizes. Shapes and dtypes are compared first, in one exchange of 16 bytes,
-    so that processes that differ all raise an error and none waits for the others.
+    Call it in every process, the same number of times. With ``evaluation=True``, all processes have
+    the same number of batches of the same sizes. Shapes and dtypes are compared first, in one
+    exchange of 16 bytes. If processes differ, all of them raise an error and none waits for the
+    others.
 
-    PyTorch: tensors go through ``all_gather_into_tensor`` of the group, NCCL's by the current CUDA
-    device. JAX: arrays of one process through ``multihost_utils.process_allgather``. Of global
-    arrays every process takes the whole; their rows are put in order by the sharding of the mask,
-    so give the mask as `to_jax` made it. Values of NumPy go the way of whichever of the two is
-    initialised; in a single process they are only rid of the padding.
+    PyTorch: tensors are exchanged with ``all_gather_into_tensor`` of the group; for NCCL, through
+    the current CUDA device. JAX: local arrays are exchanged with
+    ``multihost_utils.process_allgather``. Global arrays are gathered as a whole in every process.
+    The sharding of the mask defines the order of their rows, so pass the mask exactly as `to_jax`
+    returned it. NumPy values are exchanged with whichever of the two is initialised. In a single
+    process, only the padding is removed.
 
     Examples
     --------
@@ -101,28 +103,28 @@ def gather_exact(values: Any, mask: Any, *, group: Any = None) -> Any:
 
 
 class _Processes(Protocol):
-    """How the processes exchange what they have."""
+    """Communication between the processes."""
 
     count: int
 
     def take_mask(self, mask: Any) -> None:
-        """Note what the mask says about the order of rows."""
+        """Record the order of rows that the mask defines."""
 
     def rows(self, leaf: Any) -> int:
-        """Return how many rows a leaf must have."""
+        """Return the number of rows that a leaf must have."""
 
     def exchange(self, mine: _Bytes) -> _Bytes:
-        """Return what all have, of shape ``(count, n)``."""
+        """Return the arrays of all processes, stacked to shape ``(count, n)``."""
 
     def whole(self, leaf: Any) -> Any:
-        """Return the rows of all in order, of an array that is none of NumPy's; None: it is."""
+        """Return the gathered rows of a PyTorch or JAX array, in order; None for a NumPy array."""
 
     def order(self, parts: Any) -> Any:
-        """Return the rows of all in order, of parts of shape ``(count, n, ...)``."""
+        """Return the rows of all processes in order, given parts of shape ``(count, n, ...)``."""
 
 
 class _SameRows:
-    """What holds where every process has rows of its own."""
+    """Methods for processes that each have their own rows."""
 
     count = 1
 
@@ -159,14 +161,14 @@ class _Torch(_SameRows):
         self._backend = self._distributed.get_backend(group)
 
     def exchange(self, mine: _Bytes) -> _Bytes:
-        mine = mine.copy()  # torch has no read-only tensors
+        mine = mine.copy()  # PyTorch has no read-only tensors
         gathered: _Bytes = self._all(self._torch.from_numpy(mine)).numpy()
         return gathered
 
     def whole(self, leaf: Any) -> Any:
         if not _is_tensor(leaf):
             return None
-        # As bytes: there are dtypes that backends do not have.
+        # Exchange bytes: backends do not support all dtypes.
         plain = leaf.detach().contiguous().resolve_conj().resolve_neg()
         flat = plain.reshape(-1).view(self._torch.uint8)
         parts = self._all(flat).view(leaf.dtype).reshape(self.count, *leaf.shape)
@@ -180,7 +182,7 @@ class _Torch(_SameRows):
         return whole.reshape(self.count, -1).to(flat.device)
 
     def _carrier(self, device: Any) -> Any:
-        """Return the device that tensors must be on to be sent."""
+        """Return the device from which the backend can send tensors."""
         if self._backend == "gloo":
             return "cpu"
         if self._backend == "nccl" and device.type != "cuda":
@@ -198,7 +200,7 @@ class _Jax:
         self._jax = jax
         self._gather = multihost_utils.process_allgather
         self.count = jax.process_count()
-        self._shards = np.arange(self.count)  # a process of each, those of its rows
+        self._shards = np.arange(self.count)  # for each shard, the first process that has its rows
         self._global_rows: int | None = None
         self._order: _Array | None = None
 
@@ -206,7 +208,7 @@ class _Jax:
         self._rows = len(mask)
         if not self._is_global(mask):
             return
-        # Several processes may have the same rows: the first of them stands for all.
+        # Several processes may have the same rows: the first of them represents all.
         holders = np.full(len(mask), self.count)
         for device, index in mask.sharding.devices_indices_map(mask.shape).items():
             rows = holders[index[0]]
@@ -253,7 +255,7 @@ class _Jax:
 
 
 def _processes_of(leaves: list[Any], group: Any) -> _Processes:
-    """Return those that exchange these values."""
+    """Return the communication for these values."""
     jax = sys.modules.get("jax")
     if jax is not None and any(isinstance(leaf, jax.Array) for leaf in leaves):
         return _Jax() if jax.process_count() > 1 else _Alone()
@@ -261,7 +263,7 @@ def _processes_of(leaves: list[Any], group: Any) -> _Processes:
     if torch is not None and torch.is_available() and torch.is_initialized():
         count, _ = torch_processes(group, "gather_exact")
         return _Torch(group) if count > 1 else _Alone()
-    # Not by the number of processes, for which JAX would start its devices.
+    # Check this first: process_count() would make JAX initialise its devices.
     if jax is not None and jax.distributed.is_initialized() and jax.process_count() > 1:
         return _Jax()
     count, _ = torch_processes(group, "gather_exact")
@@ -293,7 +295,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _as_array(leaf: Any) -> Any:
-    """Return an array of NumPy, PyTorch or JAX; strings in arrays of objects."""
+    """Return a NumPy, PyTorch or JAX array; strings become an array of objects."""
     if _is_array(leaf):
         return leaf
     plain = (bool, int, float, complex, str, bytes, np.generic)
@@ -316,7 +318,7 @@ def _odd_item(items: list[Any], plain: tuple[type, ...]) -> str:
 
 
 def _as_mask(mask: Any) -> Any:
-    """Return the mask as an array of NumPy, or of JAX if it is a global one."""
+    """Return the mask as a NumPy array, or unchanged if it is a global JAX array."""
     try:
         mask = mask if _is_array(mask) else np.asarray(mask)
     except ValueError as error:
@@ -332,7 +334,7 @@ def _as_mask(mask: Any) -> Any:
 
 
 def _described(values: Any, processes: _Processes) -> str:
-    """Return what must be the same in all processes."""
+    """Return a description of everything that must be equal in all processes."""
     described = []
     for path, leaf in _leaves(values, ""):
         shape = tuple(leaf.shape)
@@ -359,14 +361,14 @@ def _text_of(leaf: _Array, path: str) -> type:
 
 
 def _longest(leaf: Any) -> int:
-    """Return the most bytes of an item, of strings."""
+    """Return the maximum length in bytes of a leaf's strings."""
     if _is_array(leaf) or leaf.dtype.kind != "O":
         return 0
     return max((len(_encoded(x)) for x in leaf.flat if isinstance(x, (str, bytes))), default=0)
 
 
 def _agree(processes: _Processes, failure: Exception | None, description: str, longest: int) -> int:
-    """Raise an error in all processes if they differ; return the most bytes of a string in all."""
+    """Raise an error in all processes if they differ; return the maximum string length."""
     digest = hashlib.blake2b(description.encode(), digest_size=8).digest()
     mine = np.array([0 if failure else int.from_bytes(digest, "little") | 1, longest], np.uint64)
     all_ = processes.exchange(mine.view(np.uint8)).view(np.uint64)
@@ -389,7 +391,7 @@ def _agree(processes: _Processes, failure: Exception | None, description: str, l
 
 
 def _ordered(leaf: Any, processes: _Processes, width: int) -> Any:
-    """Return the rows of all processes in the order of the dataset."""
+    """Return the rows of all processes in dataset order."""
     whole = processes.whole(leaf)
     if whole is not None:
         return whole
@@ -416,7 +418,7 @@ def _encoded(text: Any) -> bytes:
 
 
 def _packed(texts: _Array, width: int) -> _Bytes:
-    """Return a row for each text: its length in bytes, and its bytes."""
+    """Return a row for each string: its length in bytes, and its bytes."""
     rows = np.zeros((texts.size, 8 + width), np.uint8)
     for row, text in zip(rows, texts.flat, strict=True):
         encoded = _encoded(text)

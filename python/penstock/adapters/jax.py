@@ -1,4 +1,4 @@
-"""Datasets as batches of jax.Arrays."""
+"""Conversion of datasets to batches of jax.Arrays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def jax_batches(
     global_batch: int | None,
     sharded: bool | None,
 ) -> JaxBatches:
-    """Do what `Dataset.to_jax` does."""
+    """Implement `Dataset.to_jax`."""
     check_sharding(sharding)
     warn_undivided(_STAGE, dataset, sharded, processes_of_rows(sharding), "shard_for_jax()")
     if not (pad is None or isinstance(pad, (bool, str))):
@@ -41,7 +41,7 @@ def jax_batches(
 
 
 class JaxBatches(Batches):
-    """The batches of a dataset as jax.Arrays; what `Dataset.to_jax` returns.
+    """Batches of a dataset as jax.Arrays: the result of `Dataset.to_jax`.
 
     Examples
     --------
@@ -69,13 +69,14 @@ class JaxBatches(Batches):
         self._drop = drop and mask is None
         self._mask = mask
         self._global_batch = global_batch
-        self._fill = fill  # batches that have a mask of their own
+        self._fill = fill  # whether batches already contain a mask
 
     def __iter__(self) -> BatchIterator:
-        # Here and not before: devices and settings are those of the thread that iterates, and a
-        # program of several processes joins them before it asks for devices.
+        # Look up devices here, not in the constructor. Devices and settings are those of the
+        # iterating thread, and a multi-process program must initialise JAX before it queries
+        # devices.
         #
-        # Sizes and devices belong to this number of processes; states serve any number.
+        # Row counts and devices depend on the number of processes, but states must not.
         placement = Ignored(Placement(self._sharding))
         one_size = OneSize(
             _STAGE,
@@ -98,20 +99,21 @@ class JaxBatches(Batches):
             step,
             OneSize.carried_state,
         )
-        # The iterator drops short batches: the states of a filter belong to one process count.
+        # The iterator, not a filter stage, drops short batches: the state of a filter would be tied
+        # to the process count.
         return BatchIterator(iter(run.prefetch(ahead)), self._form, LEFT_OUT)
 
     def _full_of(self, placement: Placement) -> Ignored[Callable[[Any], int]] | None:
-        """Return what says how many rows a full batch has; None: as many as the first one."""
+        """Return a function for the row count of a full batch; None: that of the first batch."""
         if self._global_batch is not None:
             return Ignored(functools.partial(placement.rows_here, self._global_batch))
-        # Where there are few elements not even the first one is full.
+        # With few elements, even the first batch is not full.
         rows = full_batch(self._dataset) if self._fill else None
-        # A function may have made more rows of them.
+        # A function may have increased the number of rows.
         return None if rows is None else Ignored(lambda batch: max(rows, rows_of(batch) or 0))
 
     def _first_rows(self, batch: Any) -> int:
-        """Return the rows of an epoch's first batch, of which `batch` may be the last one."""
+        """Return the row count of an epoch's first batch; `batch` may be its last one."""
         rows = rows_of(batch) or 0
         if rows == first_batch(self._dataset):
             return rows
@@ -120,12 +122,11 @@ class JaxBatches(Batches):
         return max((rows_of(other) or 0 for other in first), default=rows)
 
     def _buffers(self, platform: str) -> tuple[int, Any]:
-        """Return how many batches wait to be put on the device, and how many lie there."""
+        """Return how many batches to buffer before the transfer, and how many on the device."""
         if self._prefetch != "auto":
             return 0, self._prefetch
         if platform == "cpu":
-            # Where nothing has to be copied, two threads that take turns with the GIL cost more
-            # than what the other one does.
+            # Without a transfer, a second thread costs more in switching the GIL than it saves.
             return 2, 0
         return 0, 1 if platform == "tpu" else 2
 

@@ -1,4 +1,4 @@
-"""From the leaves of a batch to jax.Arrays on their devices."""
+"""Conversion of a batch's leaves to jax.Arrays on their devices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from penstock.adapters.frameworks import framework
 from penstock.structure import is_nested, map_leaves, parts_of
 
-_ALIGNMENT = 64  # bytes: JAX shares memory of the CPU that begins at a multiple of this
+_ALIGNMENT = 64  # bytes: JAX shares CPU memory that is aligned to this
 
-# A leaf with the way to it and what the user gave as its sharding.
+# A leaf: its path, its value and the user's sharding for it.
 _Leaf = tuple[tuple[Any, ...], Any, Any]
 
 
@@ -51,7 +51,7 @@ def processes_of_rows(sharding: Any) -> int:
 
 
 def _row_groups(sharding: Any) -> int:
-    # Sizes that every sharding can divide: a process's rows do not depend on them.
+    # Use sizes that every sharding can divide: which rows a process has does not depend on them.
     axes = max(1, len(getattr(sharding, "spec", ())))
     rows: dict[int, set[Any]] = {}
     try:
@@ -64,12 +64,12 @@ def _row_groups(sharding: Any) -> int:
 
 
 class Placement:
-    """Makes jax.Arrays of batches, in another thread as the thread that made it would.
+    """Convert batches to jax.Arrays with the settings of the thread that created this object.
 
     Parameters
     ----------
     sharding : nested
-        What `check_sharding` takes.
+        A sharding accepted by `check_sharding`.
     """
 
     def __init__(self, sharding: Any) -> None:
@@ -77,14 +77,14 @@ class Placement:
 
         self._jax = jax
         self._sharding = sharding
-        # Both may be set for a thread alone, by `with`.
+        # Both may be set for a single thread, with a context manager.
         self._device = jax.config.jax_default_device
         self._x64 = jax.config.jax_enable_x64
         self._on_cpu = "cpu" in self._platforms()
 
     @property
     def platform(self) -> str:
-        """The platform of the devices: "cpu" only if all are."""
+        """Platform of the devices: "cpu" only if all devices are CPUs."""
         return min(self._platforms() - {"cpu"}, default="cpu")
 
     def _platforms(self) -> set[str]:
@@ -108,23 +108,23 @@ class Placement:
         return {place}
 
     def __call__(self, batch: Any) -> Any:
-        """Return the batch with jax.Arrays instead of its numbers."""
+        """Return the batch with its numeric arrays converted to jax.Arrays."""
         leaves = [leaf for leaf in _leaves(batch, self._sharding, ()) if self._is_array(leaf)]
         with self._settings():
             arrays = iter(self._put(leaves))
         return map_leaves(lambda leaf: next(arrays) if _is_number(leaf) else leaf, batch)
 
     def rows_here(self, rows: int, batch: Any) -> int:
-        """Return how many of the rows of a global batch belong to this process."""
+        """Return the number of rows of a global batch that belong to this process."""
         leaves = [leaf for leaf in _leaves(batch, self._sharding, ()) if _has_rows(leaf[1])]
-        # A leaf that is whole in every process has as many rows as those that are spread.
+        # A leaf that is whole in every process has as many rows as the sharded ones.
         return min((self._share(rows, *leaf) for leaf in leaves), default=rows)
 
     def _share(self, rows: int, path: tuple[Any, ...], value: Any, sharding: Any) -> int:
         if not self._is_global(sharding):
             return rows
-        # Of other axes this process may have a share: sizes that suit every sharding stand for
-        # them, since they have no say in the rows.
+        # This process may have a part of other axes. They do not affect the rows, so use sizes that
+        # every sharding can divide.
         whole = (rows, *[sharding.num_devices] * (value.ndim - 1))
         _check_shape(path, (rows, *value.shape[1:]), sharding, whole)
         indices = sharding.addressable_devices_indices_map(whole)
@@ -182,9 +182,9 @@ def _check_shape(
     sharding: Any,
     whole: tuple[int, ...] | None = None,
 ) -> None:
-    """Raise an error that names the leaf, if it cannot be spread in this way.
+    """Raise an error that names the leaf if its shape cannot be divided as the sharding requires.
 
-    `whole` is what is to be divided, where `shape` is that of a share.
+    If `shape` is the shape of one process's part, `whole` is the shape to divide.
     """
     leaf = f"to_jax: {_name(path)}: shape {shape}"
     spec = getattr(sharding, "spec", ())
@@ -218,7 +218,7 @@ def _divides(sharding: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _leaves(value: Any, sharding: Any, path: tuple[Any, ...]) -> Iterator[_Leaf]:
-    """Yield the leaves in the order of `map_leaves`, each with its sharding."""
+    """Yield the leaves in the order of `map_leaves`, each with its path and sharding."""
     if value is None:
         return
     if not is_nested(value):
@@ -254,17 +254,17 @@ def _has_rows(value: Any) -> bool:
 
 @functools.cache
 def _holds(dtype: np.dtype[Any]) -> bool:
-    """Return whether JAX has the dtype, or one with fewer bits for it."""
-    if dtype.type.__module__ == "ml_dtypes":  # bfloat16 and its like, which are JAX's own
+    """Return whether JAX supports the dtype, possibly with fewer bits."""
+    if dtype.type.__module__ == "ml_dtypes":  # bfloat16 and similar types, which JAX uses itself
         return True
     return dtype.kind in "biufc" and dtype.char not in "gG"  # long doubles
 
 
 def _unshared(value: Any) -> Any:
-    """Return the leaf, or a copy if its memory may be written to by another owner.
+    """Return the leaf, or a copy if another owner may write to its memory.
 
-    The engine hands out as writeable what no one else refers to, and writes no more to what it
-    hands out several times (a cache).
+    The engine passes arrays as writeable if nothing else refers to them. It never modifies arrays
+    that it passes several times (from a cache).
     """
     if not isinstance(value, np.ndarray) or value.flags.writeable or value.nbytes == 0:
         return value

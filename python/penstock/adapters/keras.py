@@ -1,4 +1,4 @@
-"""What Keras takes instead of a dataset."""
+"""Conversion of datasets for Keras."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def keras_data(
     class_weight: Mapping[int, float] | None,
     prefetch: int,
 ) -> Any:
-    """Do what `Dataset.to_keras` does."""
+    """Implement `Dataset.to_keras`."""
     if steps_per_epoch is not None and (
         not isinstance(steps_per_epoch, int)
         or isinstance(steps_per_epoch, bool)

@@ -1,4 +1,4 @@
-"""A Keras callback that saves and restores the position of the data with the model."""
+"""A Keras callback that saves and restores the data position together with the model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from penstock.adapters.epochs import Place, Progress
 
 _STAGE = "backup_and_restore"
-_KEY = "penstock"  # of the position, in the JSON file that Keras writes
-# Overridden, because Keras has no public hook for the moment of a backup.
+_KEY = "penstock"  # key of the position, in the JSON file that Keras writes
+# Private methods, overridden because Keras has no public hook for the moment of a backup.
 _USED = ("_save_model", "_load_model")
 
 
@@ -25,9 +25,9 @@ class _Backup:
         super().__init__(backup_dir, **options)  # type: ignore[call-arg]
         self._place = place
         self._counted: Progress | None = None  # the epoch whose batches are counted
-        self._trained = 0  # the number of them that the model was trained on
-        self._last = -1  # Keras's index of the last one
-        self._in_batch = False  # whether Keras saves after a batch, and not after an epoch
+        self._trained = 0  # number of them that the model was trained on
+        self._last = -1  # Keras's index of the latest batch
+        self._in_batch = False  # whether Keras saves after a batch rather than after an epoch
         place.tracked = self.save_freq != "epoch"
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -72,7 +72,7 @@ class _Backup:
 
 
 def _open(path: str, mode: str) -> Any:
-    from keras.src.utils.file_utils import File  # as BackupAndRestore: the folder may be remote
+    from keras.src.utils.file_utils import File  # as in BackupAndRestore: the folder may be remote
 
     return File(path, mode)
 
@@ -89,7 +89,7 @@ def _read(path: str) -> dict[str, Any]:
 
 @functools.cache
 def backup_class() -> Any:
-    """Return the class of the callback for the installed version of Keras."""
+    """Return the callback class for the installed Keras version."""
     from keras.callbacks import BackupAndRestore
 
     if not all(hasattr(BackupAndRestore, name) for name in _USED):

@@ -1,4 +1,4 @@
-"""The objects that Keras iterates: a DataAdapter, or a PyDataset where there is none."""
+"""The objects that Keras iterates: a DataAdapter or, if Keras has none, a PyDataset."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from penstock.structure import map_leaves
 
 STAGE = "to_keras"
 
-# What a custom DataAdapter is asked for: where Keras has changed it, a PyDataset replaces it.
+# Methods of a DataAdapter. If Keras has changed them, a PyDataset replaces it.
 _METHODS = ("get_numpy_iterator", "get_jax_iterator", "get_tf_dataset", "get_torch_dataloader")
 
-# Arguments of fit that Keras drops, without a word, when x is a DataAdapter of others.
+# Arguments of fit that Keras silently drops if x is a custom DataAdapter.
 _DROPPED = {
     "y": "make it the second component of the elements: (x, y)",
     "sample_weight": "make them the third component of the elements: (x, y, sample_weight)",
@@ -35,7 +35,7 @@ _DROPPED = {
 
 
 class Feed:
-    """Epochs of a dataset in the forms of the backends; each form is made when it is asked for."""
+    """Epochs of a dataset in the forms of the backends, each created on first use."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class Feed:
         from keras import config  # type: ignore[attr-defined, unused-ignore]
 
         self._source = dataset
-        # Over a repeated dataset each pass shuffles again, as each iteration does.
+        # A repeated dataset is reshuffled in each repetition, like in each iteration.
         self._dataset = dataset if steps is None else dataset.repeat()
         self._steps = steps
         self._prefetch = prefetch
-        self._dataset.prefetch(prefetch)  # so that a wrong number is an error now
+        self._dataset.prefetch(prefetch)  # to raise errors of the argument now
         self.packing = {
             numeric: Packing(class_weight, config.floatx(), numeric=numeric)
             for numeric in (False, True)
@@ -60,20 +60,21 @@ class Feed:
         self._forms: dict[str, Epochs] = {}
 
     def arrays(self, *, numeric: bool = False) -> Epochs:
-        """Epochs of NumPy arrays."""
+        """Return the epochs of NumPy arrays."""
         form = "numbers" if numeric else "arrays"
         if form not in self._forms:
-            # One prefetch is enough.
+            # Do not prefetch twice.
             twice = is_prefetched(self._dataset)
             dataset = self._dataset if twice else self._dataset.prefetch(self._prefetch)
             self._add(form, dataset, self.packing[numeric].element)
         return self._forms[form]
 
     def tensors(self, device: Any) -> Epochs:
-        """Epochs of PyTorch's tensors on a device; they go there in the thread that works ahead."""
+        """Return the epochs of PyTorch tensors on a device; the producer thread transfers them."""
         import torch
 
-        # Keras leaves out the index of a CUDA device: "current" is another one in another thread.
+        # Keras omits the index of a CUDA device, but "current" may be another device in another
+        # thread.
         device = torch.empty(0, device=device).device
         form = f"tensors on {device}"
         if form not in self._forms:
@@ -93,12 +94,12 @@ class Feed:
         self._forms[form] = Epochs(STAGE, batches, self._steps, known, self.place)
 
     def spec(self) -> Any:
-        """Give shapes and dtypes of the elements of `arrays`: what is not known is of the first."""
+        """Return the element specs of `arrays`, completed from the first element if necessary."""
         return self.packing[False].spec(first_spec(self._source))
 
     @property
     def wait_seconds(self) -> float:
-        """The time that was waited for batches so far."""
+        """Total time spent waiting for batches, in seconds."""
         return sum(epochs.wait_seconds for epochs in self._forms.values())
 
     def close(self) -> None:
@@ -111,7 +112,7 @@ class Feed:
 
 
 class _Data(Closing):
-    """What both classes of objects for Keras have in common."""
+    """Common base of both classes of objects for Keras."""
 
     def __init__(self, feed: Feed, steps: int | None) -> None:
         super().__init__()
@@ -120,7 +121,7 @@ class _Data(Closing):
 
     @property
     def wait_seconds(self) -> float:
-        """Seconds that Keras has waited for batches so far."""
+        """Total time that Keras has waited for batches, in seconds."""
         return self._feed.wait_seconds
 
     @overload
@@ -130,17 +131,17 @@ class _Data(Closing):
     def get_state(self, text: bool = False) -> bytes | str:
         """Return the position after the last batch that Keras took, as `Iterator.get_state` does.
 
-        It is empty before the first batch. JAX takes a batch in advance on devices other than CPUs:
-        `backup_and_restore` allows for that.
+        The result is empty before the first batch. On devices other than CPUs, JAX takes a batch in
+        advance; `backup_and_restore` allows for that.
         """
         return self._feed.place.get_state(text)
 
     @checked
     def set_state(self, state: bytes | str | npt.NDArray[np.uint8], strict: bool = True) -> None:
-        """Begin the next epoch at a result of `get_state`.
+        """Start the next epoch at a result of `get_state`.
 
         An interrupted epoch continues with its remaining batches. A state after the last batch of
-        an epoch begins the next one, in the order of the uninterrupted program. The state is
+        an epoch starts the next one, in the order of the uninterrupted program. The state is
         checked when Keras requests the first batch, as in `Iterator.set_state`.
         """
         self._feed.place.set_state(state, strict)
@@ -151,30 +152,31 @@ class _Data(Closing):
 
     @checked
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
-        """Begin the next epoch at a result of `state_dict`, as `set_state` does."""
+        """Start the next epoch at a result of `state_dict`, as `set_state` does."""
         self.set_state(position_of(state), strict)
 
     def backup_and_restore(self, backup_dir: str | os.PathLike[str], **options: Any) -> Any:
-        """Return a callback: ``keras.callbacks.BackupAndRestore``, with the position of the data.
+        """Return a ``keras.callbacks.BackupAndRestore`` that also saves the data position.
 
         Parameters
         ----------
         backup_dir : str or PathLike
-            The folder of the backup.
+            Folder of the backup.
         **options
             Other arguments of ``BackupAndRestore``, such as ``save_freq``.
 
         Returns
         -------
         keras.callbacks.BackupAndRestore
-            It also saves the position in each backup, and restores it when ``fit`` begins.
+            The callback. It also saves the data position in each backup, and restores it when
+            ``fit`` starts.
         """
         from penstock.adapters.keras_backup import backup_class
 
         return backup_class()(self._feed.place, os.fspath(backup_dir), **options)
 
     def close(self) -> None:
-        """Stop the threads of all iterations that Keras has begun."""
+        """Stop the threads of all iterations that Keras has started."""
         self._feed.close()
 
     def __repr__(self) -> str:
@@ -190,9 +192,9 @@ class _Adapter(_Data):
 
     @property
     def num_batches(self) -> int | None:
-        """Batches in an epoch, None if unknown; refuses what Keras would drop."""
+        """Number of batches in an epoch, None if unknown; raises for arguments that Keras drops."""
         asked = sys._getframe(1)
-        if asked.f_code.co_name == "__init__":  # of the object that iterates for fit and the others
+        if asked.f_code.co_name == "__init__":  # of the object that iterates
             for name, advice in _DROPPED.items():
                 if asked.f_locals.get(name) is not None:
                     raise ValueError(
@@ -202,7 +204,7 @@ class _Adapter(_Data):
 
     @property
     def batch_size(self) -> int | None:
-        """Size of every batch, None where it may differ."""
+        """Number of rows of every batch, None if it may differ."""
         spec = self._feed._source.element_spec
         while isinstance(spec, (tuple, dict)):
             spec = next(iter(spec.values() if isinstance(spec, dict) else spec))
@@ -211,47 +213,47 @@ class _Adapter(_Data):
 
     @property
     def has_partial_batch(self) -> bool | None:
-        """False if all batches are of one size, None if that is not known."""
+        """False if all batches have the same size, None if unknown."""
         return None if self.batch_size is None else False
 
     @property
     def partial_batch_size(self) -> None:
-        """Never known in advance."""
+        """None: never known in advance."""
         return
 
     def on_epoch_begin(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
     def on_epoch_end(self) -> None:
-        """Raise what ended the epoch, where the backend cannot carry exceptions."""
+        """Raise the exception that ended the epoch, if the backend cannot propagate it."""
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
 
     def get_numpy_iterator(self) -> Epoch:
-        """Give one epoch of NumPy arrays."""
+        """Return an epoch of NumPy arrays."""
         return iter(self._feed.arrays())
 
     def get_jax_iterator(self) -> Epoch:
-        """Give one epoch of NumPy arrays, which JAX takes as they are."""
+        """Return an epoch of NumPy arrays, which JAX accepts unchanged."""
         return iter(self._feed.arrays(numeric=True))
 
     def get_torch_dataloader(self) -> Any:
-        """Give a loader whose iterations are epochs of tensors."""
+        """Return a loader whose iterations are epochs of tensors."""
         if self._torch_loader is None:
             self._torch_loader = _torch_loader(self._feed)
         return self._torch_loader
 
     def get_tf_dataset(self) -> Any:
-        """Give a dataset of TensorFlow whose iterations are epochs."""
+        """Return a TensorFlow dataset whose iterations are epochs."""
         self._failure = None
         if self._tf_dataset is None:
             self._tf_dataset = _tf_dataset(self)
         return self._tf_dataset
 
     def _for_tf(self, spec: Any) -> Any:
-        # Runs in a thread of TensorFlow, which makes its own exception of each: the data ends
-        # there, and on_epoch_end, which Keras calls at the end of data, raises what it was.
+        # Runs in a TensorFlow thread, which replaces exceptions by its own. So the data ends at an
+        # error, and on_epoch_end, which Keras calls at the end of the data, raises it.
         try:
             for batch in self._feed.arrays():
                 wrong = differing(batch, spec)
@@ -266,17 +268,17 @@ class _Adapter(_Data):
 
 
 class _PyData(_Data):
-    """The methods of a PyDataset, for a Keras that takes no DataAdapter.
+    """The methods of a PyDataset, for Keras versions that accept no custom DataAdapter.
 
-    Indices are of no account: Keras asks for the number of batches before each iteration, and the
-    items that follow are those of a new epoch.
+    Indices are ignored: Keras queries the number of batches before each iteration, and the items
+    requested after that form a new epoch.
     """
 
     _epoch: Epoch | None = None
 
     @property
     def num_batches(self) -> int:
-        """Batches in an epoch."""
+        """Number of batches in an epoch."""
         if self._length is None:
             raise ValueError(
                 f"{STAGE}: this version of Keras needs to know the number of batches; give "
@@ -298,7 +300,7 @@ class _PyData(_Data):
 
 
 def _data_adapter() -> Any:
-    """Import the class of which Keras takes instances as they are; it is not public."""
+    """Import the private class whose instances Keras uses unchanged."""
     from keras.src.trainers.data_adapters import get_data_adapter
     from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 
@@ -313,7 +315,7 @@ def _data_adapter() -> Any:
 
 @functools.cache
 def data_class() -> Any:
-    """Make the class of the objects that to_keras returns, for the Keras that is installed."""
+    """Return the class of the results of to_keras, for the installed Keras version."""
     try:
         from keras.utils import PyDataset
     except ImportError as error:
@@ -327,15 +329,15 @@ def data_class() -> Any:
 
 
 def _torch_tensor(device: Any) -> Any:
-    """Make the function that turns an array into a tensor on `device`, without a copy if it can."""
+    """Return a function that converts arrays to tensors on `device`, avoiding copies."""
     import torch
     from keras import ops
 
     def convert(array: Any) -> Any:
         known = array.dtype.kind in "bifc" or array.dtype == "uint8"
-        if known and array.flags.writeable:  # there are no tensors that can only be read
+        if known and array.flags.writeable:  # PyTorch has no read-only tensors
             return torch.from_numpy(array).to(device)
-        # Keras knows what becomes of dtypes that PyTorch has not.
+        # Keras converts dtypes that PyTorch lacks.
         return ops.convert_to_tensor(array).to(device)
 
     return convert
@@ -347,7 +349,7 @@ def _torch_loader(feed: Feed) -> Any:
     return DataLoader(_iterable_class()(feed), batch_size=None, collate_fn=lambda batch: batch)
 
 
-@functools.cache  # a class dies only when Python collects cycles, with all that it knows
+@functools.cache  # without the cache, each class lives until garbage collection
 def _iterable_class() -> Any:
     from keras.src.backend.torch.core import get_device
     from torch.utils.data import IterableDataset
@@ -377,7 +379,7 @@ def _tf_dataset(data: _Adapter) -> Any:
         functools.partial(data._for_tf, spec), output_signature=signature
     )
     options = tf.data.Options()
-    # Batches are ready already; what ran ahead here would meet errors before their time.
+    # Batches are already prefetched; more prefetching here would raise errors too early.
     options.autotune.enabled = False
     options.experimental_optimization.inject_prefetch = False
     return dataset.with_options(options)

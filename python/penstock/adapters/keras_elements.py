@@ -1,4 +1,4 @@
-"""Elements of a dataset as Keras takes them: x, (x, y) or (x, y, sample_weight)."""
+"""Elements in the forms that Keras accepts: x, (x, y) or (x, y, sample_weight)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ _PARTS = ("x", "y", "sample_weight")
 
 
 class Packing:
-    """Turns elements into what Keras takes, and their specifications with them.
+    """Convert elements, and their specifications, to the forms that Keras accepts.
 
     Parameters
     ----------
     class_weight : mapping of int to float, optional
-        The weight of each class, from which the sample weights are made; 1 for classes without one.
+        Weight of each class, from which sample weights are computed; 1 for classes without an
+        entry.
     floatx : str
-        The dtype of sample weights.
+        Dtype of the sample weights.
     numeric : bool
-        Whether strings are refused.
+        Whether to reject strings.
     """
 
     def __init__(
@@ -33,11 +34,11 @@ class Packing:
         self._numeric = numeric
 
     def element(self, element: Any) -> Any:
-        """Give one element: x alone, or a tuple of what there is, with dataclasses as dicts."""
+        """Return x alone, or a tuple of the components, with dataclasses converted to dicts."""
         return self._packed(element, self._leaf, self._weights)
 
     def spec(self, spec: Any) -> Any:
-        """Give the specification of the elements that `element` makes of those of `spec`."""
+        """Return the specification of the results of `element`."""
         return self._packed(spec, _leaf_spec, self._weights_spec)
 
     def _packed(
@@ -90,7 +91,7 @@ class Packing:
 
 
 def _table(class_weight: Mapping[int, float], floatx: str) -> np.ndarray[Any, Any]:
-    """Make the array of weights by class; its last one is that of all classes without a weight."""
+    """Return the array of weights by class; the last one is for classes without an entry."""
     if not isinstance(class_weight, Mapping) or not class_weight:
         raise TypeError(
             f"to_keras: class_weight should be a dict from classes to weights, got {class_weight!r}"
@@ -107,8 +108,8 @@ def _table(class_weight: Mapping[int, float], floatx: str) -> np.ndarray[Any, An
 
 
 def _plain(part: Any, name: str, leaf: Callable[[Any, str], Any]) -> Any:
-    """Go through a component of an element; unlike `structure.map_leaves`, it names the leaves."""
-    if isinstance(part, TensorSpec):  # before the others: it is a leaf
+    """Apply a function to the leaves of a component, like `map_leaves`, but with their names."""
+    if isinstance(part, TensorSpec):  # before the others, because it is a leaf
         return leaf(part, name)
     if isinstance(part, dict):
         return {key: _plain(value, f"{name}[{key!r}]", leaf) for key, value in part.items()}
@@ -130,7 +131,7 @@ def _leaf_spec(spec: TensorSpec, name: str) -> TensorSpec:
 
 
 def _outline(packed: tuple[Any, ...]) -> str:
-    """Describe the components of an element, without its arrays."""
+    """Describe the structure of an element, without its arrays."""
     kinds = [
         f"{name} of {type(part).__name__}" if isinstance(part, (tuple, dict)) else name
         for part, name in zip(packed, _PARTS, strict=False)
@@ -139,7 +140,7 @@ def _outline(packed: tuple[Any, ...]) -> str:
 
 
 def differing(element: Any, spec: Any) -> tuple[Any, Any] | None:
-    """Find an array whose shape its specification does not allow, or None."""
+    """Return the shape and specification of a leaf that do not match, or None."""
     if isinstance(spec, TensorSpec):
         shape = getattr(element, "shape", ())
         if spec.shape is None or (

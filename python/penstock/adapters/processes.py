@@ -1,4 +1,4 @@
-"""Which process this is of those that train together, and how many there are."""
+"""Number and rank of the training processes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from penstock.stages.shard import is_divided
 
 
 def torch_processes(group: Any, stage: str = "shard_for_torch") -> tuple[int, int]:
-    """Return how many processes of PyTorch there are, and which one this is.
+    """Return the number of PyTorch processes, and the rank of this one.
 
-    `stage` is for messages.
+    `stage` is the public name for error messages.
     """
-    # No one has initialised what no one has imported.
+    # If the program has not imported it, it is not initialised.
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         rank = distributed.get_rank(group)
@@ -45,7 +45,7 @@ def torch_processes(group: Any, stage: str = "shard_for_torch") -> tuple[int, in
 
 
 def jax_processes() -> tuple[int, int]:
-    """Return how many processes of JAX there are, and which one this is."""
+    """Return the number of JAX processes, and the index of this one."""
     jax = framework("shard_for_jax", "jax")
 
     return jax.process_count(), jax.process_index()
@@ -57,12 +57,12 @@ def warn_undivided(stage: str, dataset: Any, sharded: bool | None, count: int, h
     Parameters
     ----------
     stage : str
-        The name that the user called, for the message.
+        The public name that the user called, for the message.
     dataset : Dataset
         The dataset of this process.
     sharded : bool, optional
-        The argument of that name. None looks for a stage that divides the dataset. True states
-        that the rows differ between processes; False, that they need not.
+        The argument `sharded`. None: look for a stage that divides the dataset. True: the rows
+        differ between processes. False: they may be the same.
     count : int
         The number of processes that need different rows.
     how : str

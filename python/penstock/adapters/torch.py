@@ -1,4 +1,4 @@
-"""Datasets as batches of PyTorch's tensors."""
+"""Conversion of datasets to batches of PyTorch tensors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from penstock.structure import map_leaves
 
 
 def torch_batches(torch: Any, dataset: Any, device: Any, pin: Any, prefetch: int) -> Batches:
-    """Do what `Dataset.to_torch` does, with the module that is given."""
+    """Implement `Dataset.to_torch` with the given torch module."""
     if not (isinstance(pin, bool) or (isinstance(pin, str) and pin == "auto")):
         raise ValueError(f'to_torch: pin must be True, False or "auto", got {pin!r}')
-    # Asking for memory there gives PyTorch's own error for a device that is not there, now, and
-    # the index of a device without one: "current" is another device in another thread.
+    # Allocating there makes PyTorch raise its own error for a missing device immediately. It also
+    # resolves the device index now, because "current" may be another device in another thread.
     device = torch.empty(0, device="cpu" if device is None else device).device
     if pin is True and device.type != "cuda":
         raise ValueError(

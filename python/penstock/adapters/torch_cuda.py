@@ -1,4 +1,4 @@
-"""Elements on a CUDA device, copied there beside the work of the consumer."""
+"""Elements on a CUDA device, copied there while the consumer works."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ import numpy as np
 from penstock.adapters.torch_tensors import Array, Path, Tensors, map_numbers
 from penstock.structure import map_leaves
 
-SLABS = 2  # one is filled while the other one is copied
-_ALIGNED = 64  # bytes; any dtype can begin there
+SLABS = 2  # one is filled while the other is being copied
+_ALIGNED = 64  # bytes; suitable for any dtype
 _SMALLEST = 1 << 16  # bytes
 
 
 class _Slab:
-    """Page-locked memory, and the event after the last copy out of it.
+    """Page-locked memory, and the event after the last copy from it.
 
-    The memory is PyTorch's own: its allocator knows which copies read from it and hands it to
-    no one else before they are done. It would not watch memory that others have locked.
+    The memory comes from PyTorch's allocator, which does not reuse it before copies from it have
+    finished. The allocator would not track memory that was page-locked elsewhere.
     """
 
     def __init__(self) -> None:
-        self.memory: Any = None  # a tensor of bytes
-        self.bytes: Array = np.empty(0, np.uint8)  # the same memory, to be written to
+        self.memory: Any = None  # a uint8 tensor
+        self.bytes: Array = np.empty(0, np.uint8)  # the same memory, as a writeable array
         self.copied: Any = None
 
     def reserve(self, torch: Any, size: int) -> None:
-        """Wait until nothing is copied out of the slab any more; make room for `size` bytes."""
+        """Wait until no copy reads from the slab; make room for `size` bytes."""
         if self.copied is not None:
             self.copied.synchronize()
             self.copied = None
         if self.bytes.size < size:
-            room = max(_SMALLEST, 1 << (size - 1).bit_length())  # what is locked for it anyway
+            room = max(_SMALLEST, 1 << (size - 1).bit_length())  # PyTorch allocates this much
             self.memory = torch.empty(room, dtype=torch.uint8, device="cpu", pin_memory=True)
             self.bytes = self.memory.numpy()
 
 
 class PinnedCopies:
-    """Copies elements through page-locked memory to a CUDA device, on a stream of its own.
+    """Copy elements to a CUDA device through page-locked memory, on a separate stream.
 
-    `begin` runs in the thread that works ahead: it fills a slab and starts the copies. `end` runs
-    in the thread of the consumer and lets its stream wait for them; no thread waits for a copy,
-    but `begin` for the one that read from the slab before.
+    `begin` runs in the producer thread: it fills a slab and starts the copies. `end` runs in the
+    consumer's thread and makes its stream wait for them. No thread waits for a copy, except that
+    `begin` waits for the previous copy from its slab.
 
     Parameters
     ----------
     torch : module
         PyTorch.
     device : torch.device
-        With its index.
+        The device, including its index.
     tensors : Tensors
-        Knows the dtypes of torch.
+        Converts dtypes.
     """
 
     def __init__(self, torch: Any, device: Any, tensors: Tensors) -> None:
@@ -61,11 +61,11 @@ class PinnedCopies:
         self._device = device
         self._tensors = tensors
         self._stream = torch.cuda.Stream(device)
-        self._slabs = deque(_Slab() for _ in range(SLABS))  # the one used longest ago in front
-        self._lock = threading.Lock()  # two runs of one dataset take turns with the slabs
+        self._slabs = deque(_Slab() for _ in range(SLABS))  # least recently used first
+        self._lock = threading.Lock()  # concurrent runs of a dataset share the slabs
 
     def begin(self, element: Any) -> tuple[Any, Any]:
-        """Start to copy an element; give it with tensors on the device, and the event after."""
+        """Start copying an element; return it with tensors on the device, and an event."""
         sizes: list[int] = []
         map_numbers(lambda array, path: sizes.append(_room(array)), element)
         with self._lock:
@@ -76,19 +76,19 @@ class PinnedCopies:
             with self._torch.cuda.stream(self._stream):
                 try:
                     return self._copy(element, slab), event
-                finally:  # also after an error: what was started before it reads from the slab
+                finally:  # also after an error: copies that already started read from the slab
                     event.record(self._stream)
                     slab.copied = event
 
     def end(self, begun: tuple[Any, Any]) -> Any:
-        """Let the consumer's stream wait for the copies; give the element on the device."""
+        """Make the consumer's stream wait for the copies; return the element on the device."""
         element, event = begun
         stream = self._torch.cuda.current_stream(self._device)
         stream.wait_event(event)
 
         def used_there(leaf: Any) -> Any:
-            # It was allocated for the other stream. Without this, its memory could be given to the
-            # next copy while work that the consumer has queued still reads it.
+            # The tensor was allocated for the other stream. Without this, its memory could be
+            # reused for the next copy while queued work of the consumer still reads it.
             if isinstance(leaf, self._torch.Tensor):
                 leaf.record_stream(stream)
             return leaf
@@ -106,7 +106,8 @@ class PinnedCopies:
             begin, last = end, end + array.nbytes
             end += _room(array)
             np.copyto(slab.bytes[begin:last].view(array.dtype).reshape(array.shape), array)
-            # Out of the tensor that owns the memory, so that PyTorch's allocator sees the copy.
+            # Copy from the tensor that owns the memory, so that PyTorch's allocator tracks the
+            # copy.
             source = slab.memory[begin:last].view(dtype).view(array.shape)
             return source.to(self._device, non_blocking=True)
 

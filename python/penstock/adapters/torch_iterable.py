@@ -1,4 +1,4 @@
-"""A dataset as a torch.utils.data.IterableDataset, which shards itself by DataLoader's workers."""
+"""A dataset as a torch.utils.data.IterableDataset that shards itself among DataLoader workers."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from penstock.errors import StateError
 from penstock.stages.prefetch import is_prefetched
 
 _BEGINNING = {"penstock": None}
-_ENDED, _PASSES = "ended", "passes"  # stored with the position of the latest pass
+_ENDED, _PASSES = "ended", "passes"  # stored with the position of the latest epoch
 
 
 class _TorchIterable:
-    """Everything of the class but its base, torch's IterableDataset, which is found when asked for.
+    """The class without its base IterableDataset, which is imported on first use.
 
     Parameters
     ----------
     dataset : Dataset
-        What is iterated.
+        The dataset to iterate.
     prefetch : int
-        Elements to have ready.
+        Number of elements to prefetch.
     """
 
     def __init__(self, dataset: Dataset, prefetch: int) -> None:
         self._dataset = dataset
         self._prefetch = prefetch
-        self._pass: BatchIterator | None = None  # the one that was begun last
-        self._begun_here = 0  # how many were, in this process
-        self._next: dict[str, Any] | None = None  # where the next one begins
-        self._strict = True  # about that
+        self._pass: BatchIterator | None = None  # the latest one
+        self._begun_here = 0  # number of passes begun in this process
+        self._next: dict[str, Any] | None = None  # where the next pass starts
+        self._strict = True  # the `strict` for _next
 
     def __iter__(self) -> BatchIterator:
         import torch
@@ -50,12 +50,12 @@ class _TorchIterable:
         if saved:
             self._begun_here = saved.get(_PASSES, 1) - (not ended)
         if ended:
-            # That pass is finished, but the numbers of passes and seeds continue. The state of
-            # another pipeline (another number of workers) has none: then this is the first pass.
+            # That pass is finished, but the pass and seed numbering continues. The state of another
+            # pipeline (another number of workers) has none, so this is the first pass.
             with BatchIterator(iter(dataset), form) as last, contextlib.suppress(StateError):
                 last.load_state_dict(saved)
         if worker is not None:
-            # All workers share one seed in a pass, because they must agree on the order.
+            # All workers use the same seed in a pass, because they must agree on the order.
             random.set_seed(worker.seed - worker.id + self._begun_here)
         self._begun_here += 1
         begun = BatchIterator(iter(dataset), form)
@@ -65,7 +65,7 @@ class _TorchIterable:
         return begun
 
     def _share_of(self, worker: Any) -> Dataset:
-        """Return the share of a worker; all of the dataset where there are none."""
+        """Return the worker's shard, or the whole dataset outside of workers."""
         if worker is None:
             return self._dataset
         if worker.id == 0 and not self._begun_here:
@@ -81,7 +81,7 @@ class _TorchIterable:
         return len(self._dataset)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position after the last element of the pass that was begun last."""
+        """Return the position after the last element of the latest pass."""
         if self._next is not None:
             return self._next
         if self._pass is None or (self._pass.ended and self._pass.closed):
@@ -93,14 +93,14 @@ class _TorchIterable:
         }
 
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
-        """Let the next pass begin where `state_dict` was called.
+        """Start the next pass where `state_dict` was called.
 
         Raises
         ------
         ValueError
-            If the dict does not come from `state_dict`.
+            If `state` is not the result of `state_dict`.
         StateError
-            When the pass begins: as `Iterator.set_state` has it.
+            At the start of the pass, under the conditions of `Iterator.set_state`.
         """
         self._strict = strict
         self._next = None if position_of(state) is None else state
@@ -123,7 +123,7 @@ def _class() -> type:
 def torch_iterable(
     dataset: Any, prefetch: int, state: dict[str, Any] | None = None, strict: bool = True
 ) -> Any:
-    """Make the IterableDataset of a dataset; unpickling calls it, too."""
+    """Return the IterableDataset of a dataset; also called by unpickling."""
     iterable = _class()(dataset, prefetch)
     if state is not None:
         iterable.load_state_dict(state, strict)

@@ -1,4 +1,4 @@
-"""The leaves of elements as tensors: which there can be, and how they share memory with arrays."""
+"""Conversion of arrays to PyTorch tensors that share their memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy.typing as npt
 from penstock.structure import is_nested, map_parts
 
 Array = npt.NDArray[Any]
-# The way from an element to one of its leaves: containers, each with the key of the next step.
+# The path from an element to a leaf: pairs of a container and the key of the next step.
 Path = tuple[tuple[Any, Any], ...]
 
 _NOT_NUMBERS = "OSUT"  # kinds of dtypes: objects, bytes, text
 
 
 def map_numbers(function: Callable[[Array, Path], Any], element: Any, path: Path = ()) -> Any:
-    """Give the same nested value with ``function(array, path)`` for each leaf of numbers.
+    """Apply ``function(array, path)`` to each numeric leaf of a nested value.
 
-    A scalar becomes an array without axes. Strings, objects and None stay.
+    A scalar becomes a 0-d array. Strings, objects and None are unchanged.
     """
     if isinstance(element, (np.ndarray, np.generic)):
         if element.dtype.kind in _NOT_NUMBERS:
@@ -34,14 +34,14 @@ def map_numbers(function: Callable[[Array, Path], Any], element: Any, path: Path
 
 
 class Tensors:
-    """Makes tensors that share the memory of arrays.
+    """Convert arrays to tensors that share their memory.
 
     Parameters
     ----------
     torch : module
         PyTorch.
     stage : str
-        The method that the user has called, for errors.
+        Name of the public method that the user called, for errors.
     """
 
     def __init__(self, torch: Any, stage: str) -> None:
@@ -49,16 +49,16 @@ class Tensors:
         self._stage = stage
 
     def of_element(self, element: Any) -> Any:
-        """Give the element with tensors instead of its arrays."""
+        """Return the element with its arrays converted to tensors."""
         return map_numbers(self.of_array, element)
 
     def of_array(self, array: Array, path: Path) -> Any:
-        """Give the array as a tensor: of the same memory, or of a copy if it is read-only."""
-        if array.dtype.name == "bfloat16":  # NumPy's is of ml_dtypes, which torch does not know
+        """Return the array as a tensor that shares its memory, or a copy if it is read-only."""
+        if array.dtype.name == "bfloat16":  # the dtype is from ml_dtypes, which PyTorch rejects
             bits = self.of_array(array.view(np.int16), path)
             return bits.view(self._torch.bfloat16)
         try:
-            # torch has no tensors that must not be written to.
+            # PyTorch has no read-only tensors.
             return self._torch.from_numpy(array if array.flags.writeable else array.copy())
         except TypeError:
             raise TypeError(
@@ -67,12 +67,12 @@ class Tensors:
             ) from None
 
     def dtype_of(self, array: Array, path: Path) -> Any:
-        """Return torch's name of the dtype of an array."""
+        """Return the PyTorch dtype of an array."""
         return self.of_array(np.empty(0, array.dtype), path).dtype
 
 
 def _name(path: Path) -> str:
-    """Write a path as Python would: leaf ['image'][0].mask."""
+    """Format a path as a Python expression: leaf ['image'][0].mask."""
     return f"leaf {''.join(_step(*step) for step in path)}" if path else "the element"
 
 

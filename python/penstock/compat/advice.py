@@ -1,4 +1,4 @@
-"""What to write instead of TensorFlow's names that are not here, and of some that are."""
+"""Replacements for missing TensorFlow names, and better alternatives to some existing ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OF_GRAPHS = """
     compat.v1.Session.reset compat.v1.sparse_placeholder import_graph_def io.write_graph resource
 """
 
-# What queues were for, by today's way.
+# Modern replacements for queues.
 _QUEUES = {
     "FIFOQueue": "tf.data.Dataset.prefetch reads ahead",
     "FixedLengthRecordReader": "tf.data.FixedLengthRecordDataset reads the files",
@@ -67,7 +67,7 @@ _QUEUES = {
     "train.string_input_producer": "tf.data.Dataset.from_tensor_slices(names).shuffle(n).repeat()",
 }
 
-# By a name, or what it begins with; the longest that fits counts.
+# By name or prefix; the longest match applies.
 _INSTEAD = {
     **dict.fromkeys(_OF_MODELS.split(), _TRAINING),
     **_QUEUES,
@@ -149,7 +149,7 @@ _INSTEAD = {
     "xla": _TRAINING,
 }
 
-# Names that are there, where something else is shorter or does more.
+# Existing names for which something else is shorter or more powerful.
 _BETTER = {
     "compat.v1.Session": "iterate over the dataset: for element in dataset",
     "compat.v1.data.make_initializable_iterator": "iterate over the dataset: iter(dataset)",
@@ -165,17 +165,17 @@ _BETTER = {
 
 
 def instead(name: str) -> str | None:
-    """Return what to write instead of a name that is not here.
+    """Return a replacement for a missing name.
 
     Parameters
     ----------
     name : str
-        Without ``tf.`` in front.
+        The name without the prefix ``tf.``.
 
     Returns
     -------
     str or None
-        None where there is nothing.
+        The replacement; None if there is none.
     """
     steps = name.removeprefix("compat.v2.").split(".")
     old = steps[:2] == ["compat", "v1"]
@@ -194,22 +194,22 @@ def _is_of_tensorflow_1(steps: list[str]) -> bool:
 
 
 def better(name: str) -> str | None:
-    """Return what is shorter or does more than a name that is here, if there is something."""
+    """Return a shorter or more powerful alternative to an existing name, or None."""
     return _BETTER.get(name)
 
 
 def missing(module: str) -> Callable[[str], NoReturn]:
-    """Return the ``__getattr__`` of a module of TensorFlow's names.
+    """Return the ``__getattr__`` of a module with TensorFlow's names.
 
     Parameters
     ----------
     module : str
-        Its ``__name__``.
+        The ``__name__`` of the module.
 
     Returns
     -------
     callable
-        Raises an AttributeError that says what to write instead, or which names there are.
+        Raises an AttributeError that suggests a replacement or lists similar names.
     """
     path = module.removeprefix("penstock.compat.")
     prefix = path.replace("v1", "compat.v1", 1) if path.startswith("v1") else path[len("tf.") :]

@@ -1,4 +1,4 @@
-"""Penstock's functions and methods as programs written for TensorFlow call them."""
+"""Wrap penstock's functions and methods for calls from programs written for TensorFlow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from penstock.ops.features import (
 from penstock.ops.native import NativeFunction
 from penstock.structure import TensorSpec as PenstockSpec
 
-# Arguments that are elements, or parts of them: TensorFlow's rules give their types.
+# Arguments that contain elements or parts of them, whose types follow TensorFlow's rules.
 _VALUES = frozenset(
     (
         *("initial_state", "serialized", "records", "contents"),
@@ -41,23 +41,23 @@ _VALUES = frozenset(
         *("params", "indices", "on_value", "off_value", "condition", "image", "images"),
     )
 )
-# Lists of values that are put together.
+# Lists of values that are concatenated or stacked.
 _LISTS = frozenset({"values", "inputs"})
-# What penstock alone has: calls of it are about errors and rows, not about elements.
+# Arguments that only penstock has: calls with them concern errors and rows, not elements.
 _AS_THEY_ARE = frozenset({"on_error", "obj"})
 _TEXTS = frozenset({"sep", "separator", "rewrite"})
-# Lists of such values: defaults of columns.
+# Lists of default values, for columns.
 _DEFAULTS = frozenset({"record_defaults", "column_defaults"})
-# Values that take the type of the leaf they are put into.
+# Values that take the type of the leaf they are inserted into.
 _FILLERS = frozenset({"padding_values", "default_value", "constant_values"})
-# Functions that TensorFlow traces when the dataset is described.
+# Functions that TensorFlow traces when the dataset is defined.
 _TRACED = frozenset(
     (
         *("map_func", "predicate", "key_func", "reduce_func", "scan_func", "class_func"),
         *("element_length_func", "window_size_func"),
     )
 )
-# Lists of sizes, in which tensors of floating-point numbers count as integers.
+# Lists of sizes, in which floating-point tensors count as integers.
 _SIZES = frozenset({"multiples", "shape", "size"})
 _SEEDS = frozenset({"seed", "shuffle_seed"})
 _FILE_NAMES = frozenset({"filename", "filenames", "path", "pattern"})
@@ -71,20 +71,20 @@ _FEATURES = (FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, VarLenFeat
 
 
 def argument(value: Any, name: str = "") -> Any:
-    """Return an argument as penstock's functions take it.
+    """Convert an argument for penstock's functions.
 
     Parameters
     ----------
     value : object
-        What the program gave.
+        The program's argument.
     name : str
-        The name of the parameter.
+        Name of the parameter.
 
     Returns
     -------
     object
-        Tensors as NumPy values, types and specs as penstock's, datasets as penstock's, and
-        functions in a form that is called with tensors.
+        Tensors become NumPy values; types, specs and datasets become penstock's; functions are
+        wrapped to be called with tensors.
     """
     return _converter(name)(value)
 
@@ -162,18 +162,18 @@ def _filler(value: Any) -> Any:
 
 
 def _owned(value: Any) -> Any:
-    """Return nested values as `plain` does, with arrays that the program cannot change later."""
+    """Return nested values like `plain`, with copies of arrays that the program could modify."""
 
     def leaf(given: Any) -> Any:
         if hasattr(given, "columns") and hasattr(given, "__array__"):  # a table of numbers
             array = np.asarray(given)
             return array if array.dtype.kind in "biufc" else given
-        # The arrays of a program, and not what was made of its lists just now.
+        # Copy the program's arrays, but not those just created from its lists.
         return given.copy() if type(given) is _array and given.flags.writeable else given
 
     def typed(made: Any) -> Any:
         if type(made) is _array and made.dtype is _OBJECT and not made.size:
-            return np.empty(made.shape, "S")  # of strings, which no value tells
+            return np.empty(made.shape, "S")  # strings, whose type cannot be inferred
         return made
 
     return nested_map(typed, plain(nested_map(leaf, value)))
@@ -187,7 +187,7 @@ def _patterns(value: Any) -> Any:
 
 
 def from_here(pattern: str) -> str:
-    """Return a pattern whose matches have TensorFlow's names: ``./a`` where it is ``*``."""
+    """Return a pattern whose matches have TensorFlow's form: ``./a`` for the pattern ``*``."""
     first = pattern.split("/")[0]
     return f"./{pattern}" if any(each in first for each in "*?[") else pattern
 
@@ -213,7 +213,7 @@ def _other(value: Any) -> Any:
     if isinstance(value, Composite) or not callable(value):
         return value._inner if hasattr(value, "_inner") else value
     if isinstance(value, type):
-        # A reader of files is penstock's own, which runs without Python; a subclass of one is not.
+        # Readers of files are penstock's own and run without Python; subclasses of them do not.
         if native := vars(value).get("_native"):
             return native
         if not hasattr(value, "_inner"):
@@ -224,7 +224,7 @@ def _other(value: Any) -> Any:
 
 
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of tensors as one of penstock's values; messages name the former."""
+    """Return a function of tensors as a function of penstock values; messages show the former."""
     made: functools.partial[Any] = (
         _OfFunction(call_with_tensors, captured(function.python_function))
         if type(function) is Function
@@ -235,7 +235,7 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _OfFunction(functools.partial[Any]):
-    """Calls what a `Function` was made of; to pickle it is to pickle that function."""
+    """Calls the function that a `Function` wraps; it is pickled as that function."""
 
     def __reduce__(self) -> Any:
         return of_tensors, (self.stands_for,)  # type: ignore[attr-defined]
@@ -247,30 +247,31 @@ def ported(
     by_kind: Mapping[type[Composite] | None, Callable[..., Any]] | None = None,
     refused: Callable[..., Any] = raise_translated,
 ) -> Any:
-    """Return a function of penstock as programs written for TensorFlow call it.
+    """Wrap a penstock function for calls from programs written for TensorFlow.
 
     Parameters
     ----------
     function : callable
-        The function, or a method: then the first argument is an object whose ``_inner`` it is.
+        The function, or a method. For a method, the first argument is an object whose ``_inner`` is
+        penstock's.
     convert : callable
-        What is done with the result.
+        Converts the result.
     by_kind : mapping, optional
-        What is called for ragged and sparse tensors, with the form for arrays before the arguments.
+        Functions for ragged and sparse tensors; their first argument is the function for arrays.
     refused : callable
-        What is called with an error of the function, and the arguments.
+        Called with an error of the function, and the arguments.
 
     Returns
     -------
     callable
-        Takes and gives tensors; errors are those of `penstock.compat.tf.errors`.
+        Takes and returns tensors; raises the errors of `penstock.compat.tf.errors`.
     """
     converters = [*map(_converter, _parameters(function))] or [_converter("")]
     last = converters[-1]
     most = len(converters)
     of_arrays = ported(function, convert, None, refused) if by_kind else None
 
-    # An operation takes a microsecond: nothing is done here that most calls do not need.
+    # An operation takes only a microsecond, so do nothing here that most calls do not need.
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if by_kind and Composite.made and (handler := by_kind.get(kind_among(args, kwargs))):
@@ -305,7 +306,7 @@ def _is_bfloat16(value: Any) -> bool:
 
 
 def _in_float32(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return what a function that does not know bfloat16 makes of wider numbers."""
+    """Call a function without bfloat16 support with float32 values, and convert the result."""
     wide = [tensor(value, "float32") if _is_bfloat16(value) else value for value in args]
     made = function(*wide, **kwargs)
     return tensor(made, "bfloat16") if made.dtype == "float32" else made
@@ -319,7 +320,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def port_all(namespace: dict[str, Any], module: Any, names: Iterable[str] | None = None) -> None:
-    """Put the public functions of one of penstock's modules into a namespace, ported."""
+    """Add wrapped public functions of a penstock module to a namespace."""
     for name in module.__all__ if names is None else names:
         thing = getattr(module, name)
         namespace[name] = thing if isinstance(thing, type) else ported(thing)

@@ -1,4 +1,4 @@
-"""Variables of lambdas, kept as they are when a dataset is described: TensorFlow traces then."""
+"""Capture the variables of lambdas when a dataset is defined, because TensorFlow traces then."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _STORES = frozenset({"STORE_DEREF", "DELETE_DEREF", "STORE_GLOBAL", "DELETE_GLOB
 
 
 def captured(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose outer variables stay what they are now.
+    """Return a function whose closure variables keep their current values.
 
     Without it, ``for i in range(3): parts.append(ds.map(lambda x: (x, i)))`` labels all with 2.
 
     Parameters
     ----------
     function : callable
-        What a program gave to a method of a dataset.
+        The function that a program passed to a method of a dataset.
 
     Returns
     -------
     callable
-        A copy, if it is a lambda or a local function that neither assigns to outer variables nor
-        makes functions of its own (`tf.py_function` calls those with the variables as they are
-        then); anything else as it is.
+        A copy, for a lambda or a local function that neither assigns to closure variables nor
+        defines functions (`tf.py_function` calls those with the values at the time of the call).
+        Other functions are returned unchanged.
     """
     if not isinstance(function, types.FunctionType) or "<l" not in function.__qualname__:
         return function
@@ -40,7 +40,7 @@ def captured(function: Callable[..., Any]) -> Callable[..., Any]:
     cells = function.__closure__
     try:
         closure = cells and tuple(types.CellType(cell.cell_contents) for cell in cells)
-    except ValueError:  # a variable that has no value yet
+    except ValueError:  # a variable that is not assigned yet
         return function
     if any(name in held and not callable(held[name]) for name in named):
         held = dict(held)

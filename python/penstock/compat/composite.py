@@ -1,4 +1,4 @@
-"""Tensors that several arrays make up, and how each travels through a pipeline: as one leaf."""
+"""Tensors that consist of several arrays, and their representation in a pipeline as one leaf."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from penstock.structure import map_leaves
 
 
 class Composite:
-    """What ragged and sparse tensors have in common.
+    """Base class of ragged and sparse tensors.
 
-    Operators of arrays leave it to the class here what they mean. The class is not an ABC, with
-    which isinstance, asked of each element, would take longer.
+    Operators of arrays defer to this class. It is not an ABC, because isinstance, called for each
+    element, would be slower.
     """
 
     __slots__ = ()
     __array_ufunc__ = None
-    made = False  # whether there is one at all: until then none is looked for
+    made = False  # whether any exists: until then, searches for them are skipped
 
     @abstractmethod
     def numpy(self) -> Any:
-        """Return the value as NumPy has it."""
+        """Return the value in NumPy's form."""
 
     @abstractmethod
     def rows(self) -> list[Any]:
-        """Return the elements along the first axis, which `stacked` makes the whole of again."""
+        """Return the elements along the first axis; `stacked` is the inverse."""
 
     @classmethod
     @abstractmethod
     def stacked(cls, values: Sequence[Any]) -> Self:
-        """Return a tensor of one more axis, with these values along it."""
+        """Stack values along a new first axis."""
 
     @abstractmethod
     def components(self) -> tuple[Any, ...]:
-        """Return the arrays that files hold of it: what `of_components` takes."""
+        """Return the arrays to store in files; `of_components` is the inverse."""
 
     @classmethod
     @abstractmethod
     def of_components(cls, *components: Any) -> Any:
-        """Return the tensor, or the row of one, that `components` are of."""
+        """Return the tensor, or row of a tensor, with these components."""
 
 
 class Variant:
     """A composite tensor, or a row of one, as a leaf of an element.
 
-    The engine carries it as it is, and a batch of them is an array of them: no stage need know
-    what they are.
+    The engine treats it as an opaque object. A batch is an array of such objects, so stages need no
+    special support.
 
     Parameters
     ----------
     kind : subclass of Composite
-        What a batch of such values is.
+        The class of a batch of such values.
     value : Composite or Tensor
-        The value. A row of a ragged tensor of two axes is an array, and yet of any length.
+        The value. A row of a ragged tensor with two axes is an array of any length.
     sizes : sequence of int or None, optional
-        The shape that all such leaves of a dataset have, where that is known.
+        The shape common to all such leaves of a dataset, if known.
     """
 
     __slots__ = ("kind", "sizes", "value")
@@ -81,7 +81,7 @@ class Variant:
 
 
 def kind_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[Composite] | None:
-    """Return the class of the first composite tensor among arguments, or in lists of them."""
+    """Return the class of the first composite tensor in arguments, or in lists of them."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, Composite):
             return type(value)
@@ -93,7 +93,7 @@ def kind_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[Composite]
 
 
 def joined(leaf: Any) -> Variant:
-    """Return a leaf, be it an array of leaves that a batch is, as one."""
+    """Return a leaf, or an array of leaves (a batch), as one leaf."""
     if isinstance(leaf, Variant):
         return leaf
     leaves = [joined(each) for each in leaf]
@@ -102,7 +102,7 @@ def joined(leaf: Any) -> Variant:
 
 
 def apart(leaf: Any) -> Any:
-    """Return a leaf as the array of its rows, each of them a leaf."""
+    """Return a leaf as an array of its rows, which are leaves."""
     if not isinstance(leaf, Variant):
         return leaf
     if not isinstance(leaf.value, Composite):
@@ -111,7 +111,7 @@ def apart(leaf: Any) -> Any:
 
 
 def rows_of(leaf: Variant) -> np.ndarray[Any, Any]:
-    """Return the array of the rows of a tensor, each of them a leaf: of the whole dataset."""
+    """Return the rows of a tensor as an array of leaves, for a whole dataset."""
     return _rows(leaf.value, leaf.value.shape[1:])
 
 
@@ -123,7 +123,7 @@ def _rows(tensor: Composite, sizes: Any) -> np.ndarray[Any, Any]:
 
 
 def is_batch(array: np.ndarray[Any, Any]) -> bool:
-    """Return whether an array is of leaves that are composite tensors."""
+    """Return whether an array consists of composite leaves."""
     return array.dtype.kind == "O" and array.size > 0 and type(array.flat[0]) is Variant
 
 
@@ -133,7 +133,7 @@ def is_composite(leaf: Any) -> bool:
 
 
 def may_hold_composites(spec: Any) -> bool:
-    """Return whether a nested spec has a leaf that no array is of."""
+    """Return whether a nested spec may have leaves that are not arrays."""
     found: list[bool] = []
     map_leaves(lambda leaf: found.append(getattr(leaf, "dtype", None) is object), spec)
     return any(found)

@@ -1,4 +1,4 @@
-"""What is known of ragged and sparse tensors before they are computed."""
+"""Specs of ragged and sparse tensors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from penstock.structure import TensorSpec as PenstockSpec
 
 @TypeSpec.register
 class CompositeSpec(ABC):
-    """What the specs here have in common."""
+    """Base class of the specs in this module."""
 
     shape: TensorShape
     dtype: Any
     value_type: Any
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether a spec or a value has this type, and a shape that fits."""
+        """Return whether a spec or value has this type and a compatible shape."""
         other = type_spec_from_value(spec_or_value)
         return (
             self._same_kind(other)
@@ -43,7 +43,7 @@ class CompositeSpec(ABC):
         Raises
         ------
         TypeError
-            If it is none of this spec.
+            If the value does not match this spec.
         """
         made = value if isinstance(value, Composite) else tensor(value, self.dtype)
         if not self.is_compatible_with(made):
@@ -69,11 +69,11 @@ class RaggedTensorSpec(CompositeSpec):
     Parameters
     ----------
     shape : sequence of int or None, optional
-        The size of each axis; None for ragged ones, and where any is fine.
+        The size of each axis; None for ragged axes and unknown sizes.
     dtype : dtype-like
         The type of the values.
     ragged_rank : int, optional
-        The number of ragged axes; all but the first by default. Of rows of a ragged tensor, which
+        The number of ragged axes; by default, all but the first. For rows of a ragged tensor, which
         are arrays, it is 0.
     row_splits_dtype : dtype-like
         int64 or int32.
@@ -141,7 +141,7 @@ class SparseTensorSpec(CompositeSpec):
     Parameters
     ----------
     shape : sequence of int or None, optional
-        The size of each axis of the array that it stands for.
+        The size of each axis of the equivalent dense array.
     dtype : dtype-like
         The type of the values.
 
@@ -175,7 +175,7 @@ _SPECS = {RaggedTensor: RaggedTensorSpec, SparseTensor: SparseTensorSpec}
 
 
 def type_spec_from_value(value: Any) -> Any:
-    """Return the spec of a value: what is a spec already, as it is.
+    """Return the spec of a value; specs are returned unchanged.
 
     Examples
     --------
@@ -191,14 +191,14 @@ def type_spec_from_value(value: Any) -> Any:
 
 
 def spec_of_leaf(sizes: Any, leaf: Any) -> CompositeSpec:
-    """Return the spec of leaves like this one.
+    """Return the spec of leaves like a given one.
 
     Parameters
     ----------
     sizes : tuple of int or None, or None
-        The shape of the array of leaves that a batch of them is.
+        The shape of the array of leaves in a batch.
     leaf : Variant, or an array of them
-        One of them.
+        An example.
     """
     batches = 0 if isinstance(leaf, Variant) else leaf.ndim
     first = leaf.flat[0] if batches else leaf
@@ -206,7 +206,7 @@ def spec_of_leaf(sizes: Any, leaf: Any) -> CompositeSpec:
     value, shape = first.value, first.sizes
     if isinstance(value, RaggedTensor):
         axes = value.ragged_rank
-        # Other tensors may have other sizes, of the axes that are not ragged too.
+        # Other tensors may have other sizes, also of axes that are not ragged.
         shape = shape or [None] * (axes + value.flat_values.ndim)
         spec = RaggedTensorSpec(shape, value.dtype, axes, value.row_splits.dtype)
         return spec.batched(sizes)

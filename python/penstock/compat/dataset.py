@@ -1,4 +1,4 @@
-"""tf.data's Dataset: penstock's, whose functions get and give tensors."""
+"""tf.data's Dataset: wraps penstock's, with functions that take and return tensors."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from penstock.structure import is_nested, map_parts, parts_of
 class Dataset(OldIterators):
     """A sequence of elements, described but not yet computed.
 
-    Every method of penstock's Dataset is here, under the same name; functions given to it are
-    called with tensors, and what they return is converted as TensorFlow does.
+    It has every method of penstock's Dataset, under the same name. Functions passed to these
+    methods are called with tensors, and their results are converted by TensorFlow's rules.
 
     Examples
     --------
@@ -43,13 +43,13 @@ class Dataset(OldIterators):
     tf.Tensor([6], shape=(1,), dtype=int32)
     """
 
-    __slots__ = ("__dict__", "_inner")  # programs keep the names of classes and more on them
+    __slots__ = ("__dict__", "_inner")  # programs store class names and other attributes on them
 
     _inner: PenstockDataset
 
     @staticmethod
     def _wrap(inner: PenstockDataset) -> Dataset:
-        # Not through __new__: programs define subclasses that are functions in disguise.
+        # Not with __new__: programs define subclasses that are really functions.
         dataset = object.__new__(Dataset)
         dataset._inner = inner
         return dataset
@@ -63,7 +63,7 @@ class Dataset(OldIterators):
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """Make a dataset of the values that `generator` yields.
+        """Create a dataset of the values that `generator` yields.
 
         Parameters
         ----------
@@ -72,16 +72,16 @@ class Dataset(OldIterators):
         output_types, output_shapes : nested types and shapes, optional
             The older form of `output_signature`.
         args : sequence, optional
-            Arguments of `generator`, which gets NumPy values.
+            Arguments of `generator`, passed as NumPy values.
         output_signature : nested TensorSpec, optional
-            What each value is converted to.
+            The specs to which values are converted.
         name : str, optional
-            A label without further meaning.
+            A label without effect.
 
         Returns
         -------
         Dataset
-            Of unknown length.
+            A dataset of unknown length.
         """
         made = PenstockDataset.from_generator(
             functools.partial(_yields, generator, output_signature)
@@ -96,19 +96,19 @@ class Dataset(OldIterators):
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """Make a dataset of the rows of arrays, and of ragged and sparse tensors.
+        """Create a dataset of the rows of arrays, ragged tensors and sparse tensors.
 
         Parameters
         ----------
         tensors : nested arrays, RaggedTensor and SparseTensor
-            All with the same number of rows.
+            Values with the same number of rows.
         name : str, optional
-            A label without further meaning.
+            A label without effect.
 
         Returns
         -------
         Dataset
-            Of as many elements as there are rows.
+            A dataset with one element per row.
         """
         return _slices(tensors, name)  # type: ignore[no-any-return]
 
@@ -118,12 +118,12 @@ class Dataset(OldIterators):
         Parameters
         ----------
         transformation_func : callable
-            Takes this dataset, returns another one.
+            Takes this dataset and returns another one.
 
         Raises
         ------
         TypeError
-            If it returned anything but a Dataset.
+            If it returns anything but a Dataset.
         """
         made = transformation_func(self)
         if not isinstance(made, Dataset):
@@ -131,52 +131,52 @@ class Dataset(OldIterators):
         return made
 
     def ragged_batch(self, *args: Any, **kwargs: Any) -> Dataset:
-        """Join consecutive elements of different sizes: `RaggedTensor` at their leaves.
+        """Combine consecutive elements of different sizes to batches with `RaggedTensor` leaves.
 
         Parameters
         ----------
         *args, **kwargs
-            As of penstock's `Dataset.ragged_batch`.
+            See penstock's `Dataset.ragged_batch`.
 
         Returns
         -------
         Dataset
-            Of batches.
+            A dataset of batches.
         """
         pairs = self._inner.ragged_batch(*argument(args), **argument(kwargs))
         return Dataset._wrap(pairs.map(argument(functools.partial(_ragged, self.element_spec))))
 
     def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
-        """Join consecutive elements of different sizes: a `SparseTensor` of them.
+        """Combine consecutive elements of different sizes to `SparseTensor` batches.
 
         Parameters
         ----------
         batch_size : int
-            Elements per batch.
+            Number of elements in a batch.
         row_shape : sequence of int or None
-            The size of each axis of all rows; None is the largest of a batch.
+            The size of each axis of all rows; None for the maximum in each batch.
         name : str, optional
-            A label without further meaning.
+            A label without effect.
 
         Returns
         -------
         Dataset
-            Of sparse tensors with one more axis.
+            A dataset of sparse tensors with one more axis.
         """
         rows = argument(functools.partial(_sparse_row, TensorShape(row_shape)))
         return Dataset._wrap(self._inner.map(rows).batch(argument(batch_size), name=name))
 
     def cardinality(self) -> Any:
-        """Return the number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY: int64."""
+        """Return the number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY, as int64."""
         return tensor(self._inner.cardinality(), "int64")
 
     def as_numpy_iterator(self) -> NumpyIterator:
-        """Return an iterator over the elements as NumPy has them."""
+        """Return an iterator over the elements in NumPy's form."""
         return NumpyIterator(iter(self._inner), self._inner)
 
     @property
     def element_spec(self) -> Any:
-        """Types and shapes of the elements, nested as they are."""
+        """Types and shapes of the elements, in their structure."""
         return specs_of(self._inner)
 
     def __iter__(self) -> OwnedIterator:
@@ -197,13 +197,13 @@ class Dataset(OldIterators):
 
 
 def _ragged(structure: Any, *element: Any) -> Any:
-    # A tuple came as several arguments, so does the pair of a single ragged leaf.
+    # A tuple is passed as several arguments, and so is the pair of a single ragged leaf.
     whole = element if type(structure) is tuple or len(element) > 1 else element[0]
     return _of_pairs(structure, whole)
 
 
 def _of_pairs(structure: Any, element: Any) -> Any:
-    """Return an element, with ragged tensors for the pairs at leaves of a structure."""
+    """Return an element with ragged tensors in place of the pairs at leaves of a structure."""
     if is_nested(structure):
         parts = dict(parts_of(element))
         return map_parts(lambda key, part: _of_pairs(part, parts[key]), structure)
@@ -232,7 +232,7 @@ def _sparse_row(shape: TensorShape, row: Any) -> Variant:
 
 
 def _yields(generator: Callable[..., Any], signature: Any, *args: Any) -> Any:
-    """Yield what a generator yields as penstock takes it."""
+    """Yield the values of a generator in penstock's form."""
     ragged: list[bool] = []
     nested_map(lambda spec: ragged.append(isinstance(spec, CompositeSpec)), signature)
     if not any(ragged):
@@ -280,7 +280,7 @@ for _name in dir(PenstockDataset):
 
 
 def source_class(source: type[PenstockDataset], module: str = __name__) -> type[Dataset]:
-    """Return the class of TensorFlow's name whose datasets are those of a class of penstock."""
+    """Return a class with TensorFlow's name that creates datasets with a penstock class."""
     make = ported(source, lambda made: made)
 
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The spec of windows: of elements that are datasets themselves."""
+"""Specs of windows, that is of elements that are datasets."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from penstock.compat.shape import TensorShape, TypeSpec
 
 @TypeSpec.register
 class DatasetSpec:
-    """What the elements of a dataset are that is an element itself.
+    """The spec of a dataset that is an element of another dataset.
 
     Parameters
     ----------
     element_spec : nested TensorSpec and the like
-        Types and shapes of its elements.
+        Types and shapes of the inner dataset's elements.
     dataset_shape : sequence of int or None
-        The shape of the array of such datasets; of one of them it is ``()``.
+        The shape of an array of such datasets; ``()`` for a single one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions of tf on ragged and sparse tensors: what does for them what each does for arrays."""
+"""Functions of tf for ragged and sparse tensors, corresponding to those for arrays."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from penstock.compat.sparse.tensor import SparseTensor, map_values
 from penstock.compat.tensor import tensor
 
 Handler = Callable[..., Any]
-"""Takes the function for arrays, and then its arguments."""
+"""A handler takes the function for arrays, then the function's arguments."""
 
-# Functions of each value. Of several ragged arguments all have the same rows.
+# Element-wise functions. Several ragged arguments must have the same rows.
 _OF_ONE = """
 abs acos acosh angle as_string asin asinh atan atanh bitcast cast ceil check_numerics
 clip_by_value conj cos cosh decode_base64 decode_compressed decode_raw digamma encode_base64 erf
@@ -29,7 +29,7 @@ as_string bytes_split length lower regex_full_match regex_replace split strip su
 to_hash_bucket_fast to_hash_bucket_strong to_number unicode_decode unicode_script unicode_split
 unicode_transcode upper
 """
-# Functions of pairs of values: operands are brought to the same rows.
+# Binary element-wise functions. Operands are broadcast to the same rows.
 _OF_TWO = """
 add atan2 bitwise_and bitwise_or bitwise_xor divide divide_no_nan equal floordiv floormod greater
 greater_equal less less_equal logical_and logical_or logical_xor maximum minimum mod multiply
@@ -52,7 +52,7 @@ _SPARSE: dict[str, Handler] = {
     ),
 }
 
-# What ragged tensors and sparse ones have in the modules of arrays, and in that of strings.
+# Handlers for ragged and sparse tensors, in the modules of arrays and of strings.
 ARRAYS: dict[type[Composite], Mapping[str, Handler]] = {
     RaggedTensor: {
         **dict.fromkeys(_OF_ONE.split(), map_flat_values),
@@ -72,20 +72,20 @@ STRINGS: dict[type[Composite], Mapping[str, Handler]] = {
     SparseTensor: {},
 }
 
-_DISPATCHING: dict[Any, Any] = {}  # a function has one form, whatever its names
+_DISPATCHING: dict[Any, Any] = {}  # one wrapper per function, whatever its names
 
 
 def install(
     namespace: dict[str, Any], handlers: Mapping[type[Composite], Mapping[str, Handler]]
 ) -> None:
-    """Have the functions of a module take ragged and sparse tensors.
+    """Extend the functions of a module to ragged and sparse tensors.
 
     Parameters
     ----------
     namespace : dict
         The variables of the module.
     handlers : mapping
-        For each class what the functions do with its tensors, by their names.
+        For each tensor class, the handlers by function name.
     """
     for name in {name for each in handlers.values() for name in each} & namespace.keys():
         function = namespace[name]
@@ -99,7 +99,7 @@ def install(
 def _dispatching(
     function: Callable[..., Any], by_kind: dict[type[Composite] | None, Handler]
 ) -> Any:
-    if hasattr(function, "dispatching"):  # without the time that another call takes
+    if hasattr(function, "dispatching"):  # avoids the time of another call
         made = function.dispatching(by_kind)
         _DISPATCHING[made] = made
         return made
@@ -115,7 +115,7 @@ def _dispatching(
 
 
 def over_values(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a method of one argument take ragged and sparse tensors: their values."""
+    """Extend a unary method to ragged and sparse tensors, by applying it to their values."""
 
     @functools.wraps(method)
     def call(self: Any, keys: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""TensorFlow's types of values: NumPy's dtypes under its names, and strings."""
+"""TensorFlow's types: NumPy's dtypes under TensorFlow's names, and strings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 
 class DType:
-    """A type of values: one of NumPy's dtypes, or `string`, which is bytes in arrays of objects.
+    """A data type: a NumPy dtype, or `string`, which is bytes in object arrays.
 
-    NumPy takes one wherever it takes a dtype, and they compare equal to NumPy's.
+    NumPy accepts it wherever it accepts a dtype, and it compares equal to the NumPy dtype.
 
     Examples
     --------
@@ -24,7 +24,7 @@ class DType:
 
     __slots__ = ("_dtype", "name")
 
-    # What np.testing and np.save ask the class of a dtype for.
+    # Attributes of dtype classes that np.testing and np.save access.
     _is_numeric = True
     _legacy = True
 
@@ -34,18 +34,18 @@ class DType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's dtype, which np.dtype(...) asks an object for."""
+        """The NumPy dtype; np.dtype(...) reads this attribute."""
         assert self._dtype is not None
         return self._dtype
 
     @property
     def for_penstock(self) -> Any:
-        """The type as penstock's functions take it."""
+        """The type in the form that penstock's functions accept."""
         return self.dtype
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """NumPy's class of such values."""
+        """The NumPy class of such values."""
         return self.dtype.type
 
     @property
@@ -55,12 +55,12 @@ class DType:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is an integer, with sign or without."""
+        """Whether it is an integer, signed or unsigned."""
         return self.dtype.kind in "iu"
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether it is an integer without sign."""
+        """Whether it is an unsigned integer."""
         return self.dtype.kind == "u"
 
     @property
@@ -75,29 +75,29 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The least value."""
+        """The minimum value."""
         return self._limits().min
 
     @property
     def max(self) -> Any:
-        """The greatest value."""
+        """The maximum value."""
         return self._limits().max
 
     @property
     def size(self) -> int:
-        """Bytes of one value; 0 of strings, whose lengths differ."""
+        """Size of a value in bytes; 0 for strings, whose lengths vary."""
         return 0 if self.name == "string" else self.dtype.itemsize
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """The least and the greatest value of an integer, 0 and 1 of a float."""
+        """The minimum and maximum of an integer type; 0 and 1 for floats."""
         if self.dtype.kind not in "iufb":
             raise ValueError(f"{self!r} does not have defined limits.")
         return (self.min, self.max) if self.dtype.kind in "iu" else (0, 1)
 
     @property
     def real_dtype(self) -> DType:
-        """The type of the parts of a complex number; the type itself otherwise."""
+        """The type of the parts of a complex number; the type itself for other types."""
         halves = {"complex64": "float32", "complex128": "float64"}
         return DTYPES[halves.get(self.name, self.name)]
 
@@ -108,12 +108,12 @@ class DType:
 
     @property
     def is_quantized(self) -> bool:
-        """False: it stands for what it is."""
+        """False: there are no quantized types."""
         return False
 
     @property
     def is_numpy_compatible(self) -> bool:
-        """True: it is a type of NumPy's."""
+        """True: NumPy supports the type."""
         return True
 
     def is_compatible_with(self, other: Any) -> bool:
@@ -124,11 +124,12 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        """The type itself: there are no references."""
+        """The type itself: there are no reference types."""
         return self
 
     def __getattr__(self, name: str) -> Any:
-        # What NumPy's functions ask the dtype of an array for: kind, type, itemsize, ...
+        # Attributes that NumPy's functions read from the dtype of an array: kind, type, itemsize,
+        # ...
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.dtype, name)
@@ -169,18 +170,18 @@ class String(DType):
 
 
 class BFloat16(DType):
-    """The type of floats with 8 bits for the power of two, by the package ml_dtypes."""
+    """The bfloat16 type, with 8 exponent bits, from the package ml_dtypes."""
 
     __slots__ = ()
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of ml_dtypes.
+        """The ml_dtypes dtype.
 
         Raises
         ------
         ModuleNotFoundError
-            If it is not installed.
+            If ml_dtypes is not installed.
         """
         if self._dtype is None:
             self._dtype = np.dtype(self._module().bfloat16)
@@ -202,7 +203,7 @@ class BFloat16(DType):
 
     @property
     def size(self) -> int:
-        """Bytes of one value."""
+        """Size of a value in bytes."""
         return 2
 
     def _limits(self) -> Any:
@@ -224,12 +225,12 @@ _PYTHON = {int: "int32", float: "float32", bool: "bool", str: "string", bytes: "
 
 
 def as_dtype(type_value: Any) -> DType:
-    """Return the type for a name, a dtype of NumPy or a class of Python.
+    """Return the type for a name, a NumPy dtype or a Python class.
 
     Parameters
     ----------
     type_value : str, dtype-like or DType
-        What names the type.
+        The name or another form of the type.
 
     Returns
     -------
@@ -261,10 +262,10 @@ def as_dtype(type_value: Any) -> DType:
 
 
 def zero_of(dtype: Any) -> Any:
-    """Return what fills arrays of a type where nothing else is given: 0, or an empty string."""
+    """Return the default fill value of a type: 0, or an empty string."""
     return b"" if dtype.kind == "O" else 0
 
 
 def for_penstock(type_value: Any) -> Any:
-    """Return a type as penstock's functions take it: `bytes` for strings."""
+    """Return a type in the form that penstock's functions accept: `bytes` for strings."""
     return as_dtype(type_value).for_penstock

@@ -1,7 +1,7 @@
-"""Methods of datasets whose elements hold ragged and sparse tensors.
+"""Dataset methods for elements that contain ragged and sparse tensors.
 
-In most stages such a tensor is one leaf like any other. Those that look into leaves, and files,
-get something else first: rows, or arrays.
+In most stages, such a tensor is an ordinary leaf. For stages that inspect leaves, and for files, it
+is first converted to rows or arrays.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from penstock.structure import is_nested, map_leaves, map_parts
 
 
 class StoredRagged(NamedTuple):
-    """A ragged tensor as files hold it: its values, and the splits of each axis."""
+    """A ragged tensor as stored in files: its values, and the splits of each axis."""
 
     components: tuple[Any, ...]
 
 
 class StoredSparse(NamedTuple):
-    """A sparse tensor as files hold it: indices, values, shape."""
+    """A sparse tensor as stored in files: indices, values, shape."""
 
     components: tuple[Any, ...]
 
@@ -49,7 +49,7 @@ def _stored(leaf: Any) -> Any:
 
 
 def _restored(value: Any) -> Any:
-    """Return an element with a leaf for each tensor that was stored."""
+    """Return an element with leaves in place of stored tensors."""
     kind = _KINDS.get(type(value))
     if kind is not None:
         return Variant(kind, kind.of_components(*value.components))
@@ -64,34 +64,34 @@ def _of_composites(function: Callable[[Any], Any], element: Any) -> Any:
 
 
 def _mapped(dataset: Dataset, function: Callable[[Any], Any]) -> Dataset:
-    # In a tuple of its own, an element that is a tuple is one argument all the same.
+    # Wrapped in another tuple, an element that is a tuple is passed as one argument.
     return Dataset.zip((dataset,)).map(function)
 
 
 def _changed(dataset: Dataset, function: Callable[[Any], Any]) -> Dataset:
-    """Return a dataset in which a function has been applied to ragged and sparse tensors."""
+    """Return a dataset with a function applied to ragged and sparse tensors."""
     if holds_composites(dataset) is False:
         return dataset
     return _mapped(dataset, functools.partial(_of_composites, function))
 
 
 def holds_composites(dataset: Dataset) -> bool | None:
-    """Return whether there are leaves that no array is of; None where one must look first."""
+    """Return whether some leaves are composite; None if an element must be computed to know."""
     if dataset._node.first_unknown() is not None:
         return None
     return may_hold_composites(dataset.element_spec)
 
 
 def _computed_holds_composites(dataset: Dataset) -> bool:
-    """Return whether there are such leaves, by the first element if need be."""
+    """Return whether some leaves are composite, computing the first element if necessary."""
     try:
         return may_hold_composites(dataset.element_spec)
-    except Exception:  # the stage itself tells what is wrong, when it runs
+    except Exception:  # the stage itself will raise the error when it runs
         return False
 
 
 def _as(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have a function take the arguments of a method."""
+    """Give a function the signature of a method."""
 
     def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
         method = getattr(Dataset, name)
@@ -107,7 +107,7 @@ def _as(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 @_as("from_tensor_slices")
 def from_tensor_slices(make: Any, tensors: Any, *args: Any, **kwargs: Any) -> Dataset:
-    """Make a dataset of the rows of arrays, ragged and sparse tensors."""
+    """Create a dataset of the rows of arrays, ragged tensors and sparse tensors."""
 
     def rows(leaf: Any) -> Any:
         return rows_of(leaf) if type(leaf) is Variant else leaf
@@ -119,7 +119,7 @@ def from_tensor_slices(make: Any, tensors: Any, *args: Any, **kwargs: Any) -> Da
 def list_files(
     make: Any, file_pattern: Any, shuffle: Any = None, *args: Any, **kwargs: Any
 ) -> Dataset:
-    """List the files that match patterns: sorted all together, unless they are shuffled."""
+    """List the files that match patterns, sorted as a whole unless they are shuffled."""
     if isinstance(file_pattern, list) and shuffle is not None and not shuffle:
         names = sorted(name for each in file_pattern for name in make(each, False))
         file_pattern = list(map(glob.escape, names)) or file_pattern
@@ -128,7 +128,7 @@ def list_files(
 
 @_as("from_tensors")
 def from_tensors(make: Any, tensors: Any, *args: Any, **kwargs: Any) -> Dataset:
-    """Make a dataset of one element."""
+    """Create a dataset with one element."""
 
     def known(leaf: Any) -> Any:
         return Variant(leaf.kind, leaf.value, leaf.value.shape) if type(leaf) is Variant else leaf
@@ -138,7 +138,7 @@ def from_tensors(make: Any, tensors: Any, *args: Any, **kwargs: Any) -> Dataset:
 
 @_as("load")
 def load(make: Any, *args: Any, **kwargs: Any) -> Dataset:
-    """Make a dataset of what `save` has written."""
+    """Create a dataset from the files written by `save`."""
     dataset = make(*args, **kwargs)
     found: list[Any] = []
 
@@ -154,7 +154,7 @@ def load(make: Any, *args: Any, **kwargs: Any) -> Dataset:
 
 @_as("padded_batch")
 def padded_batch(method: Any, dataset: Dataset, *args: Any, **kwargs: Any) -> Dataset:
-    """Join consecutive elements of different sizes, filled up."""
+    """Combine consecutive elements of different sizes to padded batches."""
     if holds_composites(dataset):
         raise TypeError(
             "`padded_batch` is only supported for datasets that produce tensor elements, and here "
@@ -177,7 +177,7 @@ rebatch = _of_rows("rebatch")
 
 @_as("cache")
 def cache(method: Any, dataset: Dataset, filename: Any = "", *args: Any, **kwargs: Any) -> Dataset:
-    """Keep the elements: in memory, or in a file."""
+    """Cache the elements in memory or in a file."""
     if filename in ("", b"", None):
         return method(dataset, filename, *args, **kwargs)  # type: ignore[no-any-return]
     return _kept(method, dataset, filename, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""The errors that programs written for TensorFlow catch."""
+"""Exceptions that programs written for TensorFlow catch."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from penstock.errors import DataError
 
 
 class OpError(Exception):
-    """What the errors here have in common.
+    """Base class of the errors in this module.
 
     Parameters
     ----------
     node_def, op : object
-        Ignored; TensorFlow's errors have them.
+        Ignored; TensorFlow's errors have these arguments.
     message : str
-        What happened.
+        The message.
     *args
-        Of an OpError itself, its number.
+        For OpError itself, the error code.
 
     Attributes
     ----------
     error_code : int
-        The number of the class: `tf.errors.NOT_FOUND` and others.
+        Error code of the class, such as `tf.errors.NOT_FOUND`.
     """
 
     error_code = 2
@@ -38,7 +38,7 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """What happened."""
+        """The message."""
         return str(self.args[0])
 
     def __str__(self) -> str:
@@ -52,18 +52,18 @@ class OutOfRangeError(OpError):
 
 
 class InvalidArgumentError(OpError, ValueError):
-    """A value, or the contents of an image or message, are not what they should be."""
+    """A value, or the contents of an image or message, are invalid."""
 
     error_code = 3
 
 
 class DataLossError(OpError, DataError):
-    """A file is not what it should be.
+    """The contents of a file are corrupt.
 
     Attributes
     ----------
     file, offset, element : str or int, optional
-        As in penstock's DataError.
+        See penstock's DataError.
     """
 
     error_code = 15
@@ -73,49 +73,49 @@ class DataLossError(OpError, DataError):
 
 
 class NotFoundError(OpError, FileNotFoundError):
-    """There is no such file."""
+    """The file does not exist."""
 
     error_code = 5
 
 
 class FailedPreconditionError(OpError):
-    """Something else should have been done before."""
+    """A required earlier step is missing."""
 
     error_code = 9
 
 
 class UnimplementedError(OpError, NotImplementedError):
-    """There is no such thing."""
+    """The operation is not implemented."""
 
     error_code = 12
 
 
 class CancelledError(OpError):
-    """It was called off."""
+    """The operation was cancelled."""
 
     error_code = 1
 
 
 class AbortedError(OpError):
-    """It was called off."""
+    """The operation was aborted."""
 
     error_code = 10
 
 
 class UnavailableError(OpError):
-    """A service does not answer."""
+    """A service is not available."""
 
     error_code = 14
 
 
 class PermissionDeniedError(OpError, PermissionError):
-    """A file must not be read or written."""
+    """The program lacks permission to access a file."""
 
     error_code = 7
 
 
 class AlreadyExistsError(OpError, FileExistsError):
-    """A file is there already."""
+    """The file already exists."""
 
     error_code = 6
 
@@ -127,46 +127,46 @@ class ResourceExhaustedError(OpError, MemoryError):
 
 
 class InternalError(OpError):
-    """A fault of the library."""
+    """An internal error of the library."""
 
     error_code = 13
 
 
 class DeadlineExceededError(OpError):
-    """It took too long."""
+    """The operation exceeded its deadline."""
 
     error_code = 4
 
 
 class UnauthenticatedError(OpError):
-    """A service does not know who asks."""
+    """The request lacks valid credentials."""
 
     error_code = 16
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """A value that is not known yet was asked for."""
+    """The program used a value that is not known yet."""
 
 
 class UnknownError(OpError):
-    """Anything else."""
+    """Any other error."""
 
 
 class IndexOutOfRangeError(InvalidArgumentError, IndexError):
-    """There is no such row."""
+    """The row does not exist."""
 
 
 class NoFilesError(InvalidArgumentError, NotFoundError):
-    """No file has a name of this pattern."""
+    """No file matches the pattern."""
 
 
 class CardinalityError(FailedPreconditionError, ValueError):
-    """A dataset has another number of elements."""
+    """A dataset has an unexpected number of elements."""
 
 
-_READING = re.compile(r"\w+Dataset: record ")  # damage that a reader finds, not a function
+_READING = re.compile(r"\w+Dataset: record ")  # damage detected by a reader rather than a function
 
-# By what a message begins with.
+# By the start of the message.
 _OWN: dict[str, type[OpError]] = {
     "list_files: no file": NoFilesError,
     "assert_cardinality: ": CardinalityError,
@@ -179,10 +179,10 @@ _CLASSES: list[tuple[type[BaseException], type[OpError]]] = [
 
 
 def raise_translated(error: Exception, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raise TensorFlow's error for one of penstock's, or the error itself.
+    """Raise the TensorFlow error that corresponds to an error, or the error itself.
 
-    The arguments that led to it do not matter. What is a ValueError stays one, and so on: the
-    classes here are derived from Python's.
+    The arguments of the failed call are ignored. Errors keep their built-in base class: for a
+    ValueError, the raised class also derives from ValueError.
     """
     made: OpError | None = None
     message = str(error)
@@ -209,7 +209,7 @@ def raise_translated(error: Exception, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def raise_of_index(error: IndexError) -> NoReturn:
-    """Raise what TensorFlow does for an IndexError of NumPy."""
+    """Raise TensorFlow's error for an IndexError from NumPy."""
     message = str(error)
     if message.startswith("only integers"):
         raise TypeError(message) from None

@@ -19,17 +19,16 @@ from penstock.structure import is_nested, map_parts, parts_of
 
 
 class Function:
-    """A function that is called with tensors for arrays, and gives tensors; nothing is traced.
+    """A function whose arguments and results are converted to tensors; nothing is traced.
 
-    Given to a method of a dataset it is the function that it was made of, since elements are
-    tensors already.
+    Methods of datasets call the wrapped function directly, because elements are already tensors.
 
     Parameters
     ----------
     python_function : callable
-        What is called.
+        The function to wrap.
     input_signature : sequence of nested TensorSpec, optional
-        What the arguments are converted to.
+        The specs to which arguments are converted.
     """
 
     def __init__(self, python_function: Callable[..., Any], input_signature: Any = None) -> None:
@@ -49,7 +48,7 @@ class Function:
         return _result(self.python_function(*args, **kwargs))
 
     def _signed(self, args: Any, kwargs: Any) -> Any:
-        """Return arguments as the signature says; those after it have defaults."""
+        """Return the arguments converted by the signature; arguments beyond it need defaults."""
         try:
             bound = self.__signature__.bind(*args, **kwargs)
             given = [_of_spec(*each) for each in zip(self._specs or (), bound.args, strict=False)]
@@ -67,7 +66,7 @@ class Function:
 
     @property
     def input_signature(self) -> Any:
-        """What the arguments are converted to."""
+        """The specs to which arguments are converted."""
         return self._specs
 
     @property
@@ -76,15 +75,15 @@ class Function:
         return self.__name__  # type: ignore[attr-defined, no-any-return]
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> Function:
-        """Return the function: there is one for all types."""
+        """Return the function itself: it works for all types."""
         return self
 
     def experimental_get_tracing_count(self) -> int:
-        """Return 1: one function does for all types."""
+        """Return 1: one function works for all types."""
         return 1
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """Return the name and the parameters of the function."""
+        """Return the name and parameters of the function."""
         return f"{self.name}{inspect.signature(self.python_function)}"
 
     pretty_printed_concrete_signatures = pretty_printed_signature
@@ -102,12 +101,12 @@ class Function:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the function that a `Function` was made of; anything else as it is."""
+    """Return the function that a `Function` wraps; other objects unchanged."""
     return value.python_function if type(value) is Function else value
 
 
 def _given(value: Any) -> Any:
-    """Return an argument with tensors for arrays; Python's numbers and objects as they are."""
+    """Return an argument with arrays converted to tensors; numbers and objects unchanged."""
     if isinstance(value, (np.ndarray, np.generic)):
         return tensor(value)
     if isinstance(value, (tuple, list, dict)):
@@ -116,7 +115,7 @@ def _given(value: Any) -> Any:
 
 
 def _result(value: Any) -> Any:
-    """Return a result with tensors for arrays, numbers and text."""
+    """Return a result with arrays, numbers and text converted to tensors."""
     if type(value) is Tensor or isinstance(value, Composite) or type(value) in SYMBOLS:
         return value
     if isinstance(value, (tuple, list, dict)) and value:
@@ -131,7 +130,7 @@ def _each(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _of_spec(spec: Any, value: Any) -> Any:
-    """Return an argument as the tensors that its spec names."""
+    """Return an argument converted to the tensors of its spec."""
     if isinstance(spec, list):
         return [_of_spec(part, each) for part, each in zip(spec, value, strict=True)]
     if is_nested(spec):
@@ -139,7 +138,7 @@ def _of_spec(spec: Any, value: Any) -> Any:
         return map_parts(lambda key, part: _of_spec(part, parts[key]), spec)
     if not isinstance(spec, TensorSpec) or type(value) in SYMBOLS:
         return value
-    # NumPy's values are cast; tensors must be of the type, and Python's values must fit.
+    # NumPy values are cast. Tensors must have the type already, and Python values must fit.
     if isinstance(value, (np.ndarray, np.generic)) and type(value) is not Tensor:
         made = tensor(value, spec.dtype)
     else:

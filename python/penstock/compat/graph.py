@@ -1,4 +1,4 @@
-"""Values and iterators that are computed when a session is asked for them, as in TensorFlow 1."""
+"""Values and iterators that a session computes on request, as in TensorFlow 1."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _HANDLES: weakref.WeakValueDictionary[bytes, GraphIterator] = weakref.WeakValueD
 
 
 class Run:
-    """One call of `Session.run`: every value is computed once in it.
+    """A call of `Session.run`, in which every value is computed once.
 
     Parameters
     ----------
     feeds : mapping of Placeholder to values
-        What placeholders stand for.
+        Values of the placeholders.
     """
 
     def __init__(self, feeds: dict[Any, Any]) -> None:
         self._known = {id(lazy): lazy.fed(value) for lazy, value in feeds.items()}
 
     def value(self, nested: Any) -> Any:
-        """Return nested values, those that are to be computed computed."""
+        """Return nested values with all lazy values computed."""
         if isinstance(nested, Lazy):
             if id(nested) not in self._known:
                 self._known[id(nested)] = nested._compute(self)
@@ -62,22 +62,22 @@ class Lazy:
 
     Notes
     -----
-    Operators, attributes, calls and indexing make further ones.
+    Operators, attributes, calls and indexing return further lazy values.
     """
 
     is_tensor = True  # for isinstance
-    used = False  # whether there is one at all: until then none is looked for
-    _unknown: Exception | None = None  # why it is not known how an element is nested
+    used = False  # whether any exists: until then, searches for them are skipped
+    _unknown: Exception | None = None  # why the structure of an element is unknown
 
     def __init__(self, compute: Callable[[Run], Any]) -> None:
-        if not Lazy.used:  # writing to a class empties the caches of its attributes
+        if not Lazy.used:  # writing to a class clears its attribute caches
             Lazy.used = True
         self._compute = compute
-        self._static: TensorSpec | None = None  # what is known of the value before
-        self._spec: Any = None  # what has been found out
+        self._static: TensorSpec | None = None  # what is known about the value in advance
+        self._spec: Any = None  # what was inferred
 
     def fed(self, value: Any) -> Any:
-        """Return what a session is given for the value, as a tensor."""
+        """Return a value fed for this one, as a tensor."""
         return tensor(value)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
@@ -85,16 +85,17 @@ class Lazy:
         return numpy_values_of(Run(dict(feed_dict or {})).value(self))
 
     def known(self) -> Any:
-        """Return the spec of the value, or of the elements where it is a dataset, nested.
+        """Return the nested spec of the value or, for a dataset, of its elements.
 
-        It is found with zeros for what is not known, of two sizes where a size is not.
+        It is inferred from zeros in place of unknown values. Unknown sizes are tried with two
+        sizes.
         """
         if self._static is not None:
             return self._static
         if self._spec is None:
             try:
                 self._spec = self._found(0)
-            except ValueError:  # what may have any number of axes must have one
+            except ValueError:  # a value of unknown rank must have a certain rank
                 self._spec = self._found(1)
         return self._spec
 
@@ -104,12 +105,12 @@ class Lazy:
     def _attribute(self, name: str, part: Callable[[Any], Any]) -> Any:
         try:
             return nested_map(part, self.known())
-        except Exception:  # the value itself is needed
+        except Exception:  # the actual value is needed
             return Lazy(lambda run: getattr(run.value(self), name))
 
     @property
     def shape(self) -> Any:
-        """The shape of the value, as far as it is known."""
+        """The shape of the value, where known."""
         return self._attribute("shape", lambda spec: spec.shape)
 
     @property
@@ -119,27 +120,27 @@ class Lazy:
 
     @property
     def output_shapes(self) -> Any:
-        """The shapes of the elements, where it is a dataset."""
+        """The shapes of the elements, if the value is a dataset."""
         return self._attribute("output_shapes", lambda spec: spec.shape)
 
     @property
     def output_types(self) -> Any:
-        """The types of the elements, where it is a dataset."""
+        """The types of the elements, if the value is a dataset."""
         return self._attribute("output_types", lambda spec: spec.dtype)
 
     @property
     def output_classes(self) -> Any:
-        """The classes of the elements, where it is a dataset."""
+        """The classes of the elements, if the value is a dataset."""
         return self._attribute("output_classes", class_of)
 
     @property
     def element_spec(self) -> Any:
-        """Types and shapes of the elements, where it is a dataset."""
+        """Types and shapes of the elements, if the value is a dataset."""
         return self._attribute("element_spec", lambda spec: spec)
 
     @property
     def name(self) -> str:
-        """What it is called: it has no name of its own."""
+        """A generated name: lazy values have no names."""
         return "Tensor:0"
 
     def get_shape(self) -> Any:
@@ -147,19 +148,19 @@ class Lazy:
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Say what the shape is: a session does not check it."""
+        """Set the shape; a session does not check it."""
         try:
             known = self.known()
-        except Exception:  # then the type is not known either
+        except Exception:  # the type is unknown, too
             return
         self._static = TensorSpec(known.shape.merge_with(shape), known.dtype)
 
     def make_one_shot_iterator(self) -> Any:
-        """Return an iterator over the dataset that this stands for."""
+        """Return an iterator over the dataset, without an initializer."""
         return GraphIterator(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
-        """Return an iterator over the dataset that this stands for, begun by its initializer."""
+        """Return an iterator over the dataset that its initializer starts."""
         return GraphIterator(self, starts=False)
 
     def __getattr__(self, name: str) -> Any:
@@ -168,7 +169,7 @@ class Lazy:
         return Lazy(lambda run: getattr(run.value(self), name))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call what it stands for, when that is known."""
+        """Call the value once it is computed."""
         return Lazy(lambda run: run.value(self)(*run.value(args), **run.value(kwargs)))
 
     def __getitem__(self, key: Any) -> Any:
@@ -192,7 +193,7 @@ class Lazy:
 
 
 def _targets(frame: types.FrameType) -> int | None:
-    """Return into how many variables an assignment unpacks, if this is what a frame does now."""
+    """Return the number of targets of the unpacking assignment that a frame executes, or None."""
     for step in dis.get_instructions(frame.f_code):
         if step.offset == frame.f_lasti:
             return step.arg if step.opname == "UNPACK_SEQUENCE" else None
@@ -225,18 +226,18 @@ for _name in ("neg", "abs", "lt", "le", "gt", "ge"):
 
 
 class Placeholder(Lazy):
-    """A value that is given to `Session.run`.
+    """A value that is passed to `Session.run`.
 
     Parameters
     ----------
     dtype : dtype-like
-        Its type.
+        The type of the value.
     shape : sequence of int or None, optional
-        Its shape.
+        The shape of the value.
     default : array_like, optional
-        What it stands for where it is not given.
+        The value to use if none is fed.
     name : str, optional
-        What it is called.
+        The name of the placeholder.
     """
 
     def __init__(
@@ -248,16 +249,16 @@ class Placeholder(Lazy):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the placeholder."""
         return self._name
 
     def fed(self, value: Any) -> Any:
-        """Return what a session is given for it, as a tensor of its type.
+        """Return the fed value, as a tensor of the placeholder's type.
 
         Raises
         ------
         ValueError
-            If it has another shape.
+            If the value has another shape.
         """
         made: Any = value if isinstance(value, Composite) else tensor(value, self.dtype)
         if not self.shape.is_compatible_with(made.shape):
@@ -276,14 +277,14 @@ class Placeholder(Lazy):
 
 
 class Likeness(Run):
-    """A run in which what is not known stands for zeros or ones, to find out types and shapes.
+    """A run that replaces unknown values with zeros or ones, to infer types and shapes.
 
     Parameters
     ----------
     size : int
-        Of axes whose size is not known.
+        Size of axes of unknown size.
     rank : int
-        The number of axes, where that is not known.
+        Number of axes of values of unknown rank.
     """
 
     def __init__(self, size: int, rank: int) -> None:
@@ -292,7 +293,7 @@ class Likeness(Run):
         self._rank = rank
 
     def value(self, nested: Any) -> Any:
-        """Return nested values; zeros for those of which a spec is known."""
+        """Return nested values, with zeros for values with a known spec."""
         if isinstance(nested, Lazy) and nested._static is not None:
             return nested_map(self._of_spec, nested._static)
         return super().value(nested)
@@ -309,14 +310,14 @@ class Likeness(Run):
 
 
 def _spec_of(value: Any) -> Any:
-    """Return the spec of nested values, or that of the elements of a dataset."""
+    """Return the spec of nested values, or of the elements of a dataset."""
     if hasattr(value, "element_spec"):
         return value.element_spec
     return nested_map(type_spec_from_value, value)
 
 
 def _both(one: Any, other: Any) -> Any:
-    """Return the spec of all that either of two nested specs describes."""
+    """Return the most specific spec that covers two nested specs."""
     if is_nested(one):
         parts = dict(parts_of(other))
         return map_parts(lambda key, part: _both(part, parts[key]), one)
@@ -331,7 +332,7 @@ def class_of(spec: Any) -> Any:
 
 
 def contains_lazy(nested: Any) -> bool:
-    """Return whether there is a value to compute among nested ones."""
+    """Return whether nested values contain a lazy value."""
     if isinstance(nested, (list, tuple)):
         return any(map(contains_lazy, nested))
     if isinstance(nested, dict):
@@ -340,7 +341,7 @@ def contains_lazy(nested: Any) -> bool:
 
 
 def deferred(function: Callable[..., Any]) -> Any:
-    """Return a function that waits for the session where one of its arguments does."""
+    """Return a function that returns a lazy value if any argument is lazy."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -352,7 +353,7 @@ def deferred(function: Callable[..., Any]) -> Any:
 
 
 def numpy_values_of(nested: Any) -> Any:
-    """Return nested values, lists as well, as NumPy has them."""
+    """Return nested values, including lists, in NumPy's form."""
     if isinstance(nested, list):
         return [numpy_values_of(part) for part in nested]
     return nested_map(_fetched, nested)
@@ -361,21 +362,21 @@ def numpy_values_of(nested: Any) -> Any:
 def _fetched(value: Any) -> Any:
     if isinstance(value, SparseTensor):
         return SparseTensorValue(*map(numpy_values, value.components()))
-    # The arrays of a ragged tensor are NumPy's already.
+    # The arrays of a ragged tensor are already NumPy arrays.
     return value if isinstance(value, RaggedTensor) else numpy_values(value)
 
 
 class GraphIterator:
-    """One run of a dataset after the other; `get_next` gives values for a session.
+    """An iterator that can be restarted; `get_next` returns lazy values for a session.
 
     Parameters
     ----------
     dataset : Dataset, or a value that stands for one
-        What is iterated; None waits for `make_initializer`.
+        The dataset to iterate; None if `make_initializer` will set it.
     starts : bool
-        Whether the first run begins without `initializer`.
+        Whether the first run starts without `initializer`.
     structure : nested TensorSpec, optional
-        How elements are nested; found out where it is not given.
+        The structure of elements; inferred if not given.
     """
 
     def __init__(self, dataset: Any, starts: bool = True, structure: Any = None) -> None:
@@ -389,16 +390,16 @@ class GraphIterator:
     def from_structure(
         output_types: Any, output_shapes: Any = None, *args: Any, **kwargs: Any
     ) -> GraphIterator:
-        """Make an iterator that `make_initializer` gives its dataset."""
+        """Create an iterator whose dataset is set by `make_initializer`."""
         return GraphIterator(None, False, _structure(output_types, output_shapes))
 
     @property
     def initializer(self) -> Any:
-        """What a session runs to begin a new pass."""
+        """The operation that a session runs to start a new pass."""
         return self._start(self._dataset)
 
     def make_initializer(self, dataset: Any, name: str | None = None) -> Any:
-        """Return what a session runs to begin a pass over `dataset`."""
+        """Return the operation that a session runs to start a pass over `dataset`."""
         return self._start(dataset)
 
     def _start(self, dataset: Any) -> Lazy:
@@ -411,26 +412,26 @@ class GraphIterator:
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, *args: Any
     ) -> GraphIterator:
-        """Make an iterator that is the one whose `string_handle` a session is given."""
+        """Create an iterator that delegates to the one whose `string_handle` is fed."""
         iterator = GraphIterator.from_structure(output_types, output_shapes)
         iterator._handle = string_handle
         return iterator
 
     def string_handle(self, name: str | None = None) -> Lazy:
-        """Return what tells a session which iterator is meant."""
+        """Return a handle that identifies this iterator in a session."""
         handle = f"iterator-{id(self)}"
         _HANDLES[handle.encode()] = self
         return Lazy(lambda run: tensor(handle))
 
     def get_next(self, name: str | None = None) -> Any:
-        """Return the next element, to be computed by a session.
+        """Return the next element, as lazy values.
 
-        Each run of a session that asks for a part of it takes one element.
+        Each run of a session that computes a part of it takes one element.
         """
         element = Lazy(self._next)
         try:
             structure = self._spec()
-        except Exception as error:  # without its data the dataset cannot tell: it is one value
+        except Exception as error:  # unknown without data: a single value
             element._unknown = error
             return element
         return _leaves(structure, element)
@@ -471,7 +472,7 @@ class GraphIterator:
 
 
 def _structure(types: Any, shapes: Any) -> Any:
-    """Return nested types and shapes as specs; no shapes are any."""
+    """Return nested types and shapes as specs; without shapes, any shape matches."""
     if is_nested(types):
         parts = {} if shapes is None else dict(parts_of(shapes))
         return map_parts(lambda key, part: _structure(part, parts.get(key)), types)
@@ -479,7 +480,7 @@ def _structure(types: Any, shapes: Any) -> Any:
 
 
 def _leaves(structure: Any, element: Lazy) -> Any:
-    """Return an element as it is nested, with a value to compute at each leaf."""
+    """Return an element in its structure, with a lazy value at each leaf."""
     if is_nested(structure):
         return map_parts(lambda key, part: _leaves(part, element[key]), structure)
     if isinstance(structure, TensorSpec):

@@ -12,7 +12,7 @@ from penstock.iterator import Iterator as PenstockIterator
 
 
 class OwnedIterator:
-    """One run of a dataset; made by ``iter(dataset)``.
+    """An iteration over a dataset; the result of ``iter(dataset)``.
 
     Examples
     --------
@@ -50,12 +50,12 @@ class OwnedIterator:
         Parameters
         ----------
         name : str, optional
-            A label without further meaning.
+            A label without effect.
 
         Raises
         ------
         OutOfRangeError
-            If there is none.
+            If there are no more elements.
         """
         try:
             return next(self)
@@ -81,21 +81,21 @@ class OwnedIterator:
 
 
 class NumpyIterator(OwnedIterator):
-    """One run of a dataset; gives NumPy values, and bytes."""
+    """An iteration over a dataset that returns NumPy values, and bytes."""
 
     def __next__(self) -> Any:
         return numpy_values(super().__next__())
 
 
 class Optional:
-    """An element, or none.
+    """An element, or no value.
 
     Parameters
     ----------
     value : nested tensors
         The element.
     there : bool
-        Whether there is one.
+        Whether there is an element.
     spec : callable
         Returns the types and shapes of the elements.
 
@@ -116,13 +116,13 @@ class Optional:
 
     @staticmethod
     def from_value(value: Any) -> Optional:
-        """Make one that has a value."""
+        """Create an Optional with a value."""
         value = tensors(plain(value))
         return Optional(value, True, lambda: nested_map(type_spec_from_value, value))
 
     @staticmethod
     def empty(element_spec: Any = None) -> Optional:
-        """Make one that has none."""
+        """Create an Optional without a value."""
         return Optional(None, False, lambda: element_spec)
 
     @property
@@ -131,16 +131,16 @@ class Optional:
         return self._spec()
 
     def has_value(self, name: str | None = None) -> Any:
-        """Return whether there is an element."""
+        """Return whether there is a value."""
         return tensors(self._there)
 
     def get_value(self, name: str | None = None) -> Any:
-        """Return the element.
+        """Return the value.
 
         Raises
         ------
         InvalidArgumentError
-            If there is none.
+            If there is no value.
         """
         if not self._there:
             raise_translated(ValueError("optional: it has no value; ask has_value() first"))

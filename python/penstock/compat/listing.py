@@ -1,4 +1,4 @@
-"""What ``dir()`` shows of modules of TensorFlow's names, and what they say of a missing one."""
+"""``dir()`` of modules with TensorFlow's names, and their errors for missing names."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _NAMES = ("penstock.compat.tf", "penstock.compat.v1")
 
 
 def listing(namespace: dict[str, Any]) -> Callable[[], list[str]]:
-    """Return the ``__dir__`` of a module, and give it a ``__getattr__`` for missing names.
+    """Return the ``__dir__`` of a module, and add a ``__getattr__`` for missing names.
 
     Parameters
     ----------
     namespace : dict
-        The ``globals()`` of the module. What is in its ``__all__`` is shown; of the rest, which is
-        often made in loops, all but what the module has imported for itself.
+        The ``globals()`` of the module. The names in its ``__all__`` are listed, and all others
+        (often created in loops) that the module has not imported for internal use.
 
     Returns
     -------
     callable
-        To be assigned to ``__dir__``.
+        The function to assign to ``__dir__``.
     """
     namespace["__getattr__"] = missing(namespace["__name__"])
 
@@ -43,13 +43,14 @@ def _is_imported(value: Any) -> bool:
     if isinstance(value, types.ModuleType):
         if not value.__name__.startswith(_NAMES):
             return True
-        # Importing a module of a package makes it a variable there, be it one of the names or not.
+        # Importing a submodule makes it a variable of its package, whether or not it is one of the
+        # names.
         package, _, last = value.__name__.rpartition(".")
         names: tuple[str, ...] = getattr(sys.modules.get(package), "__all__", ())
         return sys.modules.get(value.__name__) is value and last not in names
     home = str(getattr(value, "__module__", None) or "")
     if isinstance(value, types.FunctionType) and home.startswith("penstock"):
-        # A name is defined there, or wraps one of penstock's functions.
+        # A listed name is defined there, or wraps one of penstock's functions.
         return not home.startswith(_NAMES) and not hasattr(value, "__wrapped__")
     if isinstance(value, type) and home.startswith("penstock.compat"):
         return not home.startswith(_NAMES)

@@ -1,4 +1,4 @@
-"""TensorFlow 1's methods of datasets: iterators and types for a session."""
+"""TensorFlow 1's dataset methods: iterators and types for a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.compat.values import nested_map
 
 
 class OldIterators:
-    """Mixin: what datasets of TensorFlow 1 could do."""
+    """Mixin with the dataset methods of TensorFlow 1."""
 
     __slots__ = ()
 
@@ -21,17 +21,17 @@ class OldIterators:
         return GraphIterator(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> GraphIterator:
-        """Return an iterator whose passes begin with its `initializer`, run by a session."""
+        """Return an iterator whose passes start when a session runs its `initializer`."""
         return GraphIterator(self, starts=False)
 
     @property
     def output_types(self) -> Any:
-        """The type of each leaf; of a window its spec."""
+        """The type of each leaf; for a window, its spec."""
         return nested_map(lambda spec: getattr(spec, "dtype", spec), self.element_spec)
 
     @property
     def output_shapes(self) -> Any:
-        """The shape of each leaf; of a window its spec."""
+        """The shape of each leaf; for a window, its spec."""
         return nested_map(lambda spec: getattr(spec, "shape", spec), self.element_spec)
 
     @property

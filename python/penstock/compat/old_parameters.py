@@ -1,4 +1,4 @@
-"""Parameters of TensorFlow 1's functions, where their order or names differ from today's."""
+"""TensorFlow 1's parameters of functions, where their order or names differ from today's."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _BLOCKS = "input block_size name data_format"
 _ONES = "tensor>input dtype name optimize>"
 _SPARSE = "sp_input axis keepdims reduction_axes>axis keep_dims>keepdims"
 
-# Modules whose functions share names with those of other modules, and have other parameters.
+# Modules whose functions have the same names as others, but other parameters.
 _OTHER_TENSORS = ("image", "sparse")
-# By the last part of a dotted name, except in those modules. `old>new` is an argument with another
-# name today, `old>` one that has no effect.
+# By the last part of a dotted name, except in those modules. `old>new` is a renamed parameter,
+# `old>` one without effect.
 _PARAMETERS = {
     "Copy": "oldpath>src newpath>dst overwrite",
     "DeleteRecursively": "dirname>path",
@@ -120,18 +120,18 @@ _PARAMETERS = {
 
 
 class Parameters(NamedTuple):
-    """How TensorFlow 1 calls a function.
+    """The parameters of a function in TensorFlow 1.
 
     Attributes
     ----------
     names : tuple of str
         The parameters in TensorFlow 1's order.
     today : dict
-        Today's name of each; "" for one that has no effect.
+        The current name of each; "" for a parameter without effect.
     same : int
-        The number of parameters at the beginning that are today's, too.
+        The number of leading parameters that are the same today.
     signature : Signature
-        Of the function in TensorFlow 1.
+        The function's signature in TensorFlow 1.
     """
 
     names: tuple[str, ...]
@@ -142,12 +142,12 @@ class Parameters(NamedTuple):
     def arguments(
         self, function: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call as today's function takes them.
+        """Convert the arguments of a call to those of the current function.
 
         Raises
         ------
         TypeError
-            If there are too many, or one is given twice.
+            If there are too many arguments, or one is passed twice.
         """
         if len(args) > len(self.names):
             raise TypeError(
@@ -168,14 +168,14 @@ class Parameters(NamedTuple):
 
 
 def parameters_of(path: str, function: Callable[..., Any]) -> Parameters | None:
-    """Return how TensorFlow 1 calls a function; None if it is called as today.
+    """Return the parameters of a function in TensorFlow 1; None if they are the same today.
 
     Parameters
     ----------
     path : str
-        Its name in TensorFlow 1, without ``tf.``.
+        Name of the function in TensorFlow 1, without ``tf.``.
     function : callable
-        Today's function.
+        The current function.
     """
     module, _, last = path.rpartition(".")
     found = _PARAMETERS.get(path if module in _OTHER_TENSORS else last)

@@ -1,4 +1,4 @@
-"""``python -m penstock port``: which names of TensorFlow programs use, and which are here."""
+"""``python -m penstock port``: find the TensorFlow names in programs and what replaces them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.compat.advice import better, instead
 
-# Libraries that need TensorFlow, and what can be done without them.
+# Libraries that need TensorFlow, and alternatives to them.
 _BESIDE = {
     "tensorflow_datasets": "the files that it prepares can be read: TFRecordDataset, parse_example",
     "tensorflow_io": "penstock reads TFRecords, text, CSV, fixed records and SQLite",
@@ -31,27 +31,27 @@ _ALIASES = {
 _LIMITS = "Names alone are looked at, not methods of values, nor arguments."
 _STAR = "import tensorflow as tf: which names come from a star cannot be seen"
 
-# What notebooks have and Python does not: commands, questions, and results of commands.
+# Lines of notebooks that are not Python: commands, help requests, and results of commands.
 _COMMAND = re.compile(r"(\s*)(?:[%!?].*|[\w., ]+=\s*[%!].*|[\w.]+\?\??\s*)")
-_OF_PYTHON = ("%%capture", "%%prun", "%%time")  # the other magics of whole cells are not
+_OF_PYTHON = ("%%capture", "%%prun", "%%time")  # other cell magics contain no Python
 
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """A name of TensorFlow in a program.
+    """A TensorFlow name in a program.
 
     Parameters
     ----------
     file : str
-        The program.
+        The file of the program.
     line : int
-        Where in it, from 1.
+        Line number, from 1.
     name : str
-        The name, without ``tf.`` in front.
+        The name without the prefix ``tf.``.
     there : bool
         Whether `penstock.compat.tf` has it.
     advice : str or None
-        What to write instead, or what does more; None if there is nothing to say.
+        A replacement or a better alternative; None if there is none.
     """
 
     file: str
@@ -62,19 +62,19 @@ class Use:
 
     @property
     def missing(self) -> bool:
-        """Whether it is not there, and nothing is known to write instead."""
+        """Whether the name does not exist and has no known replacement."""
         return not self.there and self.advice is None
 
 
 def uses_in(source: str, file: str = "<string>") -> list[Use]:
-    """Return the names of TensorFlow that a program uses, in the order of its lines.
+    """Return the TensorFlow names that a program uses, in line order.
 
     Parameters
     ----------
     source : str
-        The text of the program.
+        The source code of the program.
     file : str
-        What the results call it.
+        File name for the results.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def uses_in(source: str, file: str = "<string>") -> list[Use]:
     Raises
     ------
     SyntaxError
-        If the text is no Python.
+        If the source is not valid Python.
     """
     tree = ast.parse(source, file)
     names = _Names()
@@ -121,11 +121,11 @@ def _is_there(name: str) -> bool:
 
 
 class _Names(ast.NodeVisitor):
-    """Collects the names that begin at a module of TensorFlow."""
+    """Collect the names that start with a TensorFlow module."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, str]] = []
-        self._roots: dict[str, str] = {}  # variables, and the names that they stand for
+        self._roots: dict[str, str] = {}  # variables, and the names that they refer to
 
     def visit_Import(self, node: ast.Import) -> None:
         for each in node.names:
@@ -167,7 +167,7 @@ class _Names(ast.NodeVisitor):
             self.found.append((line, library))
 
     def _name(self, node: ast.expr) -> str | None:
-        """Return the name that an expression of attributes stands for."""
+        """Return the name that an attribute expression refers to."""
         steps: list[str] = []
         while isinstance(node, ast.Attribute):
             steps.append(node.attr)
@@ -177,7 +177,7 @@ class _Names(ast.NodeVisitor):
         return ".".join([*filter(None, [self._roots[node.id]]), *reversed(steps)])
 
     def _method(self, node: ast.Attribute) -> str | None:
-        """Return the method of a dataset that is called on what another one has returned."""
+        """Return the dataset method that is called on the result of another one."""
         value: ast.expr = node.value
         while isinstance(value, ast.Call):
             value = value.func
@@ -191,7 +191,7 @@ class _Names(ast.NodeVisitor):
 
 
 def _programs(paths: Iterable[str]) -> Iterator[Path]:
-    """Yield programs once: files, notebooks, and those in folders."""
+    """Yield each program once: files, notebooks, and those in folders."""
     seen: set[Path] = set()
     for path in map(Path, paths):
         files = [path]
@@ -205,7 +205,7 @@ def _programs(paths: Iterable[str]) -> Iterator[Path]:
 
 
 def _text_of(file: Path) -> str:
-    """Return the Python of a program."""
+    """Return the Python source of a program."""
     text = file.read_text(encoding="utf-8-sig", errors="replace")
     return _of_notebook(text) if file.suffix == ".ipynb" else text
 
@@ -220,7 +220,7 @@ def _of_notebook(text: str) -> str:
 
 
 def _of_cell(source: Any) -> str:
-    """Return the Python of a cell, in as many lines."""
+    """Return the Python source of a cell, with the same number of lines."""
     text = source if isinstance(source, str) else "".join(map(str, source))
     try:
         ast.parse(text)
@@ -230,13 +230,13 @@ def _of_cell(source: Any) -> str:
         return text
     if text.startswith("%%") and not text.startswith(_OF_PYTHON):
         return "\n" * (len(lines) - 1)
-    # The block of an `if` must not become empty.
+    # The body of an `if` must not become empty.
     commands = ((_COMMAND.fullmatch(line), line) for line in lines)
     return "\n".join(f"{command[1]}pass" if command else line for command, line in commands)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print which names of TensorFlow programs use, and which are missing.
+    """Print the TensorFlow names that programs use, and which are missing.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def main(argv: Sequence[str]) -> int:
     Returns
     -------
     int
-        0 if no name is missing, 1 if one is, 2 if a file cannot be read.
+        Exit status: 0 if no name is missing, 1 if one is, 2 if a file cannot be read.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock port",
@@ -266,7 +266,7 @@ def main(argv: Sequence[str]) -> int:
             reason = error.strerror
         except (SyntaxError, ValueError) as error:
             reason = f"cannot be read as Python: {error}"
-        except (RecursionError, MemoryError):  # so says Python's parser
+        except (RecursionError, MemoryError):  # raised by Python's parser
             reason = "cannot be read as Python: it is nested too deeply"
         else:
             continue
@@ -285,8 +285,8 @@ def main(argv: Sequence[str]) -> int:
 def _edits(uses: Iterable[Use]) -> Iterator[tuple[Use, list[int]]]:
     """Yield each edit once: its first use, and the other lines with the same edit.
 
-    A name of a module for which there is something else is the same edit as the module, if the
-    program imports it: ``layers.Dense`` after ``from tensorflow.keras import layers``.
+    If the program imports a module that has a replacement, names of the module are the same edit as
+    the module: ``layers.Dense`` after ``from tensorflow.keras import layers``.
     """
     edits: dict[tuple[str, str], tuple[Use, list[int]]] = {}
     for use in uses:

@@ -1,4 +1,4 @@
-"""Images at another size as TensorFlow 1 computes them: pixels are points at whole numbers."""
+"""Image resizing as in TensorFlow 1, where pixels are points at integer coordinates."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-_A = -0.75  # of Keys' cubic
-_STEPS = 1024  # values in the table of the cubic
+_A = -0.75  # parameter of Keys' cubic kernel
+_STEPS = 1024  # number of values in the table of the cubic kernel
 
 
 def resized(images: Any, size: tuple[int, int], method: str, align_corners: bool) -> Any:
-    """Return images at another size.
+    """Resize images.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ def resized(images: Any, size: tuple[int, int], method: str, align_corners: bool
     method : str
         "bilinear", "nearest", "bicubic" or "area".
     align_corners : bool
-        Whether the corner pixels stay where they are; else only the first one does.
+        Whether all corner pixels keep their positions; otherwise only the first one does.
 
     Returns
     -------
     array
-        float32, or the type of `images` for "nearest".
+        The images as float32, or with the type of `images` for "nearest".
     """
     images = np.asarray(images)
     scales = [_scale(images.shape[1 + i], size[i], align_corners) for i in (0, 1)]
@@ -92,7 +92,7 @@ def _area(old: int, new: int, scale: Any) -> Any:
 
 
 def _matrix(old: int, new: int, taps: list[tuple[Any, Any]]) -> Any:
-    """Return what each old pixel weighs in each new one; the edge stands for what is beyond."""
+    """Return the weights of old pixels in new ones; edge pixels also replace pixels beyond."""
     made = np.zeros((new, old), np.float32)
     for pixels, weights in taps:
         np.add.at(made, (np.arange(new), np.clip(pixels, 0, old - 1).astype(np.int64)), weights)

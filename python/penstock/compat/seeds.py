@@ -1,4 +1,4 @@
-"""TensorFlow's seeds: an explicit seed with the global one, or a pair of seeds alone."""
+"""TensorFlow's seeds: explicit ones combined with the global seed, and stateless pairs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def with_global(seed: Any) -> Any:
     Parameters
     ----------
     seed : int or None
-        The program's argument.
+        The argument of the program.
 
     Returns
     -------
     int or None
-        `seed` combined with the global seed (`tf.random.set_seed`); `seed` itself without one.
+        `seed` combined with the global seed (`tf.random.set_seed`); `seed` itself if there is no
+        global seed.
     """
     if seed is None or (of_all := _core.global_seed()) is None:
         return seed
@@ -40,7 +41,7 @@ def _joined(*seeds: int) -> int:
 def stateless(seed: Any) -> AbstractContextManager[None]:
     """Return a scope in which operations without a seed draw from a pair of integers.
 
-    Neither the element nor the global seed matters in it.
+    The element and the global seed have no effect there.
     """
     return random.key(seed_of_pair(seed))
 
@@ -51,17 +52,17 @@ def seed_of_pair(seed: Any) -> int:
     Parameters
     ----------
     seed : array_like of int, shape (2,)
-        What a program gave.
+        The program's argument.
 
     Returns
     -------
     int
-        Another one for each pair, the same for the same pair.
+        A seed that depends on the pair only.
 
     Raises
     ------
     InvalidArgumentError
-        If it is no pair.
+        If `seed` is not a pair.
     """
     pair = np.asarray(seed, np.int64)
     if pair.shape != (2,):

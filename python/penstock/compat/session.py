@@ -1,4 +1,4 @@
-"""Sessions, which compute values, and the one graph that they have."""
+"""Sessions, which compute lazy values, and their graph."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from penstock.compat.tensor import Tensor
 
 
 class Graph:
-    """What programs make before they describe datasets; there is one for all."""
+    """The graph that programs create before they define datasets; all programs share one."""
 
     @contextlib.contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """Be a context."""
+        """Return a context manager without effect."""
         yield self
 
     @contextlib.contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Be a context."""
+        """Return a context manager without effect."""
         yield
 
     def finalize(self) -> None:
@@ -32,7 +32,7 @@ DEFAULT_GRAPH = Graph()
 
 
 class Session(Closing):
-    """Computes values.
+    """Compute lazy values.
 
     Examples
     --------
@@ -56,23 +56,23 @@ class Session(Closing):
 
     @contextlib.contextmanager
     def as_default(self) -> Iterator[Session]:
-        """Be a context."""
+        """Return a context manager without effect."""
         yield self
 
     def run(self, fetches: Any, feed_dict: Any = None, **ignored: Any) -> Any:
-        """Compute nested values, each once.
+        """Compute nested values, each of them once.
 
         Parameters
         ----------
         fetches : nested values
-            What is asked for.
+            The values to compute.
         feed_dict : mapping of placeholders to values, optional
-            What they stand for.
+            The values of the placeholders.
 
         Returns
         -------
         nested arrays
-            NumPy values.
+            The results as NumPy values.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Session(Closing):
             raise
 
     def should_stop(self) -> bool:
-        """Return whether a run has failed, as it does at the end of the data."""
+        """Return whether a run has failed, which also happens at the end of the data."""
         return self._ended
 
     def close(self) -> None:

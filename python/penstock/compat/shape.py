@@ -1,4 +1,4 @@
-"""TensorFlow's shapes and specs of tensors."""
+"""TensorFlow's shapes and tensor specs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from penstock.structure import TensorSpec as PenstockSpec
 
 
 class TensorShape(tuple[Any, ...]):
-    """The size of each axis, None where it is any; or nothing known at all.
+    """The size of each axis (None if unknown), or a completely unknown shape.
 
     Parameters
     ----------
     dims : sequence of int or None, or None
-        The sizes; None where not even their number is known.
+        The sizes; None if the rank is unknown.
 
     Examples
     --------
@@ -29,10 +29,10 @@ class TensorShape(tuple[Any, ...]):
     """
 
     known = True
-    """Whether at least the number of axes is known."""
+    """Whether at least the rank is known."""
 
     def __new__(cls, dims: Iterable[int | None] | int | None = None) -> TensorShape:
-        """Make a shape; one that is a shape already is returned."""
+        """Create a shape; an existing shape is returned unchanged."""
         if isinstance(dims, TensorShape):
             return dims
         if isinstance(dims, (int, np.integer)):
@@ -45,14 +45,14 @@ class TensorShape(tuple[Any, ...]):
 
     @property
     def rank(self) -> int | None:
-        """The number of axes; None where it is not known."""
+        """The number of axes; None if unknown."""
         return len(self) if self.known else None
 
     ndims = rank
 
     @property
     def dims(self) -> list[int | None] | None:
-        """The sizes as a list; None where nothing is known."""
+        """The sizes as a list; None if the rank is unknown."""
         return list(self) if self.known else None
 
     def as_list(self) -> list[int | None]:
@@ -61,14 +61,14 @@ class TensorShape(tuple[Any, ...]):
         Raises
         ------
         ValueError
-            If nothing is known.
+            If the rank is unknown.
         """
         if not self.known:
             raise ValueError("as_list: the number of axes is not known")
         return list(self)
 
     def num_elements(self) -> int | None:
-        """Return the product of the sizes; None where one is not known."""
+        """Return the product of the sizes; None if a size is unknown."""
         return int(np.prod(self)) if self.is_fully_defined() else None
 
     def is_fully_defined(self) -> bool:
@@ -76,7 +76,7 @@ class TensorShape(tuple[Any, ...]):
         return self.known and None not in self
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Return whether there is a shape that both describe."""
+        """Return whether some shape matches both."""
         other = TensorShape(other)
         if not (self.known and other.known):
             return True
@@ -84,22 +84,22 @@ class TensorShape(tuple[Any, ...]):
         return len(self) == len(other) and all(a is None or b is None or a == b for a, b in pairs)
 
     def assert_is_compatible_with(self, other: Any) -> None:
-        """Raise ValueError where `is_compatible_with` gives False."""
+        """Raise ValueError if `is_compatible_with` returns False."""
         if not self.is_compatible_with(other):
             raise ValueError(f"shape: {self} was expected, got {TensorShape(other)}")
 
     def concatenate(self, other: Any) -> TensorShape:
-        """Return the sizes of this shape, then those of another."""
+        """Return the sizes of this shape followed by those of another."""
         other = TensorShape(other)
         return TensorShape([*self, *other] if self.known and other.known else None)
 
     def merge_with(self, other: Any) -> TensorShape:
-        """Return the shape that both describe, with what either says.
+        """Return the shape that combines the known sizes of both.
 
         Raises
         ------
         ValueError
-            If there is none.
+            If the shapes are not compatible.
         """
         other = TensorShape(other)
         if not self.is_compatible_with(other):
@@ -110,14 +110,14 @@ class TensorShape(tuple[Any, ...]):
         return TensorShape([a if a is not None else b for a, b in pairs])
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
-        """Return the shape that says what two shapes agree in."""
+        """Return the most specific shape that both shapes match."""
         other = TensorShape(other)
         if not (self.known and other.known) or len(self) != len(other):
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self, other, strict=True)])
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Return whether every array of this shape is one of the other shape."""
+        """Return whether every array of this shape matches the other shape."""
         if not TensorShape(other).known:
             return True
         pairs = zip(self, other, strict=False)
@@ -125,28 +125,28 @@ class TensorShape(tuple[Any, ...]):
         return same and all(b is None or a == b for a, b in pairs)
 
     def with_rank(self, rank: int) -> TensorShape:
-        """Return the shape, which has `rank` axes; raise ValueError where it has others."""
+        """Return the shape with `rank` axes; raise ValueError if it has another rank."""
         return self.merge_with([None] * int(rank))
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """Return the shape, which has `rank` axes or more; raise ValueError otherwise."""
+        """Return the shape; raise ValueError if it has fewer than `rank` axes."""
         if self.known and len(self) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """Return the shape, which has `rank` axes or fewer; raise ValueError otherwise."""
+        """Return the shape; raise ValueError if it has more than `rank` axes."""
         if self.known and len(self) > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
-        """Raise ValueError unless there may be `rank` axes."""
+        """Raise ValueError unless the shape may have `rank` axes."""
         if self.known and len(self) != rank:
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other: Any) -> None:
-        """Raise ValueError unless two shapes may have the same number of axes."""
+        """Raise ValueError unless two shapes may have the same rank."""
         other = TensorShape(other)
         if self.known and other.known and len(self) != len(other):
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
@@ -187,17 +187,17 @@ class TensorShape(tuple[Any, ...]):
 
 
 def _are_sizes(shape: Any) -> bool:
-    """Return whether a shape has no -1 of NumPy's, which stays what it is in a plain tuple."""
+    """Return whether a shape has no NumPy-style -1, which a plain tuple keeps unchanged."""
     return isinstance(shape, TensorShape) or all(d is None or d >= 0 for d in shape)
 
 
 class TypeSpec(abc.ABC):  # noqa: B024 - the specs are registered
-    """What all specs are, those of tensors and others: for `isinstance`."""
+    """Abstract base class of all specs, for `isinstance`."""
 
 
 @TypeSpec.register
 class TensorSpec(PenstockSpec):
-    """Shape and type of one leaf.
+    """Shape and type of a leaf.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class TensorSpec(PenstockSpec):
     dtype : dtype-like
         The type of the values.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class TensorSpec(PenstockSpec):
         return cls(np.shape(tensor), tensor.dtype, name)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Return whether a spec or a tensor has this type, and a shape that fits."""
+        """Return whether a spec or tensor has this type and a compatible shape."""
         shape = TensorShape(spec_or_tensor.shape)
         return self.dtype == spec_or_tensor.dtype and TensorShape(self.shape).is_compatible_with(
             shape
@@ -251,6 +251,6 @@ class TensorSpec(PenstockSpec):
 
 
 def penstock_spec(spec: PenstockSpec) -> PenstockSpec:
-    """Return a spec as penstock's functions take it."""
+    """Return a spec in the form that penstock's functions accept."""
     shape = TensorShape(spec.shape).dims
     return PenstockSpec(shape, for_penstock(spec.dtype), spec.name)

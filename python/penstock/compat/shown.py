@@ -1,4 +1,4 @@
-"""How datasets are shown: with the types and shapes of their elements, where these are at hand."""
+"""The repr of datasets: with the types and shapes of elements, if these are quickly available."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.describe import chain
 from penstock.ops.noticed import unnoticed
 from penstock.traits import main_form
 
-# Stages whose first element takes no time and no file, but for their functions.
+# Stages whose first element needs no time and no files, except for their functions.
 _QUICK = frozenset(
     {"batch", "enumerate", "from_tensor_slices", "from_tensors", "map", "prefetch", "range"}
     | {"repeat", "skip", "take", "zip"}
@@ -19,14 +19,14 @@ _NAMES = {"from_tensor_slices": "TensorSlice", "from_tensors": "Tensor", "tf_rec
 
 
 def shown(dataset: Any) -> str:
-    """Return the text of a dataset of penstock: no call of a function for it can be noticed."""
+    """Return the text of a penstock dataset, without visible calls of functions."""
     kind = main_form(dataset._kind)
     name = _NAMES.get(kind) or "".join(word.capitalize() for word in kind.split("_"))
     known = dataset._node.first_unknown() is None and not may_hold_composites(dataset.element_spec)
     if known or _is_quick(dataset):
         try:
             return f"<_{name}Dataset element_spec={specs_of(dataset)!r}>"
-        except Exception:  # of its functions, or of composites without elements
+        except Exception:  # raised by its functions, or by composites without elements
             pass
     return f"<_{name}Dataset {chain(dataset)}>"
 

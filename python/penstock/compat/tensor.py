@@ -1,4 +1,4 @@
-"""The values that functions are given: NumPy arrays with a few methods of TensorFlow's tensors."""
+"""The values passed to functions: NumPy arrays with some methods of TensorFlow's tensors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SHAPE = vars(np.ndarray)["shape"].__get__
 _SCALARS = (np.generic, bool, bytes)
 _DTYPE = vars(np.ndarray)["dtype"].__get__
 _KNOWN: dict[np.dtype[Any], Any] = {}
-_NARROW = frozenset("bBhH")  # integers of 8 and 16 bits
+_NARROW = frozenset("bBhH")  # 8-bit and 16-bit integers
 
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
 class Reference:
-    """What stands for a tensor or a variable as a key of a dict; `deref` returns it."""
+    """A hashable reference to a tensor or variable, for dict keys; `deref` returns it."""
 
     __slots__ = ("_wrapped",)
 
@@ -35,7 +35,7 @@ class Reference:
         self._wrapped = wrapped
 
     def deref(self) -> Any:
-        """Return what this stands for."""
+        """Return the referenced tensor or variable."""
         return self._wrapped
 
     def __eq__(self, other: object) -> bool:
@@ -49,18 +49,18 @@ class Reference:
 
 
 class _TensorType(type):
-    """Has values that a session computes count as tensors."""
+    """Makes lazy values count as tensors in `isinstance`."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return super().__instancecheck__(instance) or hasattr(type(instance), "is_tensor")
 
 
 class Tensor(TensorOperators, metaclass=_TensorType):
-    """A NumPy array that answers to `numpy`, `set_shape` and `get_shape` as well.
+    """A NumPy array that also has the methods `numpy`, `set_shape` and `get_shape`.
 
-    Scalars have shape ``()``, and a string is ``bytes`` in an array of objects. Operators convert
-    what they are given to the type of the array, as TensorFlow does: lists and arrays of numbers,
-    and text to bytes.
+    Scalars have shape ``()``, and a string is ``bytes`` in an object array. Operators convert their
+    operands to the type of the array, as in TensorFlow: lists and arrays of numbers, and text to
+    bytes.
 
     Examples
     --------
@@ -73,17 +73,17 @@ class Tensor(TensorOperators, metaclass=_TensorType):
     """  # noqa: E501 - the output is one line
 
     __slots__ = ()
-    evaluates = False  # whether there was a session: `eval` belongs to those
-    __array_priority__ = 1.0  # joined with other arrays it stays a tensor
+    evaluates = False  # whether there was a session: only then `eval` works
+    __array_priority__ = 1.0  # operations with other arrays return a tensor
 
     @property  # type: ignore[misc]
     def shape(self) -> TensorShape:
-        """The size of each axis: a tuple with methods."""
+        """The size of each axis: a tuple with additional methods."""
         return tuple.__new__(TensorShape, _SHAPE(self))
 
     @property
     def dtype(self) -> Any:
-        """The type of the values: a `DType`, which NumPy takes for its own dtype."""
+        """The type of the values: a `DType`, which NumPy accepts as a dtype."""
         own = _DTYPE(self)
         return _KNOWN.get(own) or _known(own)
 
@@ -91,19 +91,19 @@ class Tensor(TensorOperators, metaclass=_TensorType):
         value = self._numpy()
         if isinstance(value, bytes):
             return value
-        if self.dtype.kind == "O":  # not the addresses of objects
+        if self.dtype.kind == "O":  # without it, addresses of objects
             raise TypeError(f"bytes: one string was expected, got {self!r}")
         return self.tobytes()
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        # NumPy's functions give NumPy's values, as they do for TensorFlow's tensors.
+        # NumPy's functions return NumPy values, as they do for TensorFlow's tensors.
         return func(*map(_plain, args), **{name: _plain(arg) for name, arg in kwargs.items()})
 
     def _numpy(self) -> Any:
         return self.view(_ARRAY)[()]
 
     def numpy(self) -> Any:
-        """Return the value as NumPy has it: an array of its own, a scalar, or bytes."""
+        """Return the value in NumPy's form: an independent array, a scalar, or bytes."""
         value = self.view(_ARRAY)[()]
         return value.copy() if type(value) is _ARRAY else value
 
@@ -113,13 +113,13 @@ class Tensor(TensorOperators, metaclass=_TensorType):
 
     @property
     def device(self) -> str:  # type: ignore[override]
-        """The device that has the value: the processor."""
+        """The device of the value: the CPU."""
         return DEVICE
 
     backing_device = device
 
     def ref(self) -> Reference:
-        """Return what stands for the tensor as a key of a dict."""
+        """Return a hashable reference to the tensor, for dict keys."""
         return Reference(self)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
@@ -128,7 +128,7 @@ class Tensor(TensorOperators, metaclass=_TensorType):
         Raises
         ------
         NotImplementedError
-            In others.
+            In other programs.
         """
         if not Tensor.evaluates:
             raise NotImplementedError("eval: the value is known already: call .numpy()")
@@ -150,12 +150,12 @@ class Tensor(TensorOperators, metaclass=_TensorType):
         Parameters
         ----------
         shape : sequence of int or None
-            The size of each axis; None for any size. None as a whole is any shape.
+            The size of each axis; None for any size. None instead of a sequence means any shape.
 
         Raises
         ------
         ValueError
-            If the array has another one.
+            If the array has another shape.
         """
         wanted = TensorShape(shape)
         if not wanted.is_compatible_with(self.shape):
@@ -195,7 +195,7 @@ class Tensor(TensorOperators, metaclass=_TensorType):
 
 
 def _plain(arg: Any) -> Any:
-    """Return an argument of a function of NumPy's without tensors in it."""
+    """Return an argument of a NumPy function without tensors in it."""
     kind = type(arg)
     if kind is Tensor:
         return arg.view(_ARRAY)
@@ -205,12 +205,12 @@ def _plain(arg: Any) -> Any:
 def _known(own: np.dtype[Any]) -> Any:
     try:
         return _KNOWN.setdefault(own, as_dtype(own))
-    except TypeError:  # NumPy's, of times for example
+    except TypeError:  # raised by NumPy, for example for times
         return own
 
 
 def operand(mine: np.dtype[Any], other: Any) -> Any:
-    """Return an operand in the type of the other one, where it is not a tensor itself."""
+    """Convert an operand that is not a tensor to the type of the other one."""
     kind = type(other)
     if kind is Tensor or kind is int or kind is float or kind is bool:
         return other
@@ -218,14 +218,14 @@ def operand(mine: np.dtype[Any], other: Any) -> Any:
         return tensor(other)
     if mine.kind in "iuf" and isinstance(other, (list, tuple, np.ndarray, np.generic)):
         array = np.asarray(other)
-        # Of a float to an integer the fraction would be lost: NumPy's rule then.
+        # Converting a float to an integer would lose the fraction, so NumPy's rule applies.
         if array.dtype.kind in "biu" or (array.dtype.kind == mine.kind == "f"):
             return array.astype(mine)
     return other
 
 
-# What an operator makes of operands that TensorOperators does not take: strings, arrays and lists,
-# None, integers that are divided.
+# Operators for operands that TensorOperators does not support: strings, arrays and lists, None, and
+# divided integers.
 _Method = Callable[[Tensor, Any], Any]
 
 
@@ -287,7 +287,7 @@ for _name in ("__floordiv__", "__rfloordiv__", "__mod__", "__rmod__"):
     _METHODS[_name] = _divides_whole(_name)
 for _name in ("__truediv__", "__rtruediv__"):
     _METHODS[_name] = _divides(_name)
-# What may be asked of a tensor with the operators of Python.
+# Python operators that a tensor may support.
 OPERATORS = [
     *("__abs__", "__eq__", "__ge__", "__gt__", "__invert__", "__le__", "__lt__", "__ne__"),
     *("__neg__", "__pos__", "__truediv__", "__rtruediv__"),
@@ -302,15 +302,15 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     Parameters
     ----------
     value : array_like
-        Python's numbers become int32 (int64 where they do not fit) and float32, text becomes bytes;
-        arrays keep their type.
+        The value. Python numbers become int32 (int64 if they do not fit) and float32, text becomes
+        bytes, and arrays keep their type.
     dtype : dtype-like, optional
-        The type wanted.
+        The type of the result.
 
     Returns
     -------
     Tensor
-        Which shares the memory of `value` where that is an array already.
+        The tensor, which shares the memory of `value` if that is an array.
 
     Raises
     ------
@@ -342,7 +342,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return value.__tf_tensor__()
     array = rectangular(value)
     kind = array.dtype.kind
-    if hasattr(value, "__array__") and kind in "biufc":  # a table's, for example: typed already
+    if hasattr(value, "__array__") and kind in "biufc":  # already typed, such as a table
         return array.view(Tensor)
     if kind in "if":
         leaf = _typed_leaf(value)
@@ -352,7 +352,7 @@ def tensor(value: Any, dtype: Any = None) -> Any:
             array = array.astype(np.float32)
         elif _fits(array):
             array = array.astype(np.int32)
-    elif kind in "US":  # NumPy would drop zero bytes at the end
+    elif kind in "US":  # NumPy would drop trailing zero bytes
         array = np.array(value, dtype=object)
         if any(isinstance(item, (bool, int, float)) for item in array.flat):
             raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
@@ -363,22 +363,22 @@ def tensor(value: Any, dtype: Any = None) -> Any:
 
 
 def given(value: Any, dtype: Any = None, refusal: type[Exception] = ValueError) -> Any:
-    """Return what a program gives as a tensor of its own, by the rules of `tensor`.
+    """Return a program's value as an independent tensor, by the rules of `tensor`.
 
     Parameters
     ----------
     value, dtype
-        As of `tensor`. Arrays are copied.
+        See `tensor`. Arrays are copied.
     refusal : type of Exception
-        What is raised for a tensor of another type.
+        The exception to raise for a tensor of another type.
 
     Raises
     ------
     TypeError
-        If Python's values are not of the type wanted: a fraction for an integer, or text for a
+        If Python values do not have the requested type: a fraction for an integer, or text for a
         number.
     ValueError
-        If there is no tensor of the value.
+        If the value cannot be a tensor.
     """
     kind = type(value)
     if isinstance(value, _ARRAY) and kind is not Tensor:
@@ -422,7 +422,7 @@ def rectangular(value: Any) -> np.ndarray[Any, Any]:
     """
     try:
         return np.asarray(value)
-    except UnicodeDecodeError:  # of text and of bytes that are none
+    except UnicodeDecodeError:  # for text and bytes that are not UTF-8
         return np.array(value, object)
     except ValueError:
         raise ValueError(
@@ -439,17 +439,17 @@ def _sizes(shape: TensorShape) -> Tensor:
 
 
 def _below(text: str) -> str:
-    """Return a text of several lines with a line of its own for the first."""
+    """Start text of several lines on a new line."""
     return f"\n{text}" if "\n" in text else text
 
 
 def array(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """Return a value as an array of NumPy, by the rules of `tensor`."""
+    """Return a value as a NumPy array, by the rules of `tensor`."""
     return np.asarray(tensor(value, dtype))
 
 
 def converted(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a value as a tensor of a type, where TensorFlow converts it without being asked to.
+    """Convert a value to a tensor of a type, where TensorFlow converts implicitly.
 
     Raises
     ------
@@ -475,9 +475,9 @@ def text(value: str | bytes) -> Tensor:
 
 
 def in_one_type(values: Sequence[Any]) -> list[Any]:
-    """Return values as tensors, those of Python's numbers in the type of the first array.
+    """Return values as tensors of one type: Python numbers take the type of the first array.
 
-    Where there is none they take the type of the first value.
+    Without arrays, all values take the type of the first one.
     """
     kinds = set(map(type, values))
     if kinds == {Tensor}:
@@ -489,7 +489,7 @@ def in_one_type(values: Sequence[Any]) -> list[Any]:
                 value if type(value) is Tensor else np.array(value, dtype).view(Tensor)
                 for value in values
             ]
-    if any(type(value) in SYMBOLS for value in values):  # numbers take the type that it will have
+    if any(type(value) in SYMBOLS for value in values):  # numbers take the type of the lazy value
         numbers = (bool, int, float)
         return [value if type(value) in numbers else tensor(value) for value in values]
     typed = [leaf for leaf in map(_typed_leaf, values) if leaf is not None]
@@ -518,7 +518,7 @@ def _holds_symbol(value: Any) -> bool:
 
 
 def _typed_leaf(value: Any) -> Any:
-    """Return the first array or NumPy scalar in nested lists, if there is one."""
+    """Return the first array or NumPy scalar in nested lists, or None."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value
     if hasattr(value, "__tf_tensor__"):
@@ -529,14 +529,14 @@ def _typed_leaf(value: Any) -> Any:
 
 
 def _dense(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array; a ragged or sparse tensor in it is refused."""
+    """Return an array; raise an error if it contains a ragged or sparse tensor."""
     if array.dtype.kind == "O" and any(isinstance(item, Composite) for item in array.flat):
         raise ValueError(f"a tensor was expected, got {array.flat[0]!r:.200}; make it one first")
     return array
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array of strings as one of bytes; arrays of other objects as they are."""
+    """Return an array of strings as an array of bytes; other object arrays unchanged."""
     if array.dtype.kind in "US":
         array = array.astype(object)
     if not any(type(item) is Tensor or isinstance(item, str) for item in array.flat):

@@ -1,4 +1,4 @@
-"""Elements and arguments on their way between programs written for TensorFlow and penstock."""
+"""Conversion of elements and arguments between penstock and programs written for TensorFlow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from penstock.traits import main_form, traits_of
 
 
 def tensors(value: Any) -> Any:
-    """Return nested values of penstock as functions get them: with a `Tensor` at each leaf."""
+    """Return penstock's nested values in the form passed to functions: `Tensor` at each leaf."""
     handler = _TENSORS.get(type(value))
     return _other_tensors(value) if handler is None else handler(value)
 
@@ -42,16 +42,16 @@ def _other_tensors(value: Any) -> Any:
     for penstock_class, own_class in _CLASSES:
         if isinstance(value, penstock_class):
             return own_class._wrap(value)  # type: ignore[attr-defined]
-    if isinstance(value, np.generic):  # of a type that a package adds: bfloat16
+    if isinstance(value, np.generic):  # a type added by a package, such as bfloat16
         return _of_scalar(value)
     return _rebuilt(value, tensors)
 
 
 @without_class
 def plain(value: Any) -> Any:
-    """Return nested values as penstock takes them, converted by TensorFlow's rules.
+    """Convert nested values for penstock, by TensorFlow's rules.
 
-    A list is one array.
+    A list becomes one array.
     """
     handler = _PLAIN.get(type(value))
     return handler(value) if handler is not None else _other_plain(value)
@@ -69,12 +69,12 @@ def _other_plain(value: Any) -> Any:
 
 
 def result(value: Any) -> Any:
-    """Return what a function has returned as penstock takes it: a list counts as a tuple."""
+    """Convert a function's result for penstock; a list counts as a tuple."""
     return tuple(map(plain, value)) if type(value) is list else plain(value)
 
 
 def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function written for TensorFlow with values of penstock."""
+    """Call a function written for TensorFlow with penstock's values."""
     if len(args) == 1:
         (arg,) = args
         handler = _TENSORS.get(type(arg))
@@ -86,7 +86,7 @@ def call_with_tensors(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def numpy_values(value: Any) -> Any:
-    """Return nested tensors as NumPy's arrays and scalars, and bytes."""
+    """Return nested tensors as NumPy arrays, NumPy scalars and bytes."""
     if type(value) is Tensor:
         return value._numpy()
     if hasattr(value, "__tf_tensor__"):
@@ -95,7 +95,7 @@ def numpy_values(value: Any) -> Any:
 
 
 def specs_of(dataset: Any) -> Any:
-    """Return the spec of a dataset of penstock as TensorFlow's."""
+    """Return the element spec of a penstock dataset in TensorFlow's form."""
     found = dataset.element_spec
     if not may_hold_composites(found):
         return specs(found)
@@ -112,7 +112,7 @@ def specs_of(dataset: Any) -> Any:
 
 
 def _specs_by(spec: Any, element: Any) -> Any:
-    """Return nested specs, those of ragged and sparse tensors and of windows by an element."""
+    """Return nested specs; those of composite tensors and windows follow an element."""
     if is_nested(spec):
         parts = dict(parts_of(element))
         return map_parts(lambda key, part: _specs_by(part, parts[key]), spec)
@@ -124,7 +124,7 @@ def _specs_by(spec: Any, element: Any) -> Any:
 
 
 def specs(value: Any) -> Any:
-    """Return nested specs of penstock as TensorFlow's."""
+    """Return nested penstock specs in TensorFlow's form."""
     if isinstance(value, PenstockSpec):
         shape = None if value.shape is None else TensorShape(value.shape)
         return TensorSpec(shape, value.dtype, value.name)
@@ -139,7 +139,7 @@ def nested_map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _rebuilt(value: Any, each: Callable[[Any], Any]) -> Any:
-    """Return a structure with `each` of its parts converted; what is none as it is."""
+    """Return a structure with `each` applied to its parts; other values unchanged."""
     if isinstance(value, tuple):
         if hasattr(value, "_fields"):
             return type(value)(*map(each, value))
@@ -166,7 +166,7 @@ def _dict(value: Any, each: Callable[[Any], Any]) -> Any:
 
 
 def _view(array: np.ndarray[Any, Any]) -> Any:
-    # Strings of the engine are all bytes or all str: one tells.
+    # The engine's strings are all bytes or all str, so the first one decides.
     if array.dtype is not _OBJECT or (array.size and type(array.flat[0]) is bytes):
         return array.view(Tensor)
     return joined(array).value if is_batch(array) else tensor(array)
@@ -186,7 +186,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-# Of penstock and of this package: those of one become those of the other.
+# Pairs of a penstock class and a class of this package, which are converted to each other.
 _CLASSES: list[tuple[type, type]] = []
 
 _TENSORS: dict[type, Callable[[Any], Any]] = {
@@ -228,10 +228,10 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 
 
 def register(penstock_class: type, own_class: type) -> None:
-    """Have objects of one class, and of its subclasses, turned into the other, and back."""
+    """Register a pair of classes whose objects, also of subclasses, are converted to each other."""
     _CLASSES.append((penstock_class, own_class))
 
 
 def register_value(own_class: type, convert: Callable[[Any], Any]) -> None:
-    """Have objects of a class count as the tensor that a function makes of them."""
+    """Register a class whose objects are converted to tensors by a function."""
     _PLAIN[own_class] = lambda value: plain(convert(value))

@@ -1,4 +1,4 @@
-"""Windows that move over images: what convolutions, pools and patches look at."""
+"""Sliding windows over images, for convolutions, pooling and patches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def pair(value: Any) -> tuple[int, int]:
-    """Return the numbers for height and width of one number, or of one, two or four."""
+    """Return values for height and width, given one number or a sequence of one, two or four."""
     sizes = [int(size) for size in np.ravel(value)]
     if len(sizes) == 4:
         if sizes[0] != 1 or sizes[3] != 1:
@@ -22,29 +22,30 @@ def pair(value: Any) -> tuple[int, int]:
 def windows(
     images: Any, size: Any, strides: Any, dilations: Any, padding: Any, filler: Any = 0
 ) -> np.ndarray[Any, Any]:
-    """Return what each window shows.
+    """Return the contents of each window.
 
     Parameters
     ----------
     images : array, shape ``(N, H, W, C)``
         The images.
     size, strides, dilations : int, or one, two or four
-        Of the window: pixels, steps from one to the next, distances of its pixels.
+        Size of the window in pixels, distance between windows, and distance between pixels within a
+        window.
     padding : str or sequence of pairs
-        "VALID" for windows within the image, "SAME" for as many as it has pixels divided by
-        strides; or how many pixels are added in front and at the end of each axis.
+        "VALID" for windows within the image, "SAME" for as many windows as pixels divided by
+        strides, or the numbers of pixels to add before and after each axis.
     filler : number
         The value of pixels beyond the edge.
 
     Returns
     -------
     array, shape ``(N, rows, columns, C, height, width)``
-        A view without padding, of which nothing may be changed.
+        Without padding, a read-only view.
 
     Raises
     ------
     ValueError
-        If `images` has another rank, or an argument no such value.
+        If `images` has another rank, or an argument has an invalid value.
     """
     images = np.asarray(images)
     if images.ndim != 4:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataLoader", "default_collate", "get_worker_info"]
 
-# A worker process imports what makes batches, and no loader.
+# Lazy imports: a worker process needs the code that makes batches, but not the DataLoader.
 _HOMES = {"DataLoader": "loader", "default_collate": "collate", "get_worker_info": "worker_info"}
 
 

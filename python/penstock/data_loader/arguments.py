@@ -1,4 +1,4 @@
-"""What a DataLoader may be given, and the samplers that follow from it."""
+"""Argument checks of the DataLoader, and its default samplers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from penstock.data_loader import samplers, torch_rules
 from penstock.data_loader.samplers import BatchSampler
 from penstock.stage import Stage
 
-# None of them, not even "fork", copies this process: one with threads cannot be forked safely.
-# "fork" and "forkserver" fork from the server, "spawn" starts a new interpreter.
+# No start method, not even "fork", forks this process: a process with threads cannot be forked
+# safely. "fork" and "forkserver" fork from the fork server; "spawn" starts a new interpreter.
 _CONTEXTS = ("fork", "forkserver", "spawn")
 
 
 def check(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
-    """Raise ValueError for what workers cannot do."""
+    """Raise ValueError for invalid worker arguments."""
     if not isinstance(num_workers, int) or num_workers < 0:
         raise ValueError(f"DataLoader: num_workers must be an int >= 0, got {num_workers!r}")
     if num_workers > MOST_THREADS:
@@ -38,7 +38,7 @@ def check(num_workers: int, timeout: float, prefetch_factor: int | None, persist
 
 
 def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) -> str:
-    """Return the kind of workers; raise ValueError or TypeError for arguments that conflict."""
+    """Return the kind of workers; raise ValueError or TypeError for conflicting arguments."""
     if context is not None:
         if method == "thread":
             raise ValueError(
@@ -62,7 +62,7 @@ def method_of(method: str | None, context: Any, num_workers: int, dataset: Any) 
 
 
 def start_method(context: Any) -> str | None:
-    """Return the name of the start method of `multiprocessing_context`; None if it has none."""
+    """Return the name of the start method that `context` selects; None if it is not a context."""
     if isinstance(context, str):
         return context
     # A context exists only where its module has been imported.
@@ -74,7 +74,7 @@ def start_method(context: Any) -> str | None:
 
 
 def check_method(method: str, num_workers: int, dataset: Any) -> None:
-    """Raise ValueError for arguments that worker processes do not support."""
+    """Raise ValueError if worker processes do not support the platform or the dataset."""
     if method == "thread" or num_workers == 0:
         return
     if sys.platform != "linux":
@@ -90,7 +90,7 @@ def check_method(method: str, num_workers: int, dataset: Any) -> None:
 
 
 def _warn_of_many(num_workers: int, method: str) -> None:
-    """Warn of more workers than cores."""
+    """Warn if there are more workers than CPU cores."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     if num_workers > cores:
@@ -105,10 +105,10 @@ def _warn_of_many(num_workers: int, method: str) -> None:
 
 
 def is_iterable(dataset: Any, has_sampler: bool) -> bool:
-    """Return whether a dataset can only be iterated; raise TypeError if it is no dataset."""
+    """Return whether a dataset can only be iterated; raise TypeError if it is not a dataset."""
     if torch_rules.is_a("IterableDataset", dataset):
         return True
-    # One of penstock is iterated: it runs its own stages, and orders and takes them by its methods.
+    # penstock datasets are iterated: they run their own stages and define their own order.
     if isinstance(dataset, Stage) and not has_sampler:
         return True
     if hasattr(dataset, "__getitem__") and (hasattr(dataset, "__len__") or has_sampler):
@@ -126,7 +126,7 @@ def is_iterable(dataset: Any, has_sampler: bool) -> bool:
 def check_order(
     iterable: bool, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: Any
 ) -> None:
-    """Raise ValueError for arguments that exclude each other, TypeError for what is no sampler."""
+    """Raise ValueError for arguments that conflict, TypeError for invalid samplers."""
     given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     for name, value in given.items():
         if iterable and value is not None:
@@ -148,14 +148,14 @@ def check_order(
         if not (value is None or hasattr(value, "__iter__") or hasattr(value, "__getitem__")):
             raise TypeError(f"DataLoader: {name} must be iterable, got {value!r:.200}")
     if batch_size is not None:
-        BatchSampler((), batch_size, drop_last)  # which checks them
+        BatchSampler((), batch_size, drop_last)  # checks both arguments
 
 
 def choose_samplers(
     dataset: Any, batch_size: Any, shuffle: Any, drop_last: Any, generator: Any, given: Any = None
 ) -> tuple[Any, Any]:
-    """Return the sampler of a map-style dataset, and what batches it (None for no batches)."""
-    # Scripts expect samplers of PyTorch's classes after datasets of PyTorch.
+    """Return the sampler and batch sampler of a map-style dataset; the latter may be None."""
+    # With PyTorch datasets, scripts expect samplers of PyTorch's classes.
     of_torch = generator is None and torch_rules.is_a("Dataset", dataset)
     kinds = torch_rules.data() if of_torch or torch_rules.is_generator(generator) else None
     if given is not None:

@@ -1,4 +1,4 @@
-"""The memory of batches: this process's own or, in a worker, memory that its parent reads too."""
+"""Allocation of batches: private memory or, in a worker, memory shared with its parent."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy.typing as npt
 
 from penstock import _core
 
-_FEWEST = 64 << 10  # bytes that are worth it
+_FEWEST = 64 << 10  # below this many bytes, sharing does not pay off
 
 _shared = False
 
 
 def share(shared: bool) -> None:
-    """Say whether batches that are made from now on go to another process, and are not kept."""
+    """Set whether later batches are sent to another process and not kept here."""
     global _shared
     _shared = shared
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-    """Return a new array that is not initialised."""
+    """Return a new uninitialised array."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if not _shared or size < _FEWEST:
         return np.empty(shape, dtype)

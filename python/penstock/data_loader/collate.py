@@ -1,4 +1,4 @@
-"""default_collate: samples to a batch, by PyTorch's rules, in NumPy."""
+"""default_collate: collate samples into a batch with NumPy, by PyTorch's rules."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ _Path = tuple[Any, ...]  # the keys from a sample down to one of its values
 
 @checked
 def default_collate(batch: Iterable[Any]) -> Any:
-    """Stack samples to one batch: what `DataLoader` does if it is given no ``collate_fn``.
+    """Collate samples into a batch, as `DataLoader` does by default.
 
     Parameters
     ----------
     batch : sequence
-        Samples of one kind. Each is an array, a number, a string, or a mapping, named tuple,
-        dataclass, tuple or list of such.
+        Samples of the same structure. Each is an array, a number or a string, or a mapping, named
+        tuple, dataclass, tuple or list of these.
 
     Returns
     -------
     nested arrays
-        Arrays of shape ``(...)`` become one of shape ``(n, ...)``; floats one of float64, ints of
-        int64, bools of bool, NumPy's numbers one of their dtype. Strings and bytes stay a sequence
-        of strings. Containers keep their types, but a tuple becomes a list, as PyTorch has it. If
-        the first sample holds a tensor of PyTorch, what PyTorch's ``default_collate`` returns.
+        Arrays of shape ``(...)`` become one array of shape ``(n, ...)``. Floats become a float64
+        array, ints int64, bools bool; NumPy scalars keep their dtype. Strings and bytes stay a
+        sequence. Containers keep their types, except that a tuple becomes a list, as in PyTorch. If
+        the first sample contains a PyTorch tensor, the result is the same as that of PyTorch's
+        ``default_collate``.
 
     Raises
     ------
     ValueError
-        If there is no sample, if arrays differ in shape or sequences in length, or an int is too
-        large; names the sample.
+        If there are no samples, if arrays differ in shape or sequences in length, or if an int does
+        not fit in int64. The message names the sample.
     TypeError
         For None and for objects of other types.
     KeyError
@@ -61,7 +62,7 @@ def default_collate(batch: Iterable[Any]) -> Any:
 
 
 def default_convert(sample: Any) -> Any:
-    """Return a sample that is not batched: as PyTorch would if it holds tensors, else as it is."""
+    """Convert an unbatched sample as PyTorch does if it contains tensors; else return it."""
     if torch_rules.holds_tensors(sample):
         return torch_rules.data().default_convert(sample)
     return sample
@@ -116,11 +117,11 @@ def _stacked(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
 def _numbers(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
     try:
         array = np.array(batch)
-    except ValueError:  # arrays among them
+    except ValueError:  # some of the samples are arrays
         array = np.array(None)
     if array.dtype.kind in "bi" and array.ndim == 1:
         return array
-    # NumPy would make them unsigned, or floats that are not exact.
+    # NumPy would convert large ints to uint64, or to floats with rounding.
     for i, sample in enumerate(batch):
         if isinstance(sample, int) and not -(2**63) <= sample < 2**63:
             raise ValueError(
@@ -138,7 +139,7 @@ def _numbers(batch: Sequence[Any], path: _Path) -> npt.NDArray[Any]:
 
 
 def _is_added(value: np.generic | npt.NDArray[Any]) -> bool:
-    """Return whether a type is one that a package has added to NumPy's: bfloat16, say."""
+    """Return whether a package added the dtype to NumPy's, such as bfloat16."""
     return value.dtype.isbuiltin == 2
 
 
@@ -149,7 +150,7 @@ def _mapping(batch: Sequence[Any], path: _Path) -> Any:
         return parts
     try:
         if isinstance(first, MutableMapping):
-            # The copy keeps what the type has beyond its items.
+            # Copying keeps attributes that the type has beyond its items.
             filled = copy.copy(first)
             filled.update(parts)
             return filled

@@ -1,4 +1,4 @@
-"""Counters of a DataLoader, over all of its passes."""
+"""Counters of a DataLoader, summed over its epochs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 
 class Counts:
-    """Totals of all passes of a loader.
+    """Totals over all epochs of a loader.
 
     Attributes
     ----------
     elements, errors : int
-        Batches returned, and errors raised instead of a batch.
+        Number of batches returned, and of errors raised in place of a batch.
     wait_seconds : float
-        Time in ``next``.
+        Time spent in ``next``.
     busy_seconds : float
-        Time spent making batches, added up over the workers.
+        Time spent loading batches, summed over the workers.
     """
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class Counts:
             self.elements += 1
 
     def worked(self, seconds: float) -> None:
-        """Add the time that a worker took for a batch."""
+        """Add the time that a worker spent on a batch."""
         with self._lock:
             self.busy_seconds += seconds
 
     def timed(self, fetch: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return the same function with its time added to `busy_seconds`."""
+        """Wrap a function so that its running time is added to `busy_seconds`."""
 
         def call(what: Any) -> Any:
             began = time.perf_counter()
@@ -54,4 +54,4 @@ class Counts:
         return call
 
     def __reduce__(self) -> Any:
-        return Counts, ()  # a copy in another process begins at 0
+        return Counts, ()  # a copy in another process starts at 0

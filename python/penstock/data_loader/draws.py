@@ -1,4 +1,4 @@
-"""The PyTorch generator from which passes draw, and its state in a resumed program."""
+"""The PyTorch generator that a loader draws from, and its state in a resumed program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.data_loader import torch_rules
 
 
 class Draws:
-    """The generator that passes of a loader draw from, in the state that `restore` sets.
+    """The PyTorch generator that a loader draws from, in the state set by `restore`.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ class Draws:
     Notes
     -----
     The loader's own generator is restored to the saved state. The global generator belongs to the
-    program and stays unchanged. Passes draw from its saved state until the program seeds or
-    restores it.
+    program and stays unchanged: epochs draw from a saved copy of its state until the program seeds
+    or restores it.
     """
 
     def __init__(self, generator: Any, follows_torch: bool) -> None:
@@ -32,16 +32,16 @@ class Draws:
         self._saved: str | None = None
         self._seed = 0
         self._fresh = False
-        # The base seed of persistent workers: PyTorch draws it in their first pass only.
+        # The base seed of persistent workers: PyTorch draws it in their first epoch only.
         self.base_seed: int | None = None
-        self.passes = 0  # that persistent workers have begun
+        self.passes = 0  # epochs that persistent workers have begun
 
     def keep(self, base_seed: int | None, persistent: bool) -> None:
-        """Note the base seed of a pass, which persistent workers keep in later passes."""
+        """Record the base seed of an epoch, which persistent workers reuse in later epochs."""
         self.base_seed = base_seed if persistent and self._follows_torch else None
 
     def state(self) -> str | None:
-        """Return the state of the generator; None if the loader draws from no PyTorch generator."""
+        """Return the state of the generator; None if the loader uses no PyTorch generator."""
         if not self._follows_torch:
             return None
         return self._saved or torch_rules.state_of(
@@ -49,14 +49,14 @@ class Draws:
         )
 
     def restore(self, state: str | None) -> None:
-        """Make the next pass draw from a state that `state` returned."""
+        """Make the next epoch draw from a state returned by `state`."""
         self._saved = state if self._follows_torch else None
         if self._saved is not None:
             self._seed, self._fresh = _seeding()
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Keep the generator in its restored state while a pass makes its initial draws."""
+        """Put the generator into its restored state while an epoch makes its initial draws."""
         saved = self._saved
         if saved is None:
             yield

@@ -1,4 +1,4 @@
-"""From a batch of indices to a batch of data."""
+"""Fetch the samples of a batch and collate them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_TEXTS = 4  # samples in it
 
 
 def fetch_of(loader: Settings) -> Fetch:
-    """Return what makes a batch of indices of a map-style dataset, or of samples of an iterable."""
+    """Return the function that makes a batch from indices, or from samples if iterable."""
     if loader._iterable:
         default = loader.collate_fn is getattr(torch_rules.data(), "default_collate", None)
         collate = torch_collate.collate if default else loader.collate_fn
@@ -44,7 +44,7 @@ def fetch_of(loader: Settings) -> Fetch:
 
 
 class _Single:
-    """One sample, as batch_size=None has it."""
+    """Fetch a single sample, for ``batch_size=None``."""
 
     def __init__(self, dataset: Any, convert: Fetch) -> None:
         self._dataset = dataset
@@ -64,7 +64,7 @@ class _Single:
 
 
 class _Rows:
-    """The samples of a batch, fetched one by one or all at once, and collated."""
+    """Fetch the samples of a batch individually or in one call, and collate them."""
 
     def __init__(self, dataset: Any, collate: Fetch) -> None:
         self._dataset = dataset
@@ -106,7 +106,7 @@ class _Rows:
 
 
 class _Samples:
-    """The samples of an iterable dataset, collated; a `single` one, converted."""
+    """Collate the samples of an iterable dataset, or convert an unbatched one."""
 
     def __init__(self, collate: Fetch, single: bool) -> None:
         self._collate = collate
@@ -125,22 +125,22 @@ class _Samples:
 
 
 class Reading:
-    """One pass over an iterable dataset; `open` calls `iter`, once.
+    """Read an iterable dataset from start to end; `open` calls `iter` once.
 
     Parameters
     ----------
     loader : Settings
-        Over an iterable dataset.
+        The loader of an iterable dataset.
     start : int
-        The number of the first batch to read.
+        Number of the first batch to read.
     without : collection of int
         Numbers of later batches to skip.
     failed : collection of int
         Numbers of skipped batches that were errors.
     state : mapping, optional
-        The result of `state` after batch ``start - 1``, or after the end of the previous pass.
+        The result of `state` after batch ``start - 1``, or after the end of the previous epoch.
     goes_on : bool
-        Whether the state is from the middle of a pass.
+        Whether the state is from the middle of an epoch.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Reading:
         self._ended = False
 
     def restore_ended(self) -> None:
-        """Restore the dataset's state after the end of the previous pass; `open` does it, too.
+        """Restore the dataset's state after the end of the previous epoch; `open` does so, too.
 
         A caller that draws from a global generator before `open` calls this first, because the
         state may include that generator.
@@ -177,7 +177,8 @@ class Reading:
         saved, self._saved = self._saved, {}
         own = saved.get("dataset_state")
         if own is None:
-            # If the iterator was the dataset itself, its state is the one after the end.
+            # If the dataset was its own iterator, the iterator's state is the dataset's after the
+            # end.
             own = (saved.get("fetcher_state") or {}).get("dataset_iter_state")
         if own is not None:
             self._restored = restore(self._dataset, own)
@@ -188,7 +189,7 @@ class Reading:
         Parameters
         ----------
         passes : int
-            The number of passes that its worker began before: it changes the order of data pipes.
+            Number of epochs that this worker began earlier; it changes the order of data pipes.
         """
         self.restore_ended()
         dataset = self._dataset
@@ -209,7 +210,7 @@ class Reading:
         return self
 
     def state(self) -> dict[str, Any]:
-        """Return the states of the dataset and of its iterator, where they have one."""
+        """Return the states of the dataset and of its iterator, if they have one."""
         iterator = self.iterator
         own = None if iterator is self._dataset else state_of(self._dataset)
         found = kept(own, state_of(iterator), iterates=True)
@@ -222,12 +223,12 @@ class Reading:
         Yields
         ------
         tuple
-            The batch's number, its samples or the error of reading them, and the state after them;
-            END after the last batch.
+            The batch's number, its samples or the error raised by reading them, and the state after
+            them; END after the last batch.
         """
         size = self._size
         samples = items_of(self.iterator)
-        # If the iterator is exhausted after an error, the error has ended it.
+        # If the iterator is exhausted right after an error, the error ended it.
         last: Exception | None = None
         for number in () if self._restored else range(self._start):
             last = None
@@ -244,8 +245,8 @@ class Reading:
                 # Never call next() on an exhausted iterator again: some restart from the beginning.
                 what = [] if self._ended else list(itertools.islice(samples, size or 1))
                 if not what and number == 0 and self._restored and not self._goes_on:
-                    # The restored state was saved at the end of an iterator, so nothing is left.
-                    # The uninterrupted program would begin the next pass, as here.
+                    # The restored state was saved at the end of an iterator, so no samples remain.
+                    # The uninterrupted program would begin the next epoch here.
                     self._restored = False
                     self.iterator = iter(self._dataset)
                     samples = items_of(self.iterator)
@@ -266,8 +267,8 @@ class Reading:
 
     def _note(self, count: int) -> None:
         self._ended = self._ended or count < (self._size or 1)
-        # A Hugging Face stream keeps the state that was loaded, and would start every later pass
-        # there. It has read that state when the first sample arrives.
+        # A Hugging Face stream keeps the loaded state and would start each later epoch there. It
+        # has read that state when the first sample arrives.
         if self._restored and getattr(self._dataset, "_starting_state_dict", None) is not None:
             self._dataset._starting_state_dict = None
 
@@ -282,29 +283,29 @@ def of_processes(count: int) -> StateError:
 
 
 def shown(indices: Any) -> str:
-    """Return the first indices of a batch, for an error."""
+    """Return the first indices of a batch as text, for an error message."""
     first = [*itertools.islice(indices, _MOST_SHOWN + 1)]
     more = ", ..." if len(first) > _MOST_SHOWN else ""
     return f"[{', '.join(map(repr, first[:_MOST_SHOWN]))}{more}]"
 
 
 def _texts(samples: Any) -> str:
-    """Return the first samples shortly: the strings in them, where there are any."""
+    """Return the strings in the first samples, shortened for an error message."""
     try:
         texts = [_core.element_text(sample) for sample in samples[:_MOST_TEXTS]]
         more = ", ..." if len(samples) > _MOST_TEXTS else ""
-    except Exception:  # it is no list, or of what no element can be made
+    except Exception:  # not a list, or not convertible to an element
         return ""
     return f": {', '.join(texts)}{more}" if all(texts) and texts else ""
 
 
 def _name(error: Exception, where: str) -> None:
     if isinstance(error, StopIteration):
-        # As itself it would end the pass without a word.
+        # Unchanged, it would silently end the epoch.
         raise RuntimeError(f"DataLoader: {where} raised StopIteration") from error
     _note(error, f"DataLoader: raised by {where}")
 
 
 def _note(error: Exception, text: str) -> None:
-    if text not in getattr(error, "__notes__", ()):  # a dataset may raise one object again
+    if text not in getattr(error, "__notes__", ()):  # a dataset may raise the same object again
         error.add_note(text)

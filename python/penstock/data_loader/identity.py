@@ -7,12 +7,12 @@ from typing import Any
 
 from penstock.stage import Stage
 
-# What passes call. Other methods may change the data itself.
+# The methods that an epoch calls. Other methods may change the data itself.
 _READING = ("__iter__", "__next__", "__getitem__", "__getitems__", "load_state_dict")
 
 
 def without_progress(dataset: Any) -> Any:
-    """Return a dataset without the attributes that reading it assigns.
+    """Return a copy of a dataset without the attributes that reading assigns.
 
     Such an attribute (a position, a counter, an open iterator) differs between a dataset that was
     read and one that was not.
@@ -26,7 +26,7 @@ def without_progress(dataset: Any) -> Any:
     try:
         bare = object.__new__(type(dataset))
         bare.__dict__.update({k: v for k, v in values.items() if k not in progress})
-    except (AttributeError, TypeError):  # its class needs another constructor
+    except (AttributeError, TypeError):  # the class cannot be created without its constructor
         return dataset
     return bare
 
@@ -41,7 +41,7 @@ def _assigned(kind: type) -> set[str]:
         before = None
         for each in dis.get_instructions(code):
             if each.opname == "STORE_ATTR" and before is not None:
-                # Some versions load two variables in one instruction.
+                # Some Python versions load two variables in one instruction.
                 pair = isinstance(before.argval, tuple)
                 owner = before.argval[-1] if pair else before.argval
                 if owner == code.co_varnames[0] or before.opname == "SWAP":  # SWAP: self.x += 1

@@ -1,4 +1,4 @@
-"""Datasets whose rows lie in arrays: a whole batch of them is gathered at once."""
+"""Fast path for datasets whose rows are stored in arrays: gather a whole batch in one call."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ import numpy as np
 
 from penstock.data_loader import torch_rules
 
-Gather = Callable[[Any], Any]  # from indices (an array, a range, a list) to a batch
+Gather = Callable[[Any], Any]  # from indices (array, range or list) to a batch
 
 
 def gather_of(dataset: Any, tensors: bool) -> Gather | None:
-    """Return what gives the batch that default_collate makes of some rows, without the rows.
+    """Return a function that gathers and collates rows in one call.
+
+    The result is the same as that of default_collate on the rows.
 
     Parameters
     ----------
     dataset : object
-        Of any kind.
+        Any dataset.
     tensors : bool
-        Whether batches are tensors of PyTorch, whatever the rows are.
+        Whether batches are PyTorch tensors, whatever the type of the rows.
 
     Returns
     -------
     callable or None
-        None if the rows of this dataset have to be asked for one by one.
+        None if the rows of this dataset must be fetched individually.
     """
     if type(dataset) in (np.ndarray, np.memmap):
         return _of_array(dataset, tensors)
@@ -39,7 +41,7 @@ def gather_of(dataset: Any, tensors: bool) -> Gather | None:
 def _of_array(rows: Any, tensors: bool) -> Gather | None:
     array = np.asarray(rows)
     if array.ndim == 0 or array.dtype.kind not in ("biufc" if tensors else "biufcmM"):
-        return None  # rows of it are collated by other rules
+        return None  # its rows are collated by other rules
     if tensors and not (
         torch_rules.collates_as_shipped(type(rows), "collate_numpy_array_fn")
         if array.ndim > 1
@@ -79,7 +81,7 @@ def _of_tensors(dataset: Any) -> Gather | None:
         chosen = torch.as_tensor(_positions(indices))
         try:
             return [tensor.index_select(0, chosen) for tensor in dataset.tensors]
-        except IndexError:  # it takes no index that counts from the end
+        except IndexError:  # index_select rejects negative indices
             return [tensor[chosen].contiguous() for tensor in dataset.tensors]
 
     return gather
@@ -111,7 +113,7 @@ def _of_subset(dataset: Any, tensors: bool) -> Gather | None:
 
 
 def _is_run(indices: Any, rows: int) -> bool:
-    """Return whether a slice gives these rows: a sampler of the user may give any range."""
+    """Return whether a slice selects these rows: a custom sampler may yield any range."""
     forward = type(indices) is range and indices.step == 1
     return forward and 0 <= indices.start <= indices.stop <= rows
 

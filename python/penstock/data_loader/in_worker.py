@@ -1,4 +1,4 @@
-"""What a worker process holds for a loader: its copy of the dataset, and what makes batches."""
+"""State of a DataLoader worker process: its copy of the dataset, and how it makes batches."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from penstock.workers.objects import pickled_error
 
 
 class Preparation(NamedTuple):
-    """What one of several workers is given with the loader.
+    """Initial settings of a worker, sent with the loader.
 
     Attributes
     ----------
     number : int
-        Its own.
+        Number of the worker.
     workers : int
-        How many there are.
+        Number of workers.
     base_seed : int
-        What the seeds of all of them follow from.
+        Seed from which the seeds of all workers derive.
     """
 
     number: int
@@ -39,13 +39,13 @@ class Opening(NamedTuple):
     Attributes
     ----------
     batches : int
-        The number of batches of an iterable dataset to skip.
+        Number of batches of an iterable dataset to skip.
     failed : tuple of int
-        The numbers of skipped batches that were errors.
+        Numbers of skipped batches that were errors.
     state : mapping or None
         The dataset's state after the skipped batches.
     goes_on : bool
-        Whether the state is from the middle of a pass.
+        Whether the state is from the middle of an epoch.
     """
 
     batches: int = 0
@@ -62,17 +62,17 @@ class Made(NamedTuple):
     batch : object
         The batch.
     failure : bytes, Exception or SystemExit, optional
-        The exception; pickled where it comes from a worker.
+        The exception; pickled if it was raised in a worker process.
     dataset_state : object
-        The dataset's state after it, or None.
+        The dataset's state after the batch, or None.
     unread : bool
-        Whether reading the dataset has failed.
+        Whether reading the dataset failed.
     last : bool
-        Whether nothing comes after it: without a failure, the end itself.
+        Whether nothing follows. Without a failure, this is the end marker itself.
     opened : bool
-        Whether it is the answer to an Opening.
+        Whether this is the reply to an Opening.
     seconds : float
-        The time that it took.
+        Time spent on the batch.
     """
 
     batch: Any = None
@@ -100,11 +100,11 @@ class LoaderInWorker(Settings):
         self.collate_fn = loader.collate_fn
         self.worker_init_fn = loader.worker_init_fn
         self.sampler = None
-        self.batch_sampler = None if loader.batch_sampler is None else ()  # that there is one
+        self.batch_sampler = None if loader.batch_sampler is None else ()  # only whether it exists
         self._iterable = loader._iterable
 
     def begin(self, what: Preparation) -> None:
-        """Be one of the workers."""
+        """Start as one of the workers."""
         self._enter(what)
         if self.worker_init_fn is not None:
             self.worker_init_fn(what.number)
@@ -117,14 +117,14 @@ class LoaderInWorker(Settings):
     def _enter(self, what: Preparation) -> None:
         worker_info.be(what.number, what.workers, what.base_seed, self.dataset)
         default = (default_collate, getattr(torch_rules.data(), "default_collate", None))
-        # Only this module refers to the batches that these make.
+        # These functions return new batches that nothing else refers to.
         batch_memory.share(self.collate_fn in default)
 
     def _failure(self, error: BaseException) -> Any:
         return pickled_error(error)
 
     def answer(self, what: Any) -> Made:
-        """Open the dataset, or return the batch of the given indices, or the next batch."""
+        """Open the dataset, or return the batch of the given indices or the next batch."""
         if type(what) is Opening:
             return self._open(what)
         if self._unopened is not None:
@@ -155,7 +155,7 @@ class LoaderInWorker(Settings):
             self._passes += 1
             self._inputs = self._reading.inputs()
             return Made(dataset_state=self._reading.state(), opened=True)
-        except (Exception, SystemExit) as error:  # raised at the position of the first batch
+        except (Exception, SystemExit) as error:  # raised in place of the first batch
             self._unopened = error
             return Made(opened=True)
 
@@ -164,7 +164,7 @@ class LoaderInWorker(Settings):
         return None if state is None else kept(state)
 
     def end(self) -> None:
-        """Let go of the dataset."""
+        """Stop being a worker."""
         worker_info.end()
         batch_memory.share(False)
 

@@ -1,4 +1,4 @@
-"""The DataLoader: PyTorch's arguments, checked, and what a training script asks of a loader."""
+"""The DataLoader class: PyTorch's arguments, checkpointing and counters."""
 
 from __future__ import annotations
 
@@ -44,93 +44,98 @@ _FIXED = (
 
 
 class DataLoader(Settings):
-    """Batches of a dataset: PyTorch's DataLoader with threads, or with processes as there.
+    """Load batches of a dataset with worker threads or processes, like PyTorch's ``DataLoader``.
 
     Parameters
     ----------
     dataset : object
-        Map-style: with ``__getitem__`` (or ``__getitems__``, which is given a list of indices and
-        returns a list of samples) and ``__len__``. Iterable: with ``__iter__``. One of PyTorch's is
-        what it is there. A NumPy array is a dataset of its rows.
+        Either map-style, with ``__getitem__`` and ``__len__``, or iterable, with ``__iter__``. A
+        map-style dataset may instead define ``__getitems__``, which takes a list of indices and
+        returns a list of samples. A PyTorch dataset is of the same kind as in PyTorch. A NumPy
+        array is a dataset of its rows.
     batch_size : int or None
-        Samples in a batch, >= 1. None: samples are handed out as they are.
+        Number of samples in a batch, >= 1. None: yield individual samples, without batching.
     shuffle : bool, optional
-        Whether samples come in random order, another one in each pass.
+        Whether to read samples in random order, reshuffled in each epoch.
     sampler : iterable, optional
-        Indices in the order in which samples come; excludes `shuffle`.
+        Indices of the samples, in order. Cannot be combined with `shuffle`.
     batch_sampler : iterable, optional
-        Lists of indices, one for each batch; excludes `batch_size`, `shuffle`, `sampler` and
-        `drop_last`.
+        Lists of indices, one list per batch. Cannot be combined with `batch_size`, `shuffle`,
+        `sampler` or `drop_last`.
     num_workers : int
-        Threads or processes that make batches ahead of use. 0: each batch is made by the thread
-        that asks for it, when it asks.
+        Number of threads or processes that load batches in advance. 0: each call of ``next`` loads
+        its batch in the calling thread.
     collate_fn : callable, optional
-        From a list of samples to a batch; `default_collate` if there is none. With
-        ``batch_size=None`` it is given a single sample.
+        Function that turns a list of samples into a batch; `default_collate` if omitted. With
+        ``batch_size=None``, it receives a single sample.
     pin_memory : bool
-        Whether tensors of PyTorch are copied to pinned memory, if there is an accelerator.
+        Whether to copy PyTorch tensors to pinned memory if an accelerator is available.
     drop_last : bool
-        Whether a last batch with fewer samples is left out.
+        Whether to drop an incomplete last batch.
     timeout : float
-        Seconds that a batch may take; 0 for no limit. Needs `num_workers`.
+        Maximum time to wait for a batch, in seconds; 0 for no limit. Requires ``num_workers > 0``.
     worker_init_fn : callable, optional
-        Called in each worker of a pass before it fetches, with its number from 0 to
+        Called in each worker before it loads its first sample, with the worker's number from 0 to
         ``num_workers - 1``.
     multiprocessing_context : None, "spawn", "forkserver", "fork" or a context of these
-        If given, workers are processes. With "spawn" each is a new interpreter. With "forkserver"
+        If set, workers are processes. With "spawn", each is a new interpreter. With "forkserver"
         and "fork" they are forked from penstock's fork server, which starts faster. They never
         inherit this process's memory, not even with "fork", because a process with threads cannot
         be forked safely.
     generator : int, numpy.random.Generator or torch.Generator, optional
-        What orders are drawn from. None: PyTorch's global generator for its datasets, else
-        `set_seed` if it was called, else the operating system.
+        Source of randomness for shuffling. None: PyTorch's global generator for PyTorch datasets;
+        otherwise the seed of `set_seed` if it was called, else the operating system.
     prefetch_factor : int, optional
-        Batches ahead of use for each worker, >= 1; 2 if there are workers.
+        Number of batches that each worker loads in advance, >= 1; 2 by default if there are
+        workers.
     persistent_workers : bool
-        Whether worker processes keep their dataset from pass to pass, so that `worker_init_fn` is
-        called once. Threads are not worth keeping.
+        Whether worker processes keep running, with their copy of the dataset, after the end of an
+        epoch. `worker_init_fn` is then called only once. The same holds for worker threads that
+        each read a copy of the dataset; other worker threads end with the epoch.
     pin_memory_device : str
-        Accepted; the current accelerator counts, as in PyTorch.
+        Accepted and ignored: as in PyTorch, the current accelerator is used.
     in_order : bool
-        Whether batches come in their order, or each as soon as it is made.
+        Whether to yield batches in sampler order. False: yield each batch as soon as it is ready.
     worker_method : "thread" or "process", optional
         The kind of workers. None: processes if there is a `multiprocessing_context`, else threads.
-        Use processes for datasets that hold the GIL, as pure Python code does.
+        Use processes for datasets that hold the GIL, such as pure Python code.
 
     Raises
     ------
     ValueError
-        If arguments exclude each other, or one is out of its range.
+        If an argument is out of range or cannot be combined with another.
     TypeError
-        If `dataset` is neither of the two kinds; when a pass begins, if it is for worker processes
-        and cannot be pickled.
+        If `dataset` is neither map-style nor iterable. With worker processes, also at the start of
+        an epoch if `dataset`, `collate_fn` or `worker_init_fn` cannot be pickled.
     penstock.WorkerError
-        Where a batch is due whose worker process has ended.
+        On ``next``, if the worker process that was to load the batch has died.
     RuntimeError
-        When a pass begins, if Accelerate runs several processes and no `sampler` says what each of
-        them has: ``accelerator.prepare`` does not divide this loader.
+        At the start of an epoch, if Accelerate runs several processes and neither `sampler` nor
+        `batch_sampler` divides the data among them: ``accelerator.prepare`` does not shard this
+        loader.
 
     Notes
     -----
-    Torch in, torch out: batches of PyTorch's datasets, and of samples that hold its tensors, are
-    what PyTorch's ``default_collate`` makes; all others are NumPy arrays.
+    Torch in, torch out: PyTorch datasets, and samples that contain tensors, are collated by
+    PyTorch's ``default_collate``. All other batches are NumPy arrays.
 
-    Errors: an exception of ``dataset[i]`` is raised as itself where its batch is due, with a note
-    that names the index; the next batch follows.
+    Errors: an exception of ``dataset[i]`` is raised unchanged in place of its batch, with a note
+    that names the index. Iteration can continue with the next batch.
 
-    Threads: one thread reads an iterable dataset, and the others collate. If the code of the
-    dataset calls `get_worker_info`, each thread reads its own copy, as in PyTorch. If a map-style
-    dataset has a ``state_dict``, its samples are fetched sequentially, so that a state after a
-    batch is well defined.
+    Threads: one thread reads an iterable dataset; the others collate. If the dataset's code calls
+    `get_worker_info`, each thread reads its own copy of the dataset, like a PyTorch worker. Samples
+    of a map-style dataset with a ``state_dict`` are fetched sequentially, so that its state after
+    each batch is well defined.
 
     An iterator of the loader is not thread-safe, like PyTorch's. Threads that share one must hold a
     lock around ``next``. The iterator of a `Dataset` may be shared without a lock.
 
-    Processes: as in PyTorch. Batch ``i`` comes from worker ``i % num_workers``, each worker has its
-    own copy of the dataset, its number (`get_worker_info`) and its seeds, and reads all of an
-    iterable dataset unless that divides itself. Batches come through shared memory, without a copy.
+    Processes: as in PyTorch. Worker ``i % num_workers`` loads batch ``i``. Each worker has its own
+    copy of the dataset, its own number (see `get_worker_info`) and its own seeds. Each reads the
+    whole of an iterable dataset, unless the dataset divides itself among workers. Batches are
+    passed through shared memory without a copy.
 
-    What differs from PyTorch is listed in :doc:`/guides/trainers`.
+    :doc:`/guides/trainers` lists the differences from PyTorch.
 
     Examples
     --------
@@ -141,7 +146,7 @@ class DataLoader(Settings):
     [ 9 16]
     """
 
-    __class_getitem__: Any = classmethod(GenericAlias)  # for annotations, as PyTorch's
+    __class_getitem__: Any = classmethod(GenericAlias)  # as in PyTorch, for annotations
 
     @checked
     def __init__(
@@ -182,7 +187,7 @@ class DataLoader(Settings):
         self.generator = generator
         self.in_order = in_order
         self.worker_method: str = method
-        self._team: Team | None = None  # that persists
+        self._team: Team | None = None  # kept because of persistent_workers
         self.persistent_workers = persistent_workers
         check_order(self._iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
         batched = batch_size is not None
@@ -207,12 +212,12 @@ class DataLoader(Settings):
         self.collate_fn: Callable[[Any], Any] = collate_fn
         # Computed now, because using the dataset may change it.
         self._account = self._own_account()
-        self._position: Position | None = None  # of the latest pass
-        self._saved: Mapping[str, Any] | None = None  # where the next pass begins
+        self._position: Position | None = None  # of the latest epoch
+        self._saved: Mapping[str, Any] | None = None  # where the next epoch starts
         self._draws = Draws(generator, self._follows_torch)
         self._counts = Counts()
-        self._pass: weakref.ref[Pass] | None = None  # the latest
-        self._seed_at_begin: int | None = None  # _draws.base_seed when the latest pass began
+        self._pass: weakref.ref[Pass] | None = None  # the latest epoch
+        self._seed_at_begin: int | None = None  # _draws.base_seed when the latest epoch began
         totals.add(self, self)
         self._complete = True
 
@@ -224,7 +229,7 @@ class DataLoader(Settings):
     def __iter__(self) -> Pass:
         check_accelerate(self._order_given, self._iterable)
         position = Position(self._saved)
-        if self._position is not None:  # an abandoned pass ends here, and frees its workers
+        if self._position is not None:  # an abandoned iterator ends here and frees its workers
             self._position.settle = None
         self._seed_at_begin = self._draws.base_seed
         made: Pass
@@ -238,7 +243,7 @@ class DataLoader(Settings):
         return made
 
     def _team_of_copies(self) -> Team | None:
-        """Return the workers of a pass if each has its own copy of the dataset, else None."""
+        """Return the workers of an epoch if each has its own copy of the dataset, else None."""
         if not self._in_processes and not self._divided:
             return None
         if self._team is not None and self._team.take(self.num_workers):
@@ -247,12 +252,12 @@ class DataLoader(Settings):
             return Team(self)
         try:
             return ThreadTeam(self)
-        except Exception:  # it cannot be copied, so one thread reads all of it
+        except Exception:  # it cannot be copied, so a single thread reads all of it
             return None
 
     @property
     def _auto_collation(self) -> bool:
-        """Whether samples are batched; trainers read it from loaders."""
+        """Whether samples are batched; trainers read this attribute of loaders."""
         return self.batch_size is not None or self.batch_sampler is not None
 
     @property
@@ -261,7 +266,7 @@ class DataLoader(Settings):
         return self.num_workers > 1 and self._iterable and divides_itself(self.dataset)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position of the latest pass, for `load_state_dict`.
+        """Return the position in the current epoch, for `load_state_dict`.
 
         Returns
         -------
@@ -272,11 +277,12 @@ class DataLoader(Settings):
 
         Notes
         -----
-        Batches that were made in advance and not yet returned count as not made. After the end of
-        a pass, the state begins the next one. If the dataset or its iterator has ``state_dict``
-        and ``load_state_dict``, its state is included. Otherwise the state does not cover random
-        numbers that the dataset draws. The state includes the position in the sequence of
-        `set_seed`, so passes after a resumed one have the orders of the uninterrupted program.
+        Batches that were loaded in advance but not yet returned will be loaded again. After the end
+        of an epoch, the state is the start of the next one. If the dataset or its iterator has
+        ``state_dict`` and ``load_state_dict``, its state is included. Otherwise the state does not
+        cover random numbers that the dataset draws. The state includes the position in the seed
+        sequence of `set_seed`, so the epochs after the resumed one have the same orders as without
+        the interruption.
 
         Examples
         --------
@@ -317,26 +323,27 @@ class DataLoader(Settings):
 
     @checked
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """Make the next pass go on where `state_dict` was called.
+        """Continue the next iteration where `state_dict` was called.
 
         Parameters
         ----------
         state : mapping
-            What `state_dict` returned, of a loader over the same data with the same arguments;
-            `num_workers` and what else concerns speed may differ. With PyTorch's DistributedSampler
-            so may the number of processes and `batch_size`: the state of any one of them then
-            serves all.
+            Result of `state_dict` from a loader over the same data with the same arguments.
+            Arguments that only affect speed, such as `num_workers`, may differ. With PyTorch's
+            ``DistributedSampler``, the number of processes and `batch_size` may also differ; each
+            process can then load the state of any one process.
         strict : bool
-            Whether a state of a loader over other data (of another dataset or `collate_fn`, as far
-            as that can be seen) is refused; else a RuntimeWarning says so.
+            Whether to reject the state of a loader over other data: another dataset or
+            `collate_fn`, where the difference can be detected. If False, a RuntimeWarning is issued
+            instead.
 
         Raises
         ------
         StateError
-            If it comes from a loader with another batch size or length, or, if `strict`, with other
-            data.
+            If the state was changed, comes from a loader with another batch size or length, or,
+            with `strict`, from a loader over other data.
         ValueError
-            If it is something else.
+            If `state` is not the result of `state_dict`.
         """
         if not isinstance(state, Mapping) or state.get("penstock") != _VERSION:
             raise ValueError(
@@ -397,7 +404,7 @@ class DataLoader(Settings):
         return base64.b85encode(account_of_values("DataLoader", parts)).decode()
 
     def _shape(self) -> dict[str, Any]:
-        """Return what must be equal for a number of batches to mean the same position."""
+        """Return the values that must be equal for a batch count to mean the same position."""
         try:
             samples = None if self._iterable else len(self.sampler)
         except TypeError:
@@ -412,17 +419,17 @@ class DataLoader(Settings):
         totals.add(self, self)
 
     def stats(self) -> list[dict[str, Any]]:
-        """Return the counters of the loader, added up over its passes.
+        """Return the counters of the loader, summed over its epochs.
 
         Returns
         -------
         list of dict
-            The loader as a stage, with the keys of `Iterator.stats`: ``kind`` is ``"DataLoader"``,
-            ``function`` the class of the dataset, ``elements`` and ``errors`` the batches returned
-            and the errors raised. ``wait_seconds`` is the time that the loop spent in ``next``, and
-            ``busy_seconds`` the time that workers spent making batches, added up over them.
-            ``buffer_size`` is the number of batches that are ready, ``parallelism`` the number of
-            workers, and ``workers`` has the ``pid`` of each worker process.
+            The loader as a single stage, with the keys of `Iterator.stats`. ``kind`` is
+            ``"DataLoader"`` and ``function`` the class name of the dataset. ``elements`` counts the
+            batches returned, ``errors`` the exceptions raised. ``wait_seconds`` is the time spent
+            in ``next``. ``busy_seconds`` is the time spent loading batches, summed over the
+            workers. ``buffer_size`` is the number of batches that are ready, ``parallelism`` the
+            number of workers, and ``workers`` has the ``pid`` of each worker process.
 
         Notes
         -----
@@ -455,7 +462,7 @@ class DataLoader(Settings):
         ]
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Return the counters of the loader under names that do not change.
+        """Return the counters of the loader under stable metric names.
 
         Returns
         -------
@@ -464,8 +471,8 @@ class DataLoader(Settings):
 
         Notes
         -----
-        `penstock.metrics.prometheus` includes them. The label `dataset` is a number, which a loader
-        keeps in all epochs.
+        `penstock.metrics.prometheus` includes them. The label `dataset` is a number that stays the
+        same for all epochs of a loader.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Which indices a pass fetches, in what order, and how a later pass repeats that order."""
+"""The order in which an epoch fetches indices, and how a later epoch repeats it."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from penstock.data_loader.samplers import (
 )
 from penstock.data_loader.settings import Settings
 
-# Of each batch: its number, what is fetched for it, the dataset's state after it.
+# For each batch: its number, the input of the fetch, the dataset's state after it.
 Input = tuple[int, Any, Any]
 Inputs = Iterator[Input]
 
-_OF_WORKERS = 1  # beside the seed of an order: for another one that follows from it
+_OF_WORKERS = 1  # derives a second seed, for the workers, from that of an order
 
-# Comes after the last one. An interruption that reaches a generator ends it without.
+# Follows the last batch. A generator that an interruption ended yields none.
 END: Input = (-1, None, None)
 
 _Indices = npt.NDArray[np.int64] | range
 
 
 class Failed:
-    """An error instead of what should be fetched."""
+    """An error in place of an input."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 class KnownOrder:
-    """All indices of a pass, known when it begins.
+    """Indices of an epoch, all known when it begins.
 
     Parameters
     ----------
     indices : numpy.ndarray or range
-        In the order of the pass.
+        The indices, in order.
     batch_size : int or None
-        None: each index is fetched by itself.
+        Number of indices in a batch. None: each index is fetched individually.
     drop_last : bool
-        Whether a last batch with fewer indices is left out.
+        Whether to drop an incomplete last batch.
     state : dict
-        What `begin` needs to give this order again.
+        The state from which `begin` restores this order.
     last : torch.Generator, optional
-        What PyTorch's sampler draws another permutation from, after its last index.
+        The generator from which PyTorch's sampler draws another permutation after its last index.
     """
 
     def __init__(
@@ -81,20 +81,20 @@ class KnownOrder:
         return self._indices[number * self._size : (number + 1) * self._size]
 
     def finish(self) -> None:
-        """Do what is done after the last batch."""
+        """Make the draws that follow the last batch."""
         if self._last is not None:
             torch_rules.torch().randperm(len(self._indices), generator=self._last)
 
 
 class DrawnOrder:
-    """What a sampler of the user gives, item by item."""
+    """The items of a custom sampler, drawn one at a time."""
 
     def __init__(self, items: Iterator[Any], state: dict[str, Any]) -> None:
         self.state = state
         self._items = items
 
     def inputs(self, start: int, without: Collection[int]) -> Inputs:
-        """Yield what is to be fetched from item `start` on, and END; those before it are done."""
+        """Yield the inputs from item `start` on, then END; earlier items are already drawn."""
         for number in itertools.count(start):
             try:
                 item = next(self._items)
@@ -107,11 +107,11 @@ class DrawnOrder:
                 yield number, item, None
 
     def finish(self) -> None:
-        """Nothing is done after the last item."""
+        """Do nothing: no draws follow the last item."""
 
 
 class _Batching(NamedTuple):
-    """A sampler of indices, and how they are batched."""
+    """A sampler of indices, and its batching."""
 
     sampler: Any
     batch_size: int | None
@@ -119,24 +119,24 @@ class _Batching(NamedTuple):
 
 
 def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on: bool) -> Any:
-    """Return the order of a new pass.
+    """Return the order of a new epoch.
 
     Parameters
     ----------
     loader : Settings
-        Over a map-style dataset.
+        The loader of a map-style dataset.
     saved : mapping, optional
-        The ``state`` of an earlier order, which is to be repeated.
+        The ``state`` of an earlier order to repeat.
     start : int
-        How many batches of it are not needed.
+        Number of batches to skip.
     goes_on : bool
-        Whether the pass began before: what it drew from generators that nothing here restored is
-        not drawn again.
+        Whether the epoch is resumed. Its initial draws from generators that were not restored are
+        then not repeated.
 
     Returns
     -------
     KnownOrder or DrawnOrder
-        What the samplers say; a DrawnOrder stands after the first `start` items.
+        The order. A DrawnOrder is positioned after the first `start` items.
     """
     samplers = _chain(loader)
     with loader._draws.used():
@@ -152,7 +152,7 @@ def begin(loader: Settings, saved: Mapping[str, Any] | None, start: int, goes_on
 
 
 def begin_reading(loader: Settings, goes_on: bool) -> int | None:
-    """Make the initial draws of a pass of an iterable dataset: see `draw_base_seed`."""
+    """Make the initial draws of an epoch of an iterable dataset; see `draw_base_seed`."""
     with loader._draws.used():
         drawn = draw_base_seed(loader, goes_on)
     loader._draws.passes += loader.persistent_workers
@@ -161,25 +161,25 @@ def begin_reading(loader: Settings, goes_on: bool) -> int | None:
 
 
 def samplers_state(loader: Settings) -> list[dict[str, Any]]:
-    """Return what the next pass of the samplers depends on, as far as they show it."""
+    """Return the state that determines the samplers' next epoch, where they expose it."""
     return [_captured(sampler) for sampler in _chain(loader)]
 
 
 def shared_order(loader: Settings) -> dict[str, int] | None:
-    """Return how the order of a loader is divided among processes; None where it is not."""
+    """Return how a loader's order is divided among processes; None if it is not shared."""
     batching = None if loader._iterable else _batching(loader)
     return None if batching is None else shared_by(batching.sampler, batching.batch_size)
 
 
 def rank_in(loader: Settings) -> int:
-    """Return which of the processes it is that share the order of a loader."""
+    """Return this process's rank among those that share the loader's order."""
     batching = _batching(loader)
     assert batching is not None
     return int(batching.sampler.rank)
 
 
 def restore_epochs(loader: Settings, saved: Mapping[str, Any]) -> None:
-    """Set the epochs of samplers at once: one that the program sets before the pass counts."""
+    """Set the samplers' epochs immediately, so that a later call by the program has priority."""
     states = (saved.get("order") or {}).get("samplers", ())
     for sampler, state in zip(_chain(loader), states, strict=False):
         if "epoch" in state:
@@ -187,10 +187,11 @@ def restore_epochs(loader: Settings, saved: Mapping[str, Any]) -> None:
 
 
 def draw_base_seed(loader: Settings, goes_on: bool) -> int | None:
-    """Draw what PyTorch's loader draws when a pass begins, so that later draws are the same.
+    """Make the draw that PyTorch's loader makes at the start of an epoch.
 
-    None: it draws nothing then, or has drawn it when the pass began first. Persistent workers keep
-    the seed of their first pass.
+    It keeps later draws the same as in PyTorch. Returns None if PyTorch's loader would draw
+    nothing, or already drew when the resumed epoch first began. Persistent workers keep the seed of
+    their first epoch.
     """
     if not loader._follows_torch:
         return None
@@ -206,16 +207,17 @@ def draw_base_seed(loader: Settings, goes_on: bool) -> int | None:
 def base_seed_of(
     drawn: int | None, saved: Mapping[str, Any], state: Mapping[str, Any] | None = None
 ) -> int:
-    """Return what the seeds of worker processes follow from.
+    """Return the seed from which the seeds of worker processes derive.
 
     Parameters
     ----------
     drawn : int or None
-        What `draw_base_seed` has returned.
+        The result of `draw_base_seed`.
     saved : mapping
-        Of the pass that goes on.
+        State of the resumed epoch.
     state : mapping, optional
-        Of the order: a seed of it decides this one too, so that no more is drawn than for threads.
+        State of the order. If it has a seed, the result derives from it, so that no more numbers
+        are drawn than with threads.
     """
     if "base_seed" in saved:
         return int(saved["base_seed"])
@@ -276,7 +278,7 @@ def _drawn(
 ) -> DrawnOrder:
     present = torch_rules.random_state()
     state["random"] = saved.get("random", present)
-    # Samplers that draw from PyTorch's global generator draw what they drew.
+    # Samplers that use PyTorch's global generator repeat their original draws.
     repeats = state["random"] is not None and present is not None and "random" in saved
     if repeats:
         torch_rules.set_state_of(torch_rules.torch().default_generator, state["random"])
@@ -287,9 +289,9 @@ def _drawn(
             # PyTorch's DataLoader calls iter() on the sampler's iterator again.
             batches = BatchSampler(batching.sampler, batching.batch_size, batching.drop_last)
         items = items_of(iter(batches))
-        # The global generator is where it was, so from it the seed is drawn again.
+        # The global generator was reset to its earlier state, so the seed is drawn from it again.
         base_seed = draw_base_seed(loader, goes_on and torch_rules.is_generator(loader.generator))
-        # The first one is drawn here: by this thread, before anything else draws.
+        # Draw the first item here, in this thread, before anything else draws.
         ready = list(itertools.islice(items, start, start + 1))
     finally:
         if repeats:
@@ -318,7 +320,7 @@ def _batching(loader: Settings) -> _Batching | None:
 
 
 def _chain(loader: Settings) -> list[Any]:
-    """Return the samplers from the outermost one on."""
+    """Return the samplers, starting with the outermost one."""
     chain: list[Any] = []
     sampler: Any = loader._index_sampler
     while isinstance(sampler, Iterable) and not any(sampler is other for other in chain):
@@ -330,7 +332,7 @@ def _chain(loader: Settings) -> list[Any]:
 def _captured(sampler: Any) -> dict[str, Any]:
     state: dict[str, Any] = {}
     if hasattr(sampler, "state_dict") and hasattr(sampler, "load_state_dict"):
-        # A copy: some give what they go on changing.
+        # Copy it: some samplers return an object that they keep modifying.
         state["state"] = copy.deepcopy(sampler.state_dict())
     if hasattr(sampler, "set_epoch") and hasattr(sampler, "epoch"):
         state["epoch"] = sampler.epoch

@@ -1,4 +1,4 @@
-"""One pass over a DataLoader: in the calling thread, or with threads of the engine."""
+"""An epoch of a DataLoader, in the calling thread or with the engine's threads."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from penstock.stream_states import keeps_state, restore, state_of
 
 
 class Pass(Closing):
-    """The batches of one pass; what both kinds of passes share."""
+    """The batches of an epoch: base class of all kinds of passes."""
 
     def __init__(self, loader: Settings, position: Position) -> None:
-        self._position = position  # how far the pass has come
-        self._cut = False  # ended by close() or an interruption: that is not the end of the data
-        # At most one: what came, and was not handed over before an interruption.
+        self._position = position  # progress within the epoch
+        self._cut = False  # ended by close() or an interruption, which is not the end of the data
+        # At most one item: taken from the source, but not delivered before an interruption.
         self._pulled: list[Any] = []
         self._loader = loader
         self._counts = loader._counts
-        # Each worker that reads a copy may return a smaller last batch.
+        # Each worker that reads a copy may return an incomplete last batch.
         self._most = loader._announced
         if (loader.batch_size or 1) > 1:
             self._most += max(loader.num_workers - 1, 0)
@@ -63,22 +63,22 @@ class Pass(Closing):
 
     @property
     def _buffered(self) -> int:
-        """Batches that are ready now."""
+        """Number of batches that are ready now."""
         return 0
 
     @property
     def _pids(self) -> list[int]:
-        """The process IDs of the workers."""
+        """Process IDs of the workers."""
         return []
 
     def close(self) -> None:
-        """End the pass: no more batches come, and its threads have ended."""
+        """End the epoch: no more batches are returned, and its threads have ended."""
         raise NotImplementedError
 
     def _pull(self, source: Iterator[Any]) -> None:
-        """Take what comes next, if anything does; an interruption finds it taken or not come.
+        """Take the next item, if any. An interruption leaves it either taken or not yet drawn.
 
-        Python looks for signals after every call: `next` might return to no one.
+        Python handles signals after every call, so the result of a plain `next` could be lost.
         """
         self._pulled.extend(itertools.islice(source, 1))
 
@@ -105,7 +105,7 @@ class Pass(Closing):
 
 
 class InlinePass(Pass):
-    """Each batch is made in the thread that asks for it, when it asks."""
+    """An epoch without workers: each `next` makes its batch in the calling thread."""
 
     def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
@@ -147,13 +147,13 @@ class InlinePass(Pass):
             self._pulled, position.reached = [], self._with_state(reached)
             raise
         finally:
-            del what  # an error refers to this frame
+            del what  # the exception refers to this frame
         if self._state is not None:
             reached = self._with_state(reached)
         if reached.low > self._most:
             self._warn_of_length()
         self._counts.came(asked, failed=False)
-        # No look for signals until the caller has it.
+        # No signal may be handled between here and the return to the caller.
         self._pulled, position.reached = [], reached
         return batch
 
@@ -176,44 +176,44 @@ class InlinePass(Pass):
         raise StopIteration
 
     def close(self) -> None:
-        """End the pass: no more batches come."""
+        """End the epoch: no more batches are returned."""
         self._cut = True
         self._source, self._pulled = iter(()), []
 
 
 class ThreadedPass(Pass):
-    """Batches are made ahead of use by threads of the engine."""
+    """An epoch whose batches are made in advance by the engine's threads."""
 
     def __init__(self, loader: Settings, position: Position) -> None:
         super().__init__(loader, position)
         self._progress: Progress | None = None
-        if loader.timeout > 0 and not debugging.enabled():  # debugged, nothing runs ahead
+        if loader.timeout > 0 and not debugging.enabled():  # nothing runs ahead while debugging
             self._progress = Progress(loader.timeout)
         self._in_order = loader.in_order or loader.num_workers == 1
         fetch = self._counts.timed(_fetching(loader))
         dataset = _pipeline(loader, position, fetch, self._progress)
         options = Options()
-        options.warm_start = True  # as PyTorch's workers, which do not wait for the first next()
+        options.warm_start = True  # PyTorch's workers also start before the first next()
         self._iterator = iter(dataset.with_options(options))
-        totals.drop(self._iterator)  # the loader counts its elements
+        totals.drop(self._iterator)  # the loader counts its own elements
         if debugging.enabled() or self._iterator._short_of_threads():
             position.settle = None  # the dataset is opened in next()
 
     @property
     def _buffered(self) -> int:
-        """Batches that are ready now."""
+        """Number of batches that are ready now."""
         return int(sum(stage["buffer_size"] for stage in self._iterator._stage_stats()))
 
     def __next__(self) -> Any:
         asked = time.perf_counter()
         position = self._position
         if not self._pulled:
-            # Without threads of its own a batch is made in next(): no one can wait for it outside.
+            # Without separate threads, next() makes the batch, so there is nothing to wait for.
             alone = self._iterator._short_of_threads()
             if self._progress is not None and not self._cut and not alone:
                 self._progress.wait(position, self._in_order)
             self._pull(self._iterator)
-            while self._pulled and self._pulled[0].value is None:  # a thread is prepared
+            while self._pulled and self._pulled[0].value is None:  # a thread was prepared
                 self._pulled = []
                 self._pull(self._iterator)
             if not self._pulled:
@@ -230,9 +230,9 @@ class ThreadedPass(Pass):
         if reached.low > self._most:
             self._warn_of_length()
         self._counts.came(asked, failed=failure is not None)
-        # No look for signals until the caller has it.
+        # No signal may be handled between here and the return to the caller.
         self._pulled, position.reached = [], reached
-        # The run may keep it for a while, and a raised error refers to this pass.
+        # The engine may keep `held` for a while, and a raised error refers to this pass.
         held.value = None
         if failure is None:
             return batch
@@ -242,7 +242,7 @@ class ThreadedPass(Pass):
             del failure, batch
 
     def close(self) -> None:
-        """End the pass: no more batches come, and its threads have ended."""
+        """End the epoch: no more batches are returned, and its threads have ended."""
         self._cut = True
         self._pulled = []
         self._position.settle = None
@@ -250,12 +250,12 @@ class ThreadedPass(Pass):
 
 
 def inputs_of(loader: Settings, position: Position) -> Inputs:
-    """Begin a pass over a map-style dataset at its position.
+    """Begin an epoch of a map-style dataset at its position.
 
     Returns
     -------
     iterator
-        The items that are still to be fetched; empty if the order is known.
+        The remaining inputs; empty if the order is known in advance.
     """
     low, ahead, *_ = position.reached
     order = begin(loader, position.saved_order, low, position.goes_on)
@@ -264,7 +264,7 @@ def inputs_of(loader: Settings, position: Position) -> Inputs:
 
 
 def numbers_of(position: Position) -> Iterator[int]:
-    """Return the numbers of the batches that are still to come, without running Python code."""
+    """Return the numbers of the remaining batches, without running Python code."""
     low, ahead, *_ = position.reached
     return itertools.filterfalse(frozenset(ahead).__contains__, range(low, len(position.order)))
 
@@ -283,7 +283,7 @@ def kept_now(dataset: Any) -> Kept | None:
 
 
 def _begun(loader: Settings, position: Position) -> tuple[Inputs, Callable[[], Any] | None]:
-    """Begin a pass over a map-style dataset in this process.
+    """Begin an epoch of a map-style dataset in this process.
 
     Returns
     -------
@@ -296,8 +296,8 @@ def _begun(loader: Settings, position: Position) -> tuple[Inputs, Callable[[], A
         raise of_processes(len(saved["workers"]))
     own = saved.get("dataset_state")
     # The state may include the global generator that orders are drawn from. A state after the end
-    # of a pass was saved before the draws of the next pass. A state within a pass was saved after
-    # the draws of that pass.
+    # of an epoch was saved before the draws of the next one. A state within an epoch was saved
+    # after the draws of that epoch.
     if own is not None and not position.goes_on:
         restore(dataset, own)
     inputs = inputs_of(loader, position)
@@ -331,15 +331,16 @@ def _pipeline(
     calls = workers - 1 if loader._iterable else workers
     prepared = loader.worker_init_fn is not None and workers > 1 and state is None
     source, wanted = _source(position, inputs, progress, calls if prepared else 0)
-    # The loader has digested the dataset: the identity of this pipeline is never used.
+    # The loader already identifies the dataset; the identity of this pipeline is never used.
     work = ignored(Worker(fetch, wanted, threads, state, progress))
     factor = loader.prefetch_factor or 1
     if workers == 1:
         return source.map(work).prefetch(factor)
     if state is not None:
-        # Batches are made sequentially, so the state after one covers exactly the batches up to it.
+        # Batches are made sequentially, so the state after a batch covers exactly the batches up to
+        # it.
         return source.map(work).prefetch(factor * workers)
-    # Beside a source that is read by Python one thread of them is busy reading.
+    # If Python code reads the source, one of the threads is busy reading.
     made = source.map(work, num_parallel_calls=calls, deterministic=loader.in_order)
     return made.prefetch((factor - 2) * workers) if factor > 2 else made
 
@@ -373,7 +374,7 @@ def _read(reading: Reading, position: Position, threads: Threads, passes: int) -
 
 
 def _seed_of_threads(position: Position, drawn: int | None) -> int:
-    """Return the base of the seeds in the threads' WorkerInfo, without drawing anything."""
+    """Return the base of the seeds in the threads' WorkerInfo, without drawing a number."""
     state = {} if position.order is None else position.order.state
     if drawn is None and "base_seed" not in state and "seed" not in state:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
@@ -383,13 +384,13 @@ def _seed_of_threads(position: Position, drawn: int | None) -> int:
 def _source(
     position: Position, inputs: Inputs, progress: Progress | None, preparations: int
 ) -> tuple[Dataset, Any]:
-    """Return a dataset of the workers' inputs, and a function from element to number and input.
+    """Return a dataset of the workers' inputs, and a function that unpacks its elements.
 
     The dataset begins with one element for each thread to prepare.
     """
     order = position.order
     if isinstance(order, KnownOrder):
-        # Numbers alone: the engine counts them without Python.
+        # Use plain numbers, which the engine counts without Python.
         if progress is not None:
             progress.ends(len(order))
         numbers = Dataset.range(position.reached.low, len(order))

@@ -1,26 +1,26 @@
-"""The progress of a pass, and its form in a state_dict."""
+"""Progress within an epoch, and its representation in a state_dict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-Kept = dict[str, Any]  # the state of one reader of the dataset, see `Reading.state`
+Kept = dict[str, Any]  # state of one reader of the dataset, see `Reading.state`
 
 
 class Reached(NamedTuple):
-    """Which batches of a pass were delivered.
+    """Delivered batches of an epoch.
 
     Attributes
     ----------
     low : int
         All batches with smaller numbers were delivered.
     ahead : dict
-        The numbers of those delivered besides, with the dataset's state after each.
+        Numbers of the batches delivered out of order, with the dataset's state after each.
     dataset_state : object
         The dataset's state after batch ``low - 1``, or None if it keeps none.
     failed : tuple of int
-        The numbers of those for which reading the dataset, or the sampler, raised an error.
+        Numbers of the batches for which reading the dataset or the sampler raised an error.
     """
 
     low: int
@@ -30,19 +30,19 @@ class Reached(NamedTuple):
 
 
 class Position:
-    """The progress of a pass.
+    """Progress within an epoch.
 
     Attributes
     ----------
     reached : Reached
-        The delivered batches. Replaced as a whole when a batch is delivered, so an interruption
-        neither loses nor repeats a batch.
+        The delivered batches. The tuple is replaced as a whole when a batch is delivered, so an
+        interruption neither loses nor repeats a batch.
     saved_order : mapping or None
-        The order that the pass has to follow.
+        The restored order, which the epoch must follow.
     order : object
-        The order that it follows; None before it begins, and over iterable datasets.
+        The order of the epoch; None before it begins, and for iterable datasets.
     goes_on : bool
-        Whether the pass continues one that began before.
+        Whether the epoch was resumed in the middle.
     finished : bool
         Whether the end was reached.
     settle : callable or None
@@ -67,15 +67,15 @@ class Position:
         self.final: Callable[[], Any] | None = None
 
     def begun(self, order: Any) -> None:
-        """Note the order that the pass follows."""
+        """Set the order of the epoch."""
         self.order = order
 
     def opened(self, dataset_state: Any) -> None:
-        """Record the dataset's state before the first batch of this pass."""
+        """Record the dataset's state before the first batch of this epoch."""
         self.reached = self.reached._replace(dataset_state=dataset_state)
 
     def after(self, number: int, dataset_state: Any, failed: bool = False) -> Reached:
-        """Return what is reached with one more batch, or the error that replaces it."""
+        """Return the delivered batches including one more, or the error in its place."""
         low, ahead, state, failures = self.reached
         if failed:
             failures = (*failures, number)
@@ -90,7 +90,7 @@ class Position:
         return Reached(low, ahead, state, failures)
 
     def finish(self) -> None:
-        """Record that the end was reached; an end after a failure to read does not count."""
+        """Record that the end was reached, unless the last read failed."""
         if self.reached.low - 1 in self.reached.failed:
             return
         if not self.finished and self.order is not None:
@@ -98,12 +98,12 @@ class Position:
         self.finished = True
 
     def state(self, workers: int) -> dict[str, Any]:
-        """Return the part of a state_dict from which another Position continues.
+        """Return the part of a state_dict that restores this position.
 
         Parameters
         ----------
         workers : int
-            Workers of the loader.
+            Number of workers of the loader.
         """
         if self.finished:
             kept = None if self.final is None else self.final()
@@ -122,22 +122,23 @@ class Position:
 
 
 def kept(dataset_state: Any = None, iterator_state: Any = None, iterates: bool = False) -> Kept:
-    """Return the state of one reader of a dataset, in the layout of torchdata."""
+    """Return the state of one reader of a dataset, in torchdata's layout."""
     fetcher = {"dataset_iter_state": iterator_state, "fetcher_ended": False} if iterates else None
     return {"dataset_state": dataset_state, "fetcher_state": fetcher}
 
 
 def layout(dataset_state: Any, workers: int, finished: bool) -> dict[str, Any]:
-    """Return the dataset's part of a state_dict, with torchdata's names.
+    """Return the dataset's part of a state_dict, in torchdata's layout.
 
     Parameters
     ----------
     dataset_state : mapping or None
-        One reader's, as `kept` returns it, or ``{"workers": [...], ...}`` of worker processes.
+        State of one reader, as returned by `kept`, or ``{"workers": [...], ...}`` for worker
+        processes.
     workers : int
-        Workers of the loader.
+        Number of workers of the loader.
     finished : bool
-        Whether the pass has ended.
+        Whether the epoch has ended.
     """
     state: dict[str, Any] = {"_iterator_finished": finished}
     given: dict[str, Any] = dataset_state or {}
@@ -152,7 +153,7 @@ def layout(dataset_state: Any, workers: int, finished: bool) -> dict[str, Any]:
 
 
 def kept_in(state: Mapping[str, Any]) -> Any:
-    """Return the dataset_state of a part that `layout` made: its inverse."""
+    """Return the dataset state stored in a state_dict; the inverse of `layout`."""
     snapshot = state.get("_snapshot")
     if snapshot is None:
         found = {name: state.get(name) for name in kept()}

@@ -1,4 +1,4 @@
-"""One pass over a DataLoader whose batches worker processes make."""
+"""An epoch of a DataLoader with worker processes."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from penstock.stream_states import keeps_state
 from penstock.workers.answering import Failure
 from penstock.workers.objects import unpickled_error
 
-# Requests that a worker has at most: its socket has room for their answers.
+# Maximum of open requests to a worker: its socket has room for their answers.
 _MOST_AHEAD = 64
 
 
 class _Asked(NamedTuple):
-    """A request that was not delivered yet."""
+    """A request whose batch was not delivered yet."""
 
     worker: int
     what: Any  # the indices, or None for the next batch of an iterable dataset
 
 
 class ProcessPass(Pass):
-    """Batches are made ahead of use by worker processes.
+    """An epoch whose batches are made in advance by worker processes.
 
-    An interrupt finds each step done or to be done again: requests and answers have numbers, and
-    one that is there twice counts once.
+    An interruption between two steps is safe: requests and answers are numbered, and a duplicate
+    counts once.
     """
 
     def __init__(self, loader: Settings, position: Position, team: Team) -> None:
@@ -59,13 +59,13 @@ class ProcessPass(Pass):
         self._persistent = loader.persistent_workers
         self._in_order = loader.in_order or loader.num_workers == 1
         self._pins = torch_rules.pins(loader.pin_memory)
-        self._asked: dict[int, _Asked] = {}  # by number, in their order
+        self._asked: dict[int, _Asked] = {}  # by number, in request order
         self._answers: dict[int, Made] = {}
-        self._upcoming: list[Any] = []  # at most one: what was drawn and not asked for
+        self._upcoming: list[Any] = []  # at most one: drawn but not yet requested
         self._all_drawn = False
-        self._ended: set[int] = set()  # workers that have read all
+        self._ended: set[int] = set()  # workers that have read their whole dataset
         self._iterable = loader._iterable
-        self._opened: set[int] = set()  # workers that have answered their Opening
+        self._opened: set[int] = set()  # workers that have replied to their Opening
         self._order = None
         if self._iterable:
             drawn = begin_reading(loader, position.goes_on)
@@ -77,7 +77,7 @@ class ProcessPass(Pass):
             base_seed = position.order.state["base_seed"]
             self._order = position.order if isinstance(position.order, KnownOrder) else None
             self._source = inputs if self._order is None else numbers_of(position)
-        # The progress of the workers' copies, if these need a position to begin at.
+        # Progress of the workers' copies, if they need a position to start from.
         self._copies = None
         self._turn = 0
         this = weakref.ref(self)
@@ -93,12 +93,12 @@ class ProcessPass(Pass):
 
     @property
     def _buffered(self) -> int:
-        """Batches that are ready now."""
+        """Number of batches that are ready now."""
         return len(self._answers)
 
     @property
     def _pids(self) -> list[int]:
-        """The process IDs of the workers."""
+        """Process IDs of the workers."""
         pids = (getattr(member.process, "pid", None) for member in self._members)
         return [pid for pid in pids if pid is not None]
 
@@ -109,7 +109,7 @@ class ProcessPass(Pass):
         try:
             due = self._due()
         except RuntimeError:
-            if not self._cut:  # a timeout: it may be waited for again
+            if not self._cut:  # a timeout: the caller may wait for the batch again
                 raise
             self.close()
             raise
@@ -125,11 +125,12 @@ class ProcessPass(Pass):
             self._warn_of_length()
         self._counts.worked(self._answers[due].seconds)
         self._counts.came(began, failed=error is not None)
-        # The loader refers to the position, which refers to the pass: the state before the first
-        # batch needs it. After that, an abandoned pass and its workers must not be kept alive.
+        # The loader refers to the position, which refers to this pass until the state before the
+        # first batch is known. After that, an abandoned pass and its workers must not be kept
+        # alive.
         if position.settle is not None:
             position.settle = self._settle_if_used
-        # No look for signals until the caller has it.
+        # No signal may be handled between here and the return to the caller.
         position.reached = reached
         self._copies = copies
         del self._asked[due], self._answers[due]
@@ -138,10 +139,10 @@ class ProcessPass(Pass):
         try:
             raise error
         finally:
-            del error, batch  # an error refers to this frame
+            del error, batch  # the exception refers to this frame
 
     def close(self) -> None:
-        """End the pass: no more batches come."""
+        """End the epoch: no more batches are returned."""
         self._cut = True
         self._asked, self._answers, self._upcoming = {}, {}, []
         team, self._members = self._team, []
@@ -155,7 +156,7 @@ class ProcessPass(Pass):
                 self.close()
 
     def _result(self, number: int) -> tuple[Any, BaseException | None, Reached, _Copies | None]:
-        """Return a batch that is there, or the error in place of it, and what is reached then."""
+        """Return a received batch or its error, and the progress after it."""
         position, copies, made = self._position, self._copies, self._answers[number]
         error = None if made.failure is None else _error_of(made.failure)
         if made.last and error is not None:
@@ -175,7 +176,7 @@ class ProcessPass(Pass):
         return batch, error, reached, copies
 
     def _due(self) -> int | None:
-        """Return the number of the next batch when it is there, None at the end."""
+        """Return the number of the next batch once it is received, None at the end."""
         deadline = time.monotonic() + self._timeout
         while True:
             self._ask_ahead(self._ahead)
@@ -190,7 +191,7 @@ class ProcessPass(Pass):
                 self._note(worker, made.dataset_state)
                 del self._asked[number], self._answers[number]
             else:
-                # The one that is due is no longer ahead.
+                # The batch to be returned no longer counts as loaded in advance.
                 self._ask_ahead(self._ahead + 1)
                 return number
 
@@ -208,7 +209,7 @@ class ProcessPass(Pass):
                 member.posted = number
 
     def _draw(self) -> bool:
-        """Add one more request to those that are to be made; false at the end of them."""
+        """Queue one more request; return False at the end."""
         if not self._upcoming:
             self._pull_upcoming()
         if not self._upcoming:
@@ -237,19 +238,19 @@ class ProcessPass(Pass):
         return not self._all_drawn
 
     def _pull_upcoming(self) -> None:
-        """Take what comes next, if anything does; an interruption finds it taken or not come."""
+        """Take the next item, if any. An interruption leaves it either taken or not yet drawn."""
         self._upcoming.extend(itertools.islice(self._source, 1))
         if not self._upcoming and self._order is not None:
             self._all_drawn = True
 
     def _worker_of(self, number: int) -> int:
-        """Return the worker that is asked for a batch of some indices."""
+        """Return the worker that makes the batch of some indices."""
         if self._in_order:
             return number % len(self._members)
         return self._least_busy(range(len(self._members)), number)
 
     def _worker_in_turn(self, number: int) -> int | None:
-        """Return the worker that is asked for the next batch, None if all have read all."""
+        """Return the worker that makes the next batch, None if all have read everything."""
         if number in self._asked:
             return self._asked[number].worker
         count = len(self._members)
@@ -277,7 +278,7 @@ class ProcessPass(Pass):
         """Wait until all workers have opened their copies, so that their states are known."""
         deadline = time.monotonic() + self._timeout
         for worker, member in enumerate(self._members):
-            # A worker that ends instead, and is replaced, has no state yet.
+            # A worker that died and was replaced has no state yet.
             while worker not in self._opened and self._members[worker] is member:
                 self._prepare(worker)
                 self._wait(worker, deadline)
@@ -289,12 +290,12 @@ class ProcessPass(Pass):
             self._position.opened(self._copies.state())
 
     def _wait(self, worker: int | None, deadline: float) -> None:
-        """Wait for a worker, or for any of them, and take its answer."""
+        """Wait for one worker, or for any of them, and receive its answer."""
         poll = select.poll()
         among = range(len(self._members)) if worker is None else [worker]
         numbers = {}
         for each in among:
-            if self._members[each].process.answers:  # an interrupt came before it was kept
+            if self._members[each].process.answers:  # an interruption came before it was stored
                 self._receive(each)
                 return
             file = self._members[each].process.fileno()
@@ -313,11 +314,11 @@ class ProcessPass(Pass):
         if came is None:
             self._has_ended(worker)
             return
-        number, answer = came[0] - 1, came[1]  # 0 was the Opening
+        number, answer = came[0] - 1, came[1]  # number 0 was the Opening
         if type(answer) is Failure:
             member.fit = member.fit and not answer.unprepared
             answer = Made(failure=answer.pickled)
-        member.used = member.used and number < -2  # which is from before
+        member.used = member.used and number < -2  # an answer to an earlier request
         if type(answer) is Made and answer.opened and number == -1:
             if worker not in self._opened:
                 self._note(worker, answer.dataset_state)
@@ -328,7 +329,7 @@ class ProcessPass(Pass):
         member.process.received()
 
     def _has_ended(self, worker: int) -> None:
-        """Replace a worker that has ended; the batch that it had is an error."""
+        """Replace a worker that has died; its current batch becomes an error."""
         member = self._members[worker]
         had = next(
             (n for n, asked in self._asked.items() if asked.worker == worker and self._is_open(n)),
@@ -342,7 +343,7 @@ class ProcessPass(Pass):
                 f"DataLoader worker (pid {member.process.pid}) "
                 f"{member.process.how_it_ended()} while it made {batch}{of}"
             )
-            # Where it was in an iterable dataset is lost with it.
+            # The worker's position in an iterable dataset is lost.
             self._answers[had] = Made(failure=error, last=self._iterable)
         self._team.replace(worker)
 
@@ -351,21 +352,21 @@ class ProcessPass(Pass):
 
 
 class _Copies:
-    """The progress of each worker in its copy of the dataset, and the copies' states.
+    """Progress of each worker in its copy of the dataset, and the states of the copies.
 
     Parameters
     ----------
     loader : Settings
         The loader.
     position : Position
-        The position at which its pass begins.
+        The position at which the epoch begins.
     base_seed : int
-        All workers' seeds derive from it.
+        Seed from which the seeds of all workers derive.
 
     Attributes
     ----------
     turn : int
-        The worker whose turn it is, over an iterable dataset.
+        The worker that makes the next batch of an iterable dataset.
     """
 
     def __init__(self, loader: Settings, position: Position, base_seed: int) -> None:
@@ -387,7 +388,7 @@ class _Copies:
         self.turn: int = (saved or {}).get("turn", 0)
 
     def opening(self, worker: int) -> Opening:
-        """Return the position at which a worker begins."""
+        """Return the position at which a worker starts reading."""
         one = self._each[worker]
         state = {name: one[name] for name in kept()}
         return Opening(one["batches"], tuple(one["failed"]), state, self._goes_on)
@@ -398,7 +399,7 @@ class _Copies:
         return {i for i, state in states if self._goes_on and state.get("fetcher_ended")}
 
     def after(self, worker: int, made: Made) -> _Copies:
-        """Return the same with one more batch of a worker, or the error that replaces it."""
+        """Return a copy advanced by one batch of a worker, or by the error in its place."""
         one = self._each[worker]
         number = one["batches"]
         failed = [*one["failed"], number] if made.unread else one["failed"]
@@ -408,15 +409,15 @@ class _Copies:
         )
 
     def noted(self, worker: int, state: Kept | None) -> _Copies:
-        """Return a copy with the state of a worker's copy replaced."""
+        """Return a copy in which the state of one worker is replaced."""
         return self._with(worker, state or {}, self.turn)
 
     def state(self) -> dict[str, Any] | None:
-        """Return what a later pass begins with."""
+        """Return the state from which a later epoch continues."""
         return {"workers": self._each, "turn": self.turn, "base_seed": self._base_seed}
 
     def final(self) -> dict[str, Any] | None:
-        """Return the states for the next pass, if the workers persist; None without states."""
+        """Return the states for the next epoch of persistent workers; None if there are none."""
         each = [{name: one[name] for name in kept()} for one in self._each]
         fetched = [(one["fetcher_state"] or {}).get("dataset_iter_state") for one in each]
         if all(one["dataset_state"] is None for one in each) and fetched == [None] * len(each):

@@ -1,4 +1,4 @@
-"""A loader in a program of several processes that a library was expected to divide."""
+"""Check for multi-process programs that expect a library to shard the loader."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import warnings
 
 
 def check_accelerate(order_given: bool, iterable: bool) -> None:
-    """Raise if Accelerate runs several processes, and each would be given all batches.
+    """Raise if Accelerate runs several processes and each would receive all batches.
 
-    `accelerator.prepare` divides loaders of PyTorch among processes and returns anything else as
-    it is, without a word.
+    `accelerator.prepare` shards PyTorch loaders among processes, and silently returns any other
+    object unchanged.
     """
     state = getattr(sys.modules.get("accelerate.state"), "PartialState", None)
     count = getattr(state, "_shared_state", {}).get("num_processes", 1)

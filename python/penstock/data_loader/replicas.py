@@ -1,4 +1,4 @@
-"""One order that several training processes share, and positions in it."""
+"""A global sample order shared by several training processes, and positions in it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from penstock.errors import StateError
 
 
 def shared_by(sampler: Any, batch_size: int | None) -> dict[str, int] | None:
-    """Return how the order of a sampler is divided; None for one that belongs to one process.
+    """Return how a sampler's global order is divided; None if the order is not shared.
 
     Parameters
     ----------
     sampler : object
-        Only PyTorch's DistributedSampler has an order that does not depend on the number of
-        processes.
+        The sampler. Only PyTorch's ``DistributedSampler`` has a global order that does not depend
+        on the number of processes.
     batch_size : int or None
-        Of each process.
+        Batch size of each process.
     """
     if not torch_rules.is_exactly("DistributedSampler", sampler):
         return None
@@ -34,7 +34,7 @@ def shared_by(sampler: Any, batch_size: int | None) -> dict[str, int] | None:
 
 
 def indices_from(sampler: Any, begin: int) -> npt.NDArray[np.int64]:
-    """Return what a process gets of the order of all from number `begin` on, in this epoch."""
+    """Return this process's indices of the current epoch, from global position `begin` on."""
     whole = _order_of_all(sampler)[: len(sampler.dataset)]
     count = sampler.num_replicas
     left = whole[begin:]
@@ -46,12 +46,12 @@ def indices_from(sampler: Any, begin: int) -> npt.NDArray[np.int64]:
 
 
 def position_of(state: Mapping[str, Any]) -> int:
-    """Return how many elements of the order all processes had when a state was saved.
+    """Return the global position at which a state was saved.
 
     Raises
     ------
     StateError
-        If they had no beginning of it.
+        If the samples read do not form a prefix of the global order.
     """
     if state.get("ahead") or state.get("failed"):
         raise StateError(
@@ -65,7 +65,7 @@ def position_of(state: Mapping[str, Any]) -> int:
 
 
 def _order_of_all(sampler: Any) -> npt.NDArray[np.int64]:
-    one = copy.copy(sampler)  # as one process has it
+    one = copy.copy(sampler)  # with a single process
     one.num_replicas, one.rank = 1, 0
     one.num_samples = one.total_size = len(sampler.dataset)
     return np.fromiter(one, np.int64)

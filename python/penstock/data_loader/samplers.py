@@ -1,4 +1,4 @@
-"""The samplers that a DataLoader makes for itself."""
+"""Default samplers of the DataLoader."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from penstock import random
 
 
 def items_of(iterator: Iterator[Any]) -> Iterator[Any]:
-    """Return the items of an iterator without calling `iter`, which resets some."""
+    """Yield the items of an iterator without calling `iter`, which resets some iterators."""
     return itertools.starmap(iterator.__next__, itertools.repeat(()))
 
 
 class SequentialSampler:
-    """The indices of a dataset from the first to the last."""
+    """Yield the indices of a dataset in order."""
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -32,15 +32,15 @@ class SequentialSampler:
 
 
 class RandomSampler:
-    """The indices of a dataset in random order, another one in each pass.
+    """Yield the indices of a dataset in random order, reshuffled in each epoch.
 
     Parameters
     ----------
     data_source : sized
         The dataset.
     generator : numpy.random.Generator or int, optional
-        What the order of each pass is drawn from. None: `penstock.set_seed` if it was called, else
-        the operating system.
+        Source of randomness for the order of each epoch. None: the seed of `penstock.set_seed` if
+        it was called, else the operating system.
     """
 
     def __init__(
@@ -71,13 +71,14 @@ class RandomSampler:
         return len(self.data_source)
 
     def draw(self, saved: int | None = None) -> int:
-        """Return the seed of the next pass.
+        """Return the seed of the next epoch.
 
         Parameters
         ----------
         saved : int, optional
-            The seed of a restored pass. It is returned, and a generator advances as it did then.
-            The sequence of `penstock.set_seed` does not advance: states restore it.
+            Seed of a restored epoch. It is returned, and the generator advances as it did
+            originally. The seed sequence of `penstock.set_seed` does not advance, because loading a
+            state restores it.
         """
         self._passes += 1
         if isinstance(self.generator, np.random.Generator):
@@ -91,34 +92,34 @@ class RandomSampler:
         return drawn if saved is None else saved
 
     def permutation(self, seed: int) -> npt.NDArray[np.int64]:
-        """Return the order of the pass with this seed."""
+        """Return the order of the epoch with this seed."""
         return np.random.default_rng(seed).permutation(len(self.data_source))
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what the passes that are still to come depend on."""
+        """Return the state that determines the order of later epochs."""
         state: dict[str, Any] = {"passes": self._passes}
         if isinstance(self.generator, np.random.Generator):
             state["bit_generator"] = _plain(self.generator.bit_generator.state)
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on after the pass that was the last one when `state_dict` was called."""
+        """Continue after the epoch in which `state_dict` was called."""
         self._passes = state["passes"]
         if isinstance(self.generator, np.random.Generator) and "bit_generator" in state:
             self.generator.bit_generator.state = state["bit_generator"]
 
 
 class BatchSampler:
-    """Lists of consecutive indices of a sampler.
+    """Yield lists of consecutive indices of a sampler.
 
     Parameters
     ----------
     sampler : iterable
-        Of indices.
+        Indices.
     batch_size : int
-        Indices in a list, >= 1.
+        Number of indices in a list, >= 1.
     drop_last : bool
-        Whether a last list with fewer of them is left out.
+        Whether to drop an incomplete last list.
     """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
@@ -152,7 +153,7 @@ def _seed_of(seed: int, number: int) -> int:
 
 
 def _plain(state: Any) -> Any:
-    """Return the state of a bit generator with lists instead of arrays, for JSON."""
+    """Return the state of a bit generator with arrays converted to lists, for JSON."""
     if isinstance(state, dict):
         return {name: _plain(value) for name, value in state.items()}
     return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

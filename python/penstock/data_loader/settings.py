@@ -1,4 +1,4 @@
-"""What a pass over a DataLoader goes by: the arguments that it was given, as they are now."""
+"""The current arguments of a DataLoader, which may be changed between epochs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.data_loader.draws import Draws
 
 
 class Settings:
-    """Base of the DataLoader: its arguments, most of which a program may change between passes."""
+    """Base class of the DataLoader: its arguments, most of which may be changed between epochs."""
 
     dataset: Any
     batch_size: int | None
@@ -30,10 +30,10 @@ class Settings:
     persistent_workers: bool
     worker_method: str
 
-    _iterable: bool  # whether the dataset is read from begin to end
-    _follows_torch: bool  # whether it draws as PyTorch's loader does
+    _iterable: bool  # whether the dataset can only be read from start to end
+    _follows_torch: bool  # whether random draws follow PyTorch's loader
     _draws: Draws
-    _counts: Counts  # of all passes
+    _counts: Counts  # over all epochs
     _announced: float = math.inf  # batches of an iterable dataset, once `len` was called
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The worker processes of a pass: started, given the loader, replaced, kept for the next pass."""
+"""The worker processes of a loader: starting, preparing, replacing and keeping them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from penstock.workers.process_function import refuse_in_worker
 
 
 class Member:
-    """One worker, whichever process it is.
+    """A worker of a team, independent of the process that currently runs it.
 
     Attributes
     ----------
     process : AnsweringProcess
-        The one that it is now.
+        The current process.
     used : bool
-        Whether the process is not new, and has not been given the loader: it may have ended before.
+        Whether the process is reused and has not yet received the loader. It may have ended
+        earlier.
     posted : int
-        The number of the latest request that it was sent; -1 for none.
+        Number of the latest request sent to it; -1 if there was none.
     fit : bool
-        Whether what it was given could be made in it.
+        Whether the process could be prepared with what it received.
     """
 
     def __init__(self, process: AnsweringProcess, used: bool) -> None:
@@ -48,14 +49,14 @@ class Team:
     Attributes
     ----------
     members : list of Member
-        By their numbers.
+        The workers, by number.
 
     Raises
     ------
     TypeError
-        If what they are to be given cannot be pickled.
+        If the loader's dataset or functions cannot be pickled.
     RuntimeError
-        In a worker process.
+        If called in a worker process.
     """
 
     def __init__(self, loader: Settings) -> None:
@@ -64,19 +65,19 @@ class Team:
         self._workers = loader.num_workers
         self._keeps = loader.persistent_workers
         self._spawns = start_method(loader.multiprocessing_context) == "spawn"
-        self._patience = loader.timeout or STARTING  # seconds for a batch of the pass before
+        self._patience = loader.timeout or STARTING  # to wait for a batch of the previous epoch
         self._free = False
-        self._owner = os.getpid()  # a process forked from it cannot use its workers
+        self._owner = os.getpid()  # a forked child cannot use its workers
         self.members: list[Member] = []
         self._base_seed = 0
 
     def take(self, workers: int) -> bool:
-        """Return whether this many workers are kept from the pass before, free for another one."""
+        """Return whether this many workers are kept from the previous epoch and are free."""
         free, self._free = self._free, False
         return free and workers == self._workers and os.getpid() == self._owner
 
     def begin(self, base_seed: int) -> None:
-        """Begin a pass: workers that are kept stay as they are."""
+        """Begin an epoch; workers kept from the previous epoch continue unchanged."""
         if self.members:
             for number, member in enumerate(self.members):
                 member.process.renew()
@@ -89,19 +90,19 @@ class Team:
             self.members.append(self._member(number, *take(self._spawns)))
 
     def replace(self, number: int) -> None:
-        """Let another process be the worker of this number."""
+        """Let a new process take over a worker's number."""
         self.members[number].process.kill()
         self.members[number] = self._member(number, AnsweringProcess(self._spawns), False)
 
     def end(self) -> None:
-        """End a pass."""
+        """End an epoch."""
         if self._keeps and all(member.fit for member in self.members):
             self._free = True
             return
         self.disband()
 
     def disband(self) -> None:
-        """Let others have the processes."""
+        """Release the processes for other uses."""
         members, self.members, self._free = self.members, [], False
         for member in members:
             if member.fit:

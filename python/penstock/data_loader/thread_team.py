@@ -25,7 +25,7 @@ _ASKS = "get_worker_info"
 
 
 def divides_itself(dataset: Any) -> bool:
-    """Return whether the code of an iterable dataset queries its worker."""
+    """Return whether the code of an iterable dataset calls `get_worker_info`."""
     return not isinstance(dataset, Stage) and _asks(dataset, set())
 
 
@@ -38,7 +38,7 @@ def _asks(thing: Any, seen: set[int]) -> bool:
     codes = (getattr(member, "__code__", None) for member in members)
     if any(_ASKS in code.co_names for each in codes if each is not None for code in _nested(each)):
         return True
-    # Nested datasets: in attributes, and in lists in attributes.
+    # Search nested datasets: attributes, and lists in attributes.
     inner = list(getattr(thing, "__dict__", {}).values())
     inner += [each for value in inner if type(value) in (list, tuple) for each in value[:64]]
     return any(_asks(value, seen) for value in inner if hasattr(type(value), "__dict__"))
@@ -52,7 +52,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 class ThreadTeam(Team):
-    """The thread version of `Team`: copies of the dataset are made in memory.
+    """The thread version of `Team`, with copies of the dataset in memory.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class ThreadTeam(Team):
         self._copies = [copy.deepcopy(loader.dataset) for _ in range(self._workers)]
 
     def replace(self, number: int) -> None:
-        """Do nothing: threads end only on request."""
+        """Do nothing: threads do not die unexpectedly."""
 
     def disband(self) -> None:
         """End the threads."""
@@ -80,10 +80,10 @@ class ThreadTeam(Team):
             member.process.kill()
 
     def begin(self, base_seed: int) -> None:
-        """Begin a pass; persistent workers stay unchanged."""
+        """Begin an epoch; persistent workers continue unchanged."""
         self._base_seed = base_seed
         if not self.members:
-            # In place, because the pass refers to the list.
+            # Extend in place, because the pass holds a reference to the list.
             self.members += (
                 Member(self._thread(number), used=False) for number in range(self._workers)
             )
@@ -98,7 +98,7 @@ class ThreadTeam(Team):
 
 
 class _LoaderInThread(LoaderInWorker):
-    """The contents of a worker thread: its copy of the dataset."""
+    """A worker thread's copy of the dataset, and how it makes batches."""
 
     def __init__(self, loader: Settings, dataset: Any) -> None:
         super().__init__(loader)
@@ -113,7 +113,7 @@ class _LoaderInThread(LoaderInWorker):
 
 
 class AnsweringThread:
-    """A worker thread with those methods of `AnsweringProcess` that a pass uses.
+    """A worker thread with the methods of `AnsweringProcess` that a pass uses.
 
     Parameters
     ----------
@@ -136,18 +136,18 @@ class AnsweringThread:
         threading.Thread(target=_serve, args=shared, name="penstock", daemon=True).start()
 
     def fileno(self) -> int:
-        """Return a waitable object that is ready when an answer has arrived."""
+        """Return the file descriptor that is readable when an answer has arrived."""
         return self._ready.reader
 
     def ask(self, number: int, what: Any) -> bool:
-        """Send a request, unless a request with this or a later number was sent."""
+        """Send a request, unless one with the same or a later number was sent."""
         if number > self._last:
             self._last = number
             self._requests.put((self._round, number, what))
         return True
 
     def receive(self) -> tuple[int, Any]:
-        """Return the number of a request and its answer, which stays until `received`."""
+        """Return the number of the oldest request and its answer, without removing the answer."""
         while True:
             while not self.answers:
                 self._ready.wait()
@@ -157,7 +157,7 @@ class AnsweringThread:
             self.received()
 
     def received(self) -> None:
-        """Drop the answer that `receive` returned; the caller keeps it."""
+        """Drop the answer that `receive` returned."""
         self.answers.popleft()
         if not self.answers:
             self._ready.clear()
@@ -174,7 +174,7 @@ class AnsweringThread:
         self._requests.put(None)
 
     def how_it_ended(self) -> str:
-        """Threads do not end."""
+        """Return a placeholder: threads do not die unexpectedly."""
         return "ended"
 
 
@@ -187,7 +187,7 @@ class _Bell:
         os.set_blocking(self._writer, False)
 
     def ring(self) -> None:
-        with suppress(BlockingIOError):  # it is full, so it is readable
+        with suppress(BlockingIOError):  # the pipe is full, so it is readable
             os.write(self._writer, b"!")
 
     def clear(self) -> None:

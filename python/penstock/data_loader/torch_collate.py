@@ -1,4 +1,4 @@
-"""PyTorch's default_collate, with NumPy's arrays and numbers stacked before they become tensors."""
+"""PyTorch's default_collate, but stacking NumPy arrays before converting them to tensors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _NUMBERS = (np.bool_, np.number, np.object_)  # the key of numbers in PyTorch's 
 
 
 def collate(batch: Any) -> Any:
-    """Return what PyTorch's ``default_collate`` returns for a batch.
+    """Return the result of PyTorch's ``default_collate`` for a batch.
 
-    It goes by PyTorch's own function and its table of types, which programs may change. Where that
-    makes a tensor of each array to stack those, arrays are stacked and make one tensor.
+    PyTorch's own function and its table of types, which programs may change, define the result. If
+    the table would convert each array to a tensor and stack the tensors, the arrays are stacked
+    first and converted once.
     """
     rules = torch_rules.collate_module()
     if rules is None:
@@ -54,9 +55,10 @@ def _arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
 
 
 def replace_tensors(module: Any) -> None:
-    """Have tensors stacked in the memory of batches; `module` is PyTorch's with `collate`.
+    """Make PyTorch stack tensors in the memory of batches.
 
-    In a worker, where PyTorch's own function takes memory from ``/dev/shm``.
+    For worker processes: PyTorch's own function allocates from ``/dev/shm``. `module` is PyTorch's
+    module with the function ``collate``.
     """
     theirs = getattr(module, "collate_tensor_fn", None)
     table = getattr(module, "default_collate_fn_map", {})
@@ -67,7 +69,7 @@ def replace_tensors(module: Any) -> None:
 
 
 class _Stacking:
-    """PyTorch's ``collate_tensor_fn`` with another memory for plain tensors."""
+    """PyTorch's ``collate_tensor_fn`` with other memory for plain tensors."""
 
     def __init__(self, theirs: Callable[..., Any]) -> None:
         self._theirs = theirs
@@ -75,7 +77,7 @@ class _Stacking:
     def __call__(self, batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
         torch = torch_rules.torch()
         first = batch[0]
-        if first.is_nested:  # it has no shape
+        if first.is_nested:  # nested tensors have no shape
             return self._theirs(batch, collate_fn_map=collate_fn_map)
         dtype, shape = first.dtype, first.shape
         if not first.numel() or not all(
@@ -94,7 +96,7 @@ class _Stacking:
 
 
 def stacked(arrays: Sequence[Any], dtype: Any) -> npt.NDArray[Any]:
-    """Return arrays of one shape, of one dimension or more, stacked in C order whatever theirs."""
+    """Return arrays of one shape (not 0-d) stacked in C order, whatever their own order."""
     n, (rows, *rest) = len(arrays), arrays[0].shape
     made = batch_memory.empty((n, rows, *rest), dtype)
     np.concatenate(arrays, out=made.reshape(n * rows, *rest))

@@ -1,4 +1,4 @@
-"""What is done as PyTorch does it, where PyTorch has been imported; nothing here imports it."""
+"""Helpers that follow PyTorch's behaviour if PyTorch is imported; this module never imports it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def data() -> Any:
 
 
 def collate_module() -> Any:
-    """Return the module of PyTorch with the functions of `default_collate`, if it has them."""
+    """Return PyTorch's collate module if it has the functions needed here, else None."""
     module = sys.modules.get("torch.utils.data._utils.collate")
     parts = ("collate", "default_collate_fn_map", "collate_numpy_array_fn")
     if all(hasattr(module, name) for name in (*parts, "collate_numpy_scalar_fn")):
@@ -34,27 +34,34 @@ def collate_module() -> Any:
 
 
 def collates_as_shipped(kind: type, function: str | None) -> bool:
-    """Return whether `default_collate` has that function of its module for values of a type.
+    """Return whether PyTorch's `default_collate` still uses its original function for a type.
 
-    Programs may change its table, of which the first entry counts that fits. None: it has none, as
-    for containers.
+    Programs may change PyTorch's table of functions; its first matching entry is used.
+
+    Parameters
+    ----------
+    kind : type
+        The type of the values.
+    function : str or None
+        Name of the original function in PyTorch's module. None: the table has no entry, as for
+        containers.
     """
     module = sys.modules.get("torch.utils.data._utils.collate")
     table = getattr(module, "default_collate_fn_map", None)
-    if table is None:  # PyTorch before 2.0 has none that could be changed
+    if table is None:  # PyTorch before 2.0 has no such table
         return True
     found = table.get(kind) or next((f for of, f in table.items() if issubclass(kind, of)), None)
     return found is (function and getattr(module, function, None))
 
 
 def is_a(name: str, value: Any) -> bool:
-    """Return whether `value` is an instance of the class of that name in ``torch.utils.data``."""
+    """Return whether `value` is an instance of the class `name` of ``torch.utils.data``."""
     cls = getattr(data(), name, None)
     return cls is not None and isinstance(value, cls)
 
 
 def is_exactly(name: str, value: Any) -> bool:
-    """Return whether `value` is of that class of ``torch.utils.data``, and of no subclass."""
+    """Return whether `value` is an instance of that PyTorch class, but not of a subclass."""
     return type(value) is getattr(data(), name, object())
 
 
@@ -64,7 +71,7 @@ def pipe_in_order(dataset: Any, shuffle: Any) -> tuple[Any, Any]:
     Returns
     -------
     tuple
-        The dataset, and the ``shuffle`` that is left for the loader.
+        The dataset, and the ``shuffle`` argument that remains for the loader.
     """
     if shuffle is None or not is_a("IterDataPipe", dataset):
         return dataset, shuffle
@@ -73,14 +80,14 @@ def pipe_in_order(dataset: Any, shuffle: Any) -> tuple[Any, Any]:
 
 
 def divide_pipe(dataset: Any, number: int, workers: int, seed: int | None) -> None:
-    """Select one worker's share of a data pipe that divides its elements (`sharding_filter`).
+    """Select one worker's share of a data pipe with a `sharding_filter`.
 
     Parameters
     ----------
     number, workers : int
-        The index of the worker, and the number of workers of this process.
+        Index of the worker, and number of workers of this process.
     seed : int or None
-        The seed of the pipe's shufflers. All workers use the same seed, because they divide one
+        Seed of the pipe's shufflers. All workers use the same seed, because they divide a common
         order.
     """
     if not (is_a("IterDataPipe", dataset) or is_a("MapDataPipe", dataset)):
@@ -102,7 +109,7 @@ def is_generator(value: Any) -> bool:
 
 
 def holds_tensors(sample: Any) -> bool:
-    """Return whether there is a tensor of PyTorch anywhere in a sample."""
+    """Return whether a sample contains a PyTorch tensor at any depth."""
     module = torch()
     return module is not None and _holds(sample, module.Tensor)
 
@@ -118,7 +125,7 @@ def _holds(sample: Any, tensor: type) -> bool:
 
 
 def pins(pin_memory: bool) -> bool:
-    """Return whether batches can be pinned; warn, as PyTorch does, if they cannot but should."""
+    """Return whether to pin batches; warn, as PyTorch does, if pinning is not possible."""
     if not pin_memory:
         return False
     module = torch()
@@ -136,7 +143,7 @@ def pinned(batch: Any) -> Any:
     """Return a batch with its tensors in pinned memory."""
     if hasattr(batch, "pin_memory"):
         return batch.pin_memory()
-    if isinstance(batch, (UserDict, UserList)):  # and what derives from them: copies keep the rest
+    if isinstance(batch, (UserDict, UserList)):  # copies keep other attributes of subclasses
         copied = copy.copy(batch)
         copied.data = pinned(batch.data)
         return copied
@@ -152,18 +159,18 @@ def random_state() -> str | None:
 
 
 def state_of(generator: Any) -> str:
-    """Return the state of a ``torch.Generator``, as text so that it can be saved as JSON."""
+    """Return the state of a ``torch.Generator`` as a string, which can be saved as JSON."""
     return base64.b85encode(zlib.compress(generator.get_state().numpy().tobytes(), 1)).decode()
 
 
 def set_state_of(generator: Any, state: str) -> None:
-    """Give a ``torch.Generator`` the state that `state_of` returned."""
+    """Set a ``torch.Generator`` to a state returned by `state_of`."""
     module = torch()
     data = bytearray(zlib.decompress(base64.b85decode(state)))
     generator.set_state(module.frombuffer(data, dtype=module.uint8))
 
 
 def random_integer(generator: Any = None) -> int:
-    """Draw a seed as PyTorch's loader and sampler do; None: from the global generator."""
+    """Draw a seed as PyTorch's loader and samplers do; None: from the global generator."""
     module = torch()
     return int(module.empty((), dtype=module.int64).random_(generator=generator).item())

@@ -1,4 +1,4 @@
-"""What code that runs in a worker process may ask: which one it is."""
+"""Worker identity: number, seed and dataset of the worker that runs the calling code."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from penstock.random import set_seed
 
 @dataclasses.dataclass(frozen=True)
 class WorkerInfo:
-    """A worker of a `DataLoader`, as the code that it runs sees it.
+    """Number, seed and dataset of a `DataLoader` worker.
 
     Attributes
     ----------
     id : int
-        Its number, from 0 to ``num_workers - 1``.
+        Number of the worker, from 0 to ``num_workers - 1``.
     num_workers : int
-        How many there are.
+        Number of workers.
     seed : int
-        Different in each worker and pass. It has seeded the random generators of a worker process;
-        threads share the program's generators.
+        A seed that differs between workers and epochs. Worker processes seed their random
+        generators with it; threads share the program's generators.
     dataset : object
         The dataset; in a worker process, the worker's copy.
     """
@@ -44,7 +44,7 @@ _thread = threading.local()  # `info`: the WorkerInfo of a worker thread
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Return the `DataLoader` worker that calls this.
+    """Return the number, seed and dataset of the current `DataLoader` worker.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def enter(info: WorkerInfo) -> WorkerInfo | None:
-    """Make the calling thread a worker, for PyTorch's function too; return its former info."""
+    """Register the calling thread as a worker, also with PyTorch; return its previous info."""
     before: WorkerInfo | None = getattr(_thread, "info", None)
     worker = sys.modules.get("torch.utils.data._utils.worker")
     if worker is not None and not hasattr(worker, _NAME):
@@ -79,15 +79,15 @@ def enter(info: WorkerInfo) -> WorkerInfo | None:
 
 
 def leave(before: WorkerInfo | None) -> None:
-    """Restore the info of the calling thread that `enter` returned."""
+    """Restore the calling thread's previous info, which `enter` returned."""
     _thread.info = before
 
 
 def _ask_threads(worker: Any) -> None:
-    """Make PyTorch's function find the worker threads of this module, too.
+    """Make PyTorch's `get_worker_info` also find the worker threads of this module.
 
     Programs may have imported the function by name, so it must stay the same object. It reads a
-    global variable of PyTorch, which all threads share.
+    PyTorch global variable, which all threads share.
     """
 
     def of_thread() -> Any:
@@ -105,7 +105,7 @@ _NAME = "_penstock_thread_info"
 
 
 def be(number: int, workers: int, base_seed: int, dataset: Any) -> None:
-    """Be the worker of this number: generators are seeded as PyTorch's workers seed theirs."""
+    """Make this process the worker `number`, with generators seeded as in PyTorch workers."""
     global _info
     seed = (base_seed + number) % 2**64
     _info = WorkerInfo(number, workers, seed, dataset)
@@ -122,7 +122,7 @@ def be(number: int, workers: int, base_seed: int, dataset: Any) -> None:
 
 
 def end() -> None:
-    """Be no worker any more."""
+    """Stop being a worker."""
     global _info
     _info = None
     worker = sys.modules.get("torch.utils.data._utils.worker")
@@ -150,7 +150,7 @@ def _collate_in_memory_of_batches(module: Any) -> None:
     torch_collate.replace_tensors(module)
 
 
-# PyTorch may be imported by the dataset, at any time, or never.
+# The dataset may import PyTorch at any time, or never.
 _AFTER_IMPORT: dict[str, Callable[[Any], None]] = {
     "torch": _seed_torch,
     "torch.utils.data._utils.worker": _tell_torch,
@@ -159,7 +159,7 @@ _AFTER_IMPORT: dict[str, Callable[[Any], None]] = {
 
 
 class _Finder:
-    """Calls what is to be called after the import of a module."""
+    """Run the hooks of `_AFTER_IMPORT` after their module is imported."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""The worker threads of a pass, and waiting for their batches with a time limit."""
+"""The worker threads of an epoch, and waiting for their batches with a time limit."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ from penstock.data_loader.position import Position
 from penstock.data_loader.settings import Settings
 from penstock.data_loader.worker_info import WorkerInfo
 
-PREPARE = -1  # instead of the number of a batch
+PREPARE = -1  # sent in place of a batch number
 _PATIENCE = 0.5  # seconds that a thread waits for the others to call worker_init_fn
 
 
 class Progress:
-    """Which batches are made, for a consumer that waits for a limited time.
+    """Track finished batches, for a consumer that waits with a time limit.
 
     Parameters
     ----------
     timeout : float
-        Seconds, > 0.
+        Maximum wait in seconds, > 0.
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._changed = threading.Condition()
         self._made: set[int] = set()
-        self._end: int | None = None  # the number after the last batch, once it is known
+        self._end: int | None = None  # the number of batches, once it is known
 
     def made(self, number: int) -> None:
-        """Note that a batch, or its error, is there."""
+        """Record that a batch, or its error, is ready."""
         with self._changed:
             self._made.add(number)
             self._changed.notify_all()
 
     def ends(self, number: int) -> None:
-        """Note that there is no batch of this number, nor any after it."""
+        """Record that there is no batch with this or a higher number."""
         with self._changed:
             self._end = number
             self._changed.notify_all()
 
     def wait(self, position: Position, in_order: bool) -> None:
-        """Wait until a batch that was not delivered, or the end, is there.
+        """Wait until an undelivered batch, or the end, is ready.
 
         Raises
         ------
         RuntimeError
-            If that takes longer than the timeout; the batch may be waited for again.
+            If the wait exceeds the timeout. The caller may wait again.
         """
         reached = position.reached
 
@@ -72,7 +72,7 @@ class Progress:
 
 
 def too_late(timeout: float, number: int) -> RuntimeError:
-    """Return the error of a batch that has not come within the loader's timeout."""
+    """Return the error for a batch that exceeded the loader's timeout."""
     return RuntimeError(
         f"DataLoader timed out after {timeout:g} seconds: batch {number} is not ready; raise "
         "timeout or num_workers"
@@ -80,14 +80,14 @@ def too_late(timeout: float, number: int) -> RuntimeError:
 
 
 class Threads:
-    """The worker threads of one pass: each has a number and calls worker_init_fn first.
+    """The worker threads of an epoch; each has a number and calls worker_init_fn first.
 
     Parameters
     ----------
     loader : Settings
         The loader.
     base_seed : int
-        The seeds of all threads derive from it.
+        Seed from which the seeds of all threads derive.
     """
 
     def __init__(self, loader: Settings, base_seed: int) -> None:
@@ -96,9 +96,9 @@ class Threads:
         self._workers = loader.num_workers
         self._base_seed = base_seed
         self._before = {} if self._prepare is None else _generators()
-        # The engine sometimes adds a thread, which replaces another one.
+        # The engine sometimes starts an extra thread to replace another one.
         self._numbers = itertools.cycle(range(loader.num_workers))
-        calls = loader.num_workers - bool(loader._iterable)  # one reads
+        calls = loader.num_workers - bool(loader._iterable)  # one thread reads
         self.together = threading.Barrier(max(calls, 1))
         self._thread = threading.local()
 
@@ -108,12 +108,12 @@ class Threads:
         Parameters
         ----------
         reads : bool
-            Whether it is the only thread, and reads an iterable dataset.
+            Whether the thread is the only reader of an iterable dataset.
 
         Returns
         -------
         WorkerInfo or None
-            For `leave`.
+            The previous info, to pass to `leave`.
         """
         own = self._thread
         if not hasattr(own, "info"):
@@ -128,21 +128,21 @@ class Threads:
     def prepare(self) -> None:
         """Call worker_init_fn for the next number, preferably in a thread without a number.
 
-        Each worker of the pass calls this once. Early callers wait for the others, so no thread
-        calls it twice. If there are fewer threads than workers, the wait times out.
+        Each worker of the epoch calls this once. Early callers wait for the others, so that no
+        thread calls it twice. If there are fewer threads than workers, the wait times out.
         """
         own = self._thread
         if not hasattr(own, "info"):
             with suppress(threading.BrokenBarrierError):
                 self.together.wait(_PATIENCE)
-            with suppress(Exception):  # it is raised at the position of a batch
+            with suppress(Exception):  # the exception is raised in place of a batch
                 self.leave(self.enter())
         else:
             number = next(self._numbers)
             own.failure = own.failure or self._prepared(self._info(number, self._workers), number)
 
     def leave(self, before: WorkerInfo | None) -> None:
-        """Restore the former state of the calling thread."""
+        """Restore the calling thread's previous info."""
         worker_info.leave(before)
 
     def _info(self, number: int, workers: int) -> WorkerInfo:
@@ -159,28 +159,28 @@ class Threads:
             return error
         finally:
             worker_info.leave(before)
-        # Only the first is reported. Others may have seeded at the same time.
+        # Only the first call is checked. Others may have seeded at the same time.
         if number == 0:
             _warn_of_seeds(self._before)
         return None
 
 
 class Worker:
-    """The function that the engine's threads call: from an input to a batch, or to its error.
+    """The function that the engine's threads call to make a batch, or return its error.
 
     Parameters
     ----------
     fetch : callable
-        From what is to be fetched to the batch.
+        Takes indices or samples and returns the batch.
     wanted : callable
-        From an element of the pipeline to the batch's number, what is to be fetched, and the
-        dataset's state.
+        Takes an element of the pipeline and returns the batch's number, the argument of `fetch`,
+        and the dataset's state.
     threads : Threads
-        The threads that call it.
+        The threads that call this function.
     state : callable or None
-        Returns the dataset's state after a batch, if it is not known before.
+        Returns the dataset's state after a batch, if it is not known earlier.
     progress : Progress or None
-        What is reported of each batch.
+        Is notified of each finished batch.
     """
 
     def __init__(
@@ -198,9 +198,9 @@ class Worker:
         self._progress = progress
 
     def __call__(self, item: Any) -> Held:
-        """Return the batch's number, the batch or the error, and the dataset's state after it.
+        """Return the batch's number, the batch, its error, and the dataset's state after it.
 
-        The error of reading what should be fetched comes with the Failed instead of the batch.
+        If reading the input failed, the `Failed` object takes the place of the batch.
         """
         number, what, state = self._wanted(item)
         if number == PREPARE:
@@ -226,11 +226,11 @@ class Worker:
         try:
             return Held((number, batch, failure, state))
         finally:
-            del failure  # which refers to this frame
+            del failure  # the exception refers to this frame
 
 
 def _warn_of_seeds(before: dict[str, tuple[Any, bool]]) -> None:
-    """Warn if a global generator was seeded, which is not the worker's own as in a process."""
+    """Warn if a global generator was seeded: unlike processes, threads share it."""
     seeded = [
         name
         for name, (key, fresh) in _generators().items()
@@ -247,7 +247,7 @@ def _warn_of_seeds(before: dict[str, tuple[Any, bool]]) -> None:
 
 
 def _generators() -> dict[str, tuple[Any, bool]]:
-    """Return of each global generator what seeding changes, and whether it was just seeded."""
+    """Return the seed-dependent part of each global generator, and whether it is unused."""
     *key, used = random.getstate()[1]
     found: dict[str, tuple[Any, bool]] = {"random": (key, used == len(key))}
     state: Any = np.random.get_state(legacy=False)

@@ -1,4 +1,4 @@
-"""The demo: a training step fed from a folder of JPEGs, first naively, then better step by step."""
+"""The demo: feed a training step from a folder of JPEGs, naively, then better step by step."""
 
 from penstock.demo.command import main
 

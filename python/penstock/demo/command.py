@@ -1,4 +1,4 @@
-"""The demo's command: its options, its order of events, and the table."""
+"""The demo's command: options, sequence of measurements, and table."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from penstock.demo.photos import Photos
 from penstock.meter import Meter
 from penstock.printable import printable
 
-# More bytes than this are neither read once before the start nor cached.
+# More bytes than this are neither read in advance nor cached.
 _MOST_CACHED = 1 << 30
 
 
@@ -26,12 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after ``demo``; ``None`` takes those of the process.
+        Arguments after ``demo``; None uses the arguments of the process.
 
     Returns
     -------
     int
-        0, or 2 when something is missing or no image can be used, 130 after Ctrl-C.
+        Exit status: 0, or 2 if something is missing or no image can be used, or 130 after Ctrl-C.
     """
     arguments = _parser().parse_args(argv)
     runs: list[Run] = []
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ndemo: interrupted", file=sys.stderr)
         status = 130
-    runs = [run for run in runs if run.images]  # after Ctrl-C: what was measured until then
+    runs = [run for run in runs if run.images]  # after Ctrl-C, the forms measured so far
     if runs and arguments.json:
         print(json.dumps(_as_data(runs, arguments)))
     elif runs:
@@ -108,7 +108,7 @@ def _length(text: str) -> float:
 
 
 def _choose(arguments: argparse.Namespace) -> Photos:
-    """Check what is needed before anything takes time; find or make the photos."""
+    """Check the requirements before any long work; find or generate the photos."""
     if not ps.build_info()["jpeg"]["native"]:
         raise DemoError("this build has no JPEG codec; `python -m penstock doctor` says how to fix")
     if not arguments.no_picture:
@@ -143,7 +143,7 @@ def _introduce(chosen: Photos, arguments: argparse.Namespace) -> None:
 
 
 def _measure(chosen: Photos, arguments: argparse.Namespace, runs: list[Run]) -> None:
-    """Run every form; `runs` has them also after Ctrl-C."""
+    """Run every form; `runs` also has the results after Ctrl-C."""
     patterns = chosen.patterns()
     small = chosen.size <= _MOST_CACHED
     if small:
@@ -159,14 +159,14 @@ def _measure(chosen: Photos, arguments: argparse.Namespace, runs: list[Run]) -> 
                 f"none of the images could be used; the first error: {runs[-1].skipped[0]}"
             )
         if form is FORMS[0] and runs[0].ended_early:
-            # Few enough that the other forms, the cache above all, get through their passes.
+            # Use so few images that the other forms, above all the cache, complete their passes.
             fewer = max(runs[0].images // arguments.epochs, arguments.batch)
             fewer = min(fewer, len(patterns))
             patterns = [patterns[i * len(patterns) // fewer] for i in range(fewer)]
 
 
 def _read_once(patterns: list[str]) -> None:
-    """So that the first form finds the files where the others do: in the page cache."""
+    """Read all files, so that the first form also finds them in the page cache."""
     progress = Meter("reading once", len(patterns), "files")
     files = ps.Dataset.list_files(patterns, shuffle=False)
     sizes = files.map(lambda path: len(ps.io.read_file(path)), num_parallel_calls=READS)
@@ -185,7 +185,7 @@ def _read_once(patterns: list[str]) -> None:
 
 
 def _as_data(runs: list[Run], arguments: argparse.Namespace) -> dict[str, object]:
-    """Return what `_report` prints, once the picture is drawn."""
+    """Draw the picture, and return the contents of the report as a dict."""
     return {
         "forms": [
             {
@@ -223,7 +223,7 @@ def _report(runs: list[Run], arguments: argparse.Namespace) -> None:
 
 
 def _draw(runs: list[Run], arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the files that were written, by what they are."""
+    """Return the files written, by kind."""
     drawn: dict[str, str] = {}
     if arguments.no_picture:
         return drawn
@@ -236,7 +236,7 @@ def _draw(runs: list[Run], arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _skipped(runs: list[Run]) -> list[str]:
-    """Return what could not be used, once each."""
+    """Return the images that could not be used, without duplicates."""
     skipped = max((run.skipped for run in runs), key=len)
     return sorted(set(skipped))
 

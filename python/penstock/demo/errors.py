@@ -1,5 +1,5 @@
-"""Why the demo cannot go on."""
+"""The demo's exception."""
 
 
 class DemoError(Exception):
-    """Something the person at the command line can put right; the text says how."""
+    """An error that the user of the command can fix, as the message explains."""

@@ -1,4 +1,4 @@
-"""The pipelines of the demo, from the naive form to the one that a training program should have."""
+"""The pipelines of the demo, from the naive form to the one recommended for training."""
 
 import time
 from collections.abc import Callable
@@ -10,26 +10,26 @@ import numpy.typing as npt
 import penstock as ps
 from penstock.demo.recorder import Recorder
 
-SIDE = 224  # pixels of what the training step is fed
-KEEP = 0.875  # of each side of an image, by the random crop
-READS = 8  # files that are asked for at a time
-SHUFFLE = 512  # encoded images among which the shuffle after the cache chooses
+SIDE = 224  # image size in pixels for the training step
+KEEP = 0.875  # share of each side of an image that the random crop keeps
+READS = 8  # maximum number of files read concurrently
+SHUFFLE = 512  # number of encoded images in the shuffle buffer after the cache
 
 Image = npt.NDArray[Any]
 
 
 class Source(NamedTuple):
-    """What a pipeline reads and how it hands it over."""
+    """Input and batch size of a pipeline."""
 
     patterns: list[str]
     batch: int  # images
-    open_seconds: float  # that the simulated storage takes to answer
+    open_seconds: float  # latency of the simulated storage
 
 
 def augmented(contents: Any) -> Any:
     """Decode, crop, resize, flip, and scale to float32 in [0, 1].
 
-    Made of operations alone, so that it is the function of all forms: plain, and native.
+    It uses only penstock operations, so all forms can use it, as a plain and as a native function.
     """
     image = ps.image.decode_jpeg(contents, channels=3)
     size = np.maximum(ps.cast(KEEP * ps.shape(image)[:2], np.int64), 1)
@@ -40,12 +40,12 @@ def augmented(contents: Any) -> Any:
 
 @ps.native
 def prepare_natively(path: Any, contents: Any) -> Any:
-    """Do the same in C++, without the GIL; nothing is noted there."""
+    """Do the same in C++, without the GIL; nothing is recorded there."""
     return augmented(contents)
 
 
 class Functions:
-    """The functions of the pipelines; each notes when it ran."""
+    """The functions of the pipelines; each records when it runs."""
 
     def __init__(self, recorder: Recorder, open_seconds: float) -> None:
         self._recorder = recorder
@@ -62,7 +62,7 @@ class Functions:
         return path, contents
 
     def prepare(self, path: str, contents: bytes) -> Image:
-        """Make of an encoded image what the training step takes: `augmented`."""
+        """Convert an encoded image for the training step with `augmented`."""
         start = time.perf_counter()
         try:
             image: Image = augmented(contents)
@@ -74,18 +74,18 @@ class Functions:
 
 
 def naive(source: Source, call: Functions) -> ps.Dataset:
-    """Do everything in the thread that trains."""
+    """Do everything in the training thread."""
     files = ps.Dataset.list_files(source.patterns)
     return files.map(call.read).map(call.prepare).batch(source.batch)
 
 
 def prefetched(source: Source, call: Functions) -> ps.Dataset:
-    """Make the next batches while the training step runs."""
+    """Prepare the next batches while the training step runs."""
     return naive(source, call).prefetch(2)
 
 
 def parallel_reads(source: Source, call: Functions) -> ps.Dataset:
-    """Ask for many files at a time."""
+    """Read several files concurrently."""
     files = ps.Dataset.list_files(source.patterns)
     encoded = files.map(call.read, num_parallel_calls=READS)
     return encoded.map(call.prepare).batch(source.batch).prefetch(2)
@@ -100,13 +100,13 @@ def parallel_map(source: Source, call: Functions) -> ps.Dataset:
 
 
 def cached(source: Source, call: Functions) -> ps.Dataset:
-    """Keep the encoded files; what is random comes after the cache."""
+    """Cache the encoded files; the random operations follow the cache."""
     images = _kept(source, call).map(call.prepare, num_parallel_calls=ps.AUTOTUNE)
     return images.batch(source.batch).prefetch(2)
 
 
 def native(source: Source, call: Functions) -> ps.Dataset:
-    """Let the same function run without Python: all of it together."""
+    """Run the whole function without Python."""
     images = _kept(source, call).map(prepare_natively, num_parallel_calls=ps.AUTOTUNE)
     return images.batch(source.batch).prefetch(2)
 
@@ -117,12 +117,12 @@ def _kept(source: Source, call: Functions) -> ps.Dataset:
 
 
 class Form(NamedTuple):
-    """One way to write the pipeline."""
+    """A way to write the pipeline."""
 
     name: str
     build: Callable[[Source, Functions], ps.Dataset]
     caches: bool = False
-    notes_map: bool = True  # its function runs in Python, and notes when
+    notes_map: bool = True  # whether its function runs in Python and records intervals
 
 
 FORMS = (

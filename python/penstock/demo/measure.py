@@ -1,4 +1,4 @@
-"""Runs one form of the pipeline against the simulated training step."""
+"""Measure one form of the pipeline with the simulated training step."""
 
 import time
 
@@ -7,31 +7,31 @@ from penstock.demo.forms import Form, Functions, Source
 from penstock.demo.recorder import Interval, Recorder
 from penstock.meter import Meter
 
-# What one bad file may raise; the pass goes on after it.
+# Exceptions of a single bad file, after which the pass continues.
 _BAD_FILE = (ps.DataError, OSError, ValueError)
 
 
 class Run:
-    """One form: what was measured, also when it was ended early.
+    """Measurements of one form, also if it ended early.
 
     Attributes
     ----------
     name : str
-        Of the form.
+        Name of the form.
     images : int
-        Images that were trained with.
+        Number of images that were trained on.
     seconds, waited : float
-        Time of all passes, and how much of it the trainer waited for a batch.
+        Duration of all passes, and the part of it in which the trainer waited for a batch.
     passes : list of float
-        When each pass began.
+        Start time of each pass.
     skipped : list of str
-        The errors of images that could not be used, from all passes.
+        Errors of the images that could not be used, from all passes.
     ended_early : bool
-        Whether the time limit ended it.
+        Whether the time limit ended the form.
     notes_map : bool
-        Whether the intervals have those of its map.
+        Whether the intervals include those of its map.
     profile : Profile or None
-        Of the last pass that went to its end, or to the time limit.
+        Profile of the last pass that reached its end or the time limit.
     """
 
     def __init__(self, form: Form, source: Source, epochs: int, step_seconds: float) -> None:
@@ -52,7 +52,7 @@ class Run:
 
     @property
     def intervals(self) -> list[Interval]:
-        """All that was recorded."""
+        """All recorded intervals."""
         return self._recorder.intervals
 
     @property
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def idle(self) -> float:
-        """Share of the time that the trainer waited."""
+        """Share of the time in which the trainer waited."""
         return self.waited / self.seconds if self.seconds else 0.0
 
     def measure(self, limit: float) -> None:
@@ -98,7 +98,7 @@ class Run:
                     self.images += len(batch)
                     progress.update(self.images)
                     self.ended_early = asked - begun > limit
-            assert isinstance(watch.result, ps.Profile)  # of an iterator of a dataset
+            assert isinstance(watch.result, ps.Profile)  # the result for an iterator of a dataset
             self.profile = watch.result
         finally:
             self.waited += time.perf_counter() - asked

@@ -1,4 +1,4 @@
-"""The JPEGs of the demo: those of a folder, or some made once out of Matplotlib's photograph."""
+"""The JPEGs of the demo: those of a folder, or variations of Matplotlib's sample photograph."""
 
 import contextlib
 import glob
@@ -20,16 +20,16 @@ from penstock.printable import printable
 _SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif")
 _INSTALL = 'pip install "penstock[viz]"'
 _QUALITY = 90
-_ABANDONED = 3600.0  # seconds after which a half-made folder belongs to no one
+_ABANDONED = 3600.0  # seconds after which an incomplete folder counts as abandoned
 
 
 class Photos(NamedTuple):
-    """What the pipelines read."""
+    """The images that the pipelines read."""
 
     folder: Path
     paths: list[str]
-    found: int  # in the folder, used or not
-    size: int  # bytes of `paths` together
+    found: int  # number in the folder, used or not
+    size: int  # total size of `paths` in bytes
 
     def patterns(self) -> list[str]:
         """Return glob patterns that match exactly `paths`."""
@@ -51,9 +51,9 @@ def find(folder: Path, most: int) -> Photos:
     Parameters
     ----------
     folder : Path
-        Searched with its subfolders.
+        The folder; its subfolders are searched, too.
     most : int
-        Take at most so many, evenly spread over the sorted names.
+        Maximum number of images, evenly spread over the sorted names.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def find(folder: Path, most: int) -> Photos:
 
 
 def made(count: int) -> Photos:
-    """Return `count` made photographs, making them if they are not there from an earlier run."""
+    """Return `count` generated photographs, from the cache folder if they exist."""
     folder = _cache() / "demo-photos"
     if not folder.is_dir() or sum(1 for _ in _jpegs(folder)) < count:
         _make(folder, count)
@@ -95,7 +95,7 @@ def _cache() -> Path:
 
 
 def _make(folder: Path, count: int) -> None:
-    """Fill a folder of another name, and give it its name when it is complete."""
+    """Fill a temporary folder, and rename it when it is complete."""
     require("PIL", "matplotlib")
     progress = Meter("making photos", count, "images")
     try:
@@ -130,14 +130,14 @@ def _fill(folder: Path, count: int, progress: Meter) -> None:
 
 
 def _put(partial: Path, folder: Path) -> None:
-    # A folder with too few photos makes way; it cannot be replaced in one step.
+    # A folder with too few photos is moved away, because it cannot be replaced atomically.
     if folder.exists():
         partial.with_name(f"{partial.name}-old").mkdir()
         folder.rename(partial.with_name(f"{partial.name}-old") / folder.name)
     try:
         partial.rename(folder)
     except OSError:
-        if not folder.is_dir():  # else another run was first
+        if not folder.is_dir():  # otherwise another run was faster
             raise
     shutil.rmtree(partial.with_name(f"{partial.name}-old"), ignore_errors=True)
 
@@ -163,7 +163,7 @@ def _photograph() -> Any:
 
 
 def _variation(photograph: Any, number: int) -> bytes:
-    """Return the JPEG with a crop of the photograph, its tones and its side chosen by `number`."""
+    """Return a JPEG of the photograph with crop, tones and orientation chosen by `number`."""
     from PIL import Image, ImageEnhance, ImageOps
 
     draw = random.Random(number)

@@ -1,4 +1,4 @@
-"""What happened when: the intervals that the functions of a pipeline and the trainer note."""
+"""A timeline: intervals recorded by the functions of a pipeline and by the trainer."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ LANES = ("open", "read", "map", "train")
 
 
 class Interval(NamedTuple):
-    """One step of work; times are those of ``time.perf_counter``, seconds."""
+    """A unit of work; times are those of ``time.perf_counter``, in seconds."""
 
     lane: str
     thread: int
@@ -23,12 +23,12 @@ class Recorder:
         self.intervals: list[Interval] = []
 
     def add(self, lane: str, start: float) -> float:
-        """Note that the calling thread worked from `start` until now; returns now."""
+        """Record that the calling thread worked from `start` until now; return the current time."""
         end = time.perf_counter()
         self.intervals.append(Interval(lane, threading.get_ident(), start, end))
         return end
 
     def add_opening(self, start: float) -> None:
-        """Note the opening of a pass: from `start` until the first function was called."""
+        """Record the opening of a pass: from `start` until the first function was called."""
         first = min((i.start for i in self.intervals if i.start >= start), default=start)
         self.intervals.append(Interval("open", threading.get_ident(), start, first))

@@ -10,9 +10,9 @@ from penstock.profiling.page.colours import LIGHT
 from penstock.profiling.page.sheet import rows, sheet
 
 _STEPS_SHOWN = 4  # training steps of the first form
-_PIXELS = 1500  # about the width of a panel
+_PIXELS = 1500  # approximately the width of a panel
 
-# As in profiles: what a thread does has one colour.
+# The same colours as in profiles.
 _COLOURS = {
     "open": "#E69F00",
     "read": LIGHT["blocked"],
@@ -30,16 +30,16 @@ _MEANINGS = {
 
 
 def draw(runs: Sequence[Run], path: Path, subtitle: str) -> None:
-    """Draw one panel per form, all over the same span of time.
+    """Draw one panel per form, all with the same time axis.
 
     Parameters
     ----------
     runs : sequence of Run
-        What was measured; the beginning of the last pass of each is shown.
+        The measurements; the start of the last pass of each is shown.
     path : Path
-        Where to save the picture; its ending chooses the format.
+        File for the picture; its extension selects the format.
     subtitle : str
-        The setting.
+        A description of the settings.
     """
     span = _span(runs[0])
     meanings = {_COLOURS[lane]: text for lane, text in _MEANINGS.items()}
@@ -74,7 +74,7 @@ def _panel(panel: Any, run: Run, span: float) -> None:
 
 
 def _bars(panel: Any, intervals: Sequence[Interval], row: int, start: float, span: float) -> None:
-    """Draw the intervals of one lane; threads that share it get a strip each."""
+    """Draw the intervals of a lane; threads that share it get a strip each."""
     threads: list[int] = []
     for interval in intervals:
         if interval.thread not in threads:
@@ -82,7 +82,7 @@ def _bars(panel: Any, intervals: Sequence[Interval], row: int, start: float, spa
     for number, thread in enumerate(threads):
         own = [i for i in intervals if i.thread == thread]
         strip = 0.84 / len(threads)
-        # What is shorter than a pixel is drawn as wide as one.
+        # Intervals shorter than a pixel are drawn one pixel wide.
         bars = [(i.start - start, max(i.end - i.start, span / _PIXELS)) for i in own]
         colour = _COLOURS[own[0].lane]
         panel.broken_barh(bars, (row + 0.08 + number * strip, strip), color=colour, linewidth=0)

@@ -1,1 +1,1 @@
-"""Pipelines whose elements other workers make: leases, and the engines that carry them."""
+"""Distribution of a pipeline's work to other workers: leases, and the engines that run them."""

@@ -1,4 +1,4 @@
-"""Exceptions that several consumers raise: each has one of its own."""
+"""Copies of exceptions, so that each consumer raises a separate one."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ _Raised = TypeVar("_Raised", bound=BaseException)
 
 
 def own(failure: _Raised) -> _Raised:
-    """Return an exception like another one, for one consumer.
+    """Return a copy of an exception, for one consumer to raise.
 
-    An exception that was raised has the frames that it has left, and with them all that their
-    variables refer to. One that all consumers raise, and that a job keeps, would keep the
-    iterators of those who have dropped theirs: they would never leave.
+    A raised exception refers to the frames that it passed through, and so to all of their
+    variables. If a job kept an exception that all consumers raise, it would keep alive the
+    iterators that they have dropped. Those consumers would never leave.
 
     Parameters
     ----------
     failure : BaseException
-        What is kept; it is raised nowhere.
+        The stored exception, which is never raised itself.
 
     Returns
     -------
     BaseException
-        Of the same class and with the same attributes; the very same one where its class cannot be
-        copied.
+        An exception of the same class with the same attributes; `failure` itself if its class
+        cannot be copied.
     """
     try:
         made = copy.copy(failure)
-    except Exception:  # its class takes other arguments than it has kept
+    except Exception:  # the constructor takes other arguments than `args`
         try:
             made = type(failure).__new__(type(failure), *failure.args)
-        except Exception:  # its class makes no second one at all
+        except Exception:  # the class cannot be instantiated again
             return failure
         made.__dict__.update(failure.__dict__)
     if type(made) is not type(failure):
@@ -45,7 +45,7 @@ def own(failure: _Raised) -> _Raised:
 
 
 def kept(failure: _Raised) -> _Raised:
-    """Return an exception that was raised as one to keep, of which consumers get their `own`."""
+    """Return a raised exception as one to store, from which `own` makes copies."""
     made = own(failure).with_traceback(None)
     made.__context__ = None
     return made

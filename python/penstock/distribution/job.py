@@ -1,4 +1,4 @@
-"""Has workers make one pass over a pipeline: gives leases, and takes each result once."""
+"""Run a pipeline on workers: assign leases, and take each result once."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from penstock.distribution.settings import Settings
 from penstock.distribution.workers import Event, Workers
 from penstock.errors import WorkerError
 
-AHEAD = 2  # leases that a worker has at a time: one that it makes, one after that
-WAIT_SECONDS = 0.1  # that a consumer waits at a time; then it looks whether its run was closed
-_LEASE_SECONDS = 0.25  # that a lease should take
+AHEAD = 2  # leases of a worker: one in progress, one queued
+WAIT_SECONDS = 0.1  # maximum wait before a consumer checks whether its run was closed
+_LEASE_SECONDS = 0.25  # target duration of a lease
 _LEASE_BYTES = 16 << 20
 _MOST_ELEMENTS = 4096
 
-Taken = tuple[int, Any, int]  # the first position, the rows (None: all is over), leases lost so far
+Taken = tuple[int, Any, int]  # first position, rows (None at the end), leases lost so far
 
 
 class Job:
-    """The elements of a pipeline from a position on, which workers make; used by one thread.
+    """The elements of a pipeline from a position on, made by workers; used by one thread.
 
-    Workers start with the first `take`, and end with `close`, with the last result, and when the
-    job is dropped.
+    The workers start with the first `take`. They end with `close`, with the last result, or when
+    the job is dropped.
 
     Parameters
     ----------
     open_workers : callable
         Returns the workers.
     settings : Settings
-        How the work is divided.
+        How to divide the work.
     place : bytes
-        The position of the pipeline in the consumer's, which random draws depend on.
+        Position of the pipeline within the consumer's, on which random draws depend.
     ordered : bool
-        Whether results are taken in order.
+        Whether to take results in order.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Job:
         self._failure: WorkerError | None = None
 
     def begin(self, state: bytes, done: list[Range], sound: bool) -> None:
-        """Go on from a state of the pipeline, whatever workers are making.
+        """Continue from a state of the pipeline; results in progress are discarded.
 
         Parameters
         ----------
         state : bytes
-            Of the pipeline; positions count from there.
+            State of the pipeline; positions count from there.
         done : list of (first, last)
-            Ranges that are not to be made.
+            Ranges to skip.
         sound : bool
             Whether none of the elements in them failed.
         """
@@ -86,18 +86,18 @@ class Job:
         )
 
     def take(self, received: int) -> Taken | None:
-        """Return the rows of the next lease, or None if none is there after a short wait.
+        """Return the rows of the next lease, or None if none is available after a short wait.
 
         Parameters
         ----------
         received : int
-            How many leases were received since `begin`: what was returned and not received, because
-            an interrupt came first, is returned again.
+            Number of leases received since `begin`. A result that was returned but not received,
+            because of an interrupt, is returned again.
 
         Raises
         ------
         WorkerError
-            If a lease was lost too often, or workers do not start; each further call raises it.
+            If a lease was lost too often, or workers do not start. Later calls raise it, too.
         """
         if self._failure is not None:
             raise own(self._failure)
@@ -110,7 +110,7 @@ class Job:
             self._failure = _said(lost)
             self.close()
             raise own(self._failure) from None
-        except WorkerError as error:  # they do not start
+        except WorkerError as error:  # the workers do not start
             self._failure = kept(error)
             self.close()
             raise
@@ -123,7 +123,7 @@ class Job:
             workers.close()
 
     def _next(self) -> Taken | None:
-        """Take the next result; without one hear what workers have to say."""
+        """Take the next result; if there is none, process the workers' events."""
         if (result := self._leases.look()) is not None:
             self._given = result
             if self._workers is not None:
@@ -141,7 +141,7 @@ class Job:
         return None
 
     def _handle(self, event: Event) -> None:
-        """Note what a worker has answered; that is also right the second time."""
+        """Process an event of a worker; processing it twice is harmless."""
         sequence, number = event.task
         made = event.made
         if made is None:
@@ -175,7 +175,7 @@ class Job:
                 workers.give(worker, (self._sequence, lease.number), order)
 
     def _learn(self, made: Made) -> None:
-        """Have leases take some time each, so that what is said about them costs little."""
+        """Adapt the lease size, so that the overhead per lease stays small."""
         if made.steps == 0:
             return
         by_time = _LEASE_SECONDS * made.steps / max(made.seconds, 1e-6)
@@ -193,10 +193,9 @@ class Job:
 
 
 def _end_apart(workers: Workers) -> None:
-    """End the workers of a dropped job in a thread of its own.
+    """End the workers of a dropped job in a separate thread.
 
-    They end with the functions that they are in, and these may wait for the thread that has dropped
-    the job, wherever it is.
+    They end only after their current functions. Those may wait for the thread that dropped the job.
     """
     threading.Thread(target=workers.close, name="ps-distribute-end", daemon=True).start()
 

@@ -1,6 +1,6 @@
-"""Who makes which elements: ranges of the order, each of which is taken once.
+"""Assignment of elements to workers, in ranges whose results are each taken once.
 
-It knows no worker, no clock and no transport: those who call say what has happened, and when.
+The module knows no workers, clock or transport; its callers report events and times.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 MOST = 2**62  # more elements than there will ever be
 
-_OWN = 4  # times the timeout, after which a worker is given again what it has
+_OWN = 4  # multiple of the timeout after which a worker is assigned its own lease again
 
 Range = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Lease:
-    """The elements `first` to `last`, without `last`, of the order; leases are numbered in it."""
+    """The elements `first` to `last` (exclusive) of the order; leases are numbered in order."""
 
     number: int
     first: int
@@ -27,7 +27,7 @@ class Lease:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """What has become of a lease: `count` elements, and whether the order ends with them."""
+    """The result of a lease: `count` elements, and whether the order ends with them."""
 
     lease: Lease
     count: int
@@ -36,7 +36,7 @@ class Result:
 
 
 class LostTooOften(Exception):
-    """A lease that several workers have lost."""
+    """Several workers have lost the same lease."""
 
     def __init__(self, lease: Lease, times: int, cause: str) -> None:
         super().__init__(lease, times, cause)
@@ -47,28 +47,28 @@ class LostTooOften(Exception):
 
 @dataclasses.dataclass(slots=True)
 class _Out:
-    """A lease that has been dealt, or waits to be dealt again."""
+    """A lease that is assigned, or waits to be assigned again."""
 
     lease: Lease
-    holders: dict[Hashable, float]  # workers, and when each got it
+    holders: dict[Hashable, float]  # workers, with the time of assignment
     lost: int = 0
 
 
 class Leases:
-    """Deals ranges of the order to workers and takes the result of each once.
+    """Assign ranges of the order to workers, and take the result of each once.
 
     Parameters
     ----------
     window : int
-        Leases that are dealt or done and not taken yet, at most.
+        Maximum number of leases that are assigned or done, but not taken yet.
     timeout : float
-        Seconds after which a lease is dealt to one more worker.
+        Seconds after which a lease is assigned to an additional worker.
     most_lost : int
-        How often a lease may be lost with its worker.
+        How often a lease may be lost together with its worker.
     ordered : bool
-        Whether results are taken in order.
+        Whether to take results in order.
     done : iterable of (first, last)
-        Ranges that are not to be dealt, because they were delivered before.
+        Ranges to skip, because they were delivered before.
     """
 
     def __init__(
@@ -84,17 +84,17 @@ class Leases:
         self._most_lost = most_lost
         self._ordered = ordered
         self._done_before = sorted(done)
-        self._next = 0  # the number of the next new lease
+        self._next = 0  # number of the next new lease
         self._from = 0  # its first element
         self._out: dict[int, _Out] = {}
-        self._again: list[int] = []  # of these, those that no worker has; sorted
+        self._again: list[int] = []  # those of `_out` without a worker; sorted
         self._results: dict[int, Result] = {}
-        self._taken = 0  # number of the next one in order
-        self._due = 0.0  # no lease is late before
-        self._end = MOST  # the lease with which the order ends
+        self._taken = 0  # number of the next result in order
+        self._due = 0.0  # no lease is late before this time
+        self._end = MOST  # number of the last lease of the order
 
     def deal(self, worker: Hashable, size: int, now: float) -> Lease | None:
-        """Return a lease for a worker: a lost one, a new one of `size` elements, or none now."""
+        """Return a lease for a worker: a lost one, a new one of `size` elements, or None."""
         while self._again:
             out = self._out[self._again.pop(0)]
             out.holders[worker] = now
@@ -108,7 +108,7 @@ class Leases:
         return self._late(worker, now)
 
     def done(self, result: Result) -> bool:
-        """Take a result; False for one that came before, from another worker."""
+        """Add a result; return False if another worker's result arrived earlier."""
         number = result.lease.number
         if self._out.pop(number, None) is None:
             return False
@@ -120,14 +120,14 @@ class Leases:
         return True
 
     def lease(self, number: int) -> Lease | None:
-        """Return a lease whose result is wanted."""
+        """Return a lease whose result is still needed."""
         out = self._out.get(number)
         return None if out is None else out.lease
 
     def lost(self, worker: Hashable, cause: str) -> None:
-        """Take back what a worker had: it has died, or has left.
+        """Take back the leases of a worker that died or left.
 
-        That counts against the lease that it was making, and against none that waited for its turn.
+        Only the lease that it was working on counts as lost, not those in its queue.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Leases:
             If a lease was lost with several workers.
         """
         held = [out for out in self._out.values() if worker in out.holders]
-        held.sort(key=lambda out: (out.holders[worker], out.lease.number))  # as they were dealt
+        held.sort(key=lambda out: (out.holders[worker], out.lease.number))  # in order of assignment
         self.returned(worker)
         if held:
             held[0].lost += 1
@@ -143,32 +143,32 @@ class Leases:
                 raise LostTooOften(held[0].lease, held[0].lost, cause)
 
     def returned(self, worker: Hashable) -> None:
-        """Take back what a worker had and will not make, which is not its fault."""
+        """Take back the leases of a worker that will not make them, without counting a loss."""
         self._due = 0.0
         for out in self._out.values():
             if out.holders.pop(worker, None) is not None and not out.holders:
                 self._deal_again(out.lease.number)
 
     def take(self) -> Result | None:
-        """Return the next result; none if it is not there yet."""
+        """Return the next result; None if it is not available yet."""
         result = self.look()
         if result is not None:
             self.taken(result)
         return result
 
     def look(self) -> Result | None:
-        """Return what `take` would, and leave it there."""
+        """Return the result that `take` would return, without removing it."""
         number = self._taken if self._ordered else min(self._results, default=-1)
         return self._results.get(number)
 
     def taken(self, result: Result) -> None:
-        """Note that a result was taken; to be said again where that was interrupted."""
+        """Record that a result was taken; call again if interrupted."""
         number = result.lease.number
         self._taken = number + 1
         self._results.pop(number, None)
 
     def ready(self) -> bool:
-        """Return whether `take` would give a result."""
+        """Return whether `take` would return a result."""
         return self._taken in self._results if self._ordered else bool(self._results)
 
     def over(self) -> bool:
@@ -176,7 +176,7 @@ class Leases:
         return self._next > self._end and not self._out and not self._results
 
     def held_by(self, worker: Hashable) -> int:
-        """Return how many leases a worker has."""
+        """Return the number of leases of a worker."""
         return sum(worker in out.holders for out in self._out.values())
 
     def _open(self) -> int:
@@ -195,11 +195,12 @@ class Leases:
         return lease
 
     def _late(self, worker: Hashable, now: float) -> Lease | None:
-        """Return the oldest lease that takes too long, for one more worker.
+        """Return the oldest late lease, to assign it to an additional worker.
 
-        Of what it has itself, a worker may have lost the lease or the answer: that takes longer.
+        A worker that already has the lease may have lost it, or its answer may be lost. It is
+        assigned the lease again only after a longer time.
         """
-        if now < self._due:  # this is asked often, and there may be thousands
+        if now < self._due:  # called often, and there may be thousands of leases
             return None
         due = float("inf")
         for out in self._out.values():
@@ -217,7 +218,7 @@ class Leases:
             self._again.sort()
 
     def _finish(self, number: int) -> None:
-        """Forget what comes after the last element."""
+        """Drop all leases and results after the last element."""
         self._end = min(self._end, number)
         self._next = max(self._next, self._end + 1)
         for late in [n for n in self._out if n > self._end]:

@@ -1,4 +1,4 @@
-"""What a worker does: makes the elements of leases, with positions among them."""
+"""A worker's part: make the elements of leases."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from penstock.iterator import Iterator
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Order:
-    """A lease as workers get it."""
+    """A lease in the form sent to workers."""
 
-    sequence: int  # of the run: after an error, and after set_state, another one begins
+    sequence: int  # of the run; increases after an error, and after set_state
     place: bytes  # position of the pipeline in a larger one, for random draws
-    state: bytes  # of the pipeline where the sequence begins
+    state: bytes  # state of the pipeline at the start of the sequence
     sound: bool  # none of the elements before the lease failed
     first: int
     count: int
@@ -25,24 +25,24 @@ class Order:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Made:
-    """What has become of a lease: the rows, or where Ray has them, and what is known of them."""
+    """The result of a lease: the rows, or a reference to them in Ray, and their properties."""
 
     rows: object
     steps: int
-    ended: bool  # no more elements come
+    ended: bool  # whether no more elements follow
     seconds: float
     nbytes: int
 
 
 class Maker:
-    """Makes what orders ask for, by one iterator as long as they go forward.
+    """Make the elements of orders, with the same iterator as long as positions increase.
 
     Parameters
     ----------
     dataset : Dataset
-        Of which the elements are.
+        The pipeline to run.
     name : str
-        What errors call the worker.
+        Name of the worker in errors.
     """
 
     def __init__(self, dataset: Dataset, name: str) -> None:
@@ -53,10 +53,10 @@ class Maker:
         self._at = 0
 
     def make(self, order: Order) -> Made:
-        """Return the elements of an order, or those before the first error or the end."""
+        """Return the elements of an order, up to the first error or the end."""
         began = time.perf_counter()
         rows = self._make(order, order.sound)
-        if rows.astray and order.sound:  # one of another worker's elements failed after all
+        if rows.astray and order.sound:  # an element of another worker failed, contrary to `sound`
             self.close()
             rows = self._make(order, False)
         if rows.failed or rows.ended:
@@ -65,7 +65,7 @@ class Maker:
         return Made(rows, rows.steps, rows.ended, seconds, rows.nbytes)
 
     def close(self) -> None:
-        """Let go of the iterator; another thread may do so to end what this one makes."""
+        """Close the iterator; another thread may call this to interrupt `make`."""
         iterator, self._iterator = self._iterator, None
         if iterator is not None:
             iterator.close()
@@ -74,7 +74,7 @@ class Maker:
         iterator = self._iterator
         if iterator is None or self._sequence != order.sequence or self._at > order.first:
             self.close()
-            # Not counted: the seed of the run is that of the consumer's, which has counted it.
+            # Not counted: the consumer's run has counted the seed that this run uses.
             options = self._dataset._options._for_engine(counted=False) | {"place": order.place}
             iterator = Iterator(self._dataset, options)
             _core.Iterator.set_state(iterator, order.state)

@@ -1,4 +1,4 @@
-"""The coordinator of a shared job as an actor of Ray, which is known by its name."""
+"""The coordinator of a shared job as a named Ray actor."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from penstock.distribution.settings import Settings
 from penstock.distribution.shared import AGAIN, Begin, Coordinator
 from penstock.distribution.workers import Workers
 
-_NAMESPACE = "penstock"  # programs that are connected one by one find each other there
-_IDLE_SECONDS = 60.0  # without consumers, after which it ends
+_NAMESPACE = "penstock"  # namespace in which separately connected programs find each other
+_IDLE_SECONDS = 60.0  # time without consumers after which the actor ends
 _NOT_YET = object()
-_MOST_CALLS = 1000  # of consumers, that wait in the coordinator at a time
+_MOST_CALLS = 1000  # maximum number of consumers' calls that wait concurrently in the coordinator
 
 
 class CoordinatorActor:
-    """What runs in the actor: a coordinator whose rows stay where workers have made them.
+    """The class of the actor: a coordinator whose rows stay where workers made them.
 
-    It belongs to no program, so that none of the consumers need be the last one; it ends itself
-    once it has had no consumer for a while.
+    The actor is detached from all programs, so consumers may end in any order. It ends after a time
+    without consumers.
     """
 
     def __init__(self, name: str) -> None:
@@ -44,19 +44,19 @@ class CoordinatorActor:
         own.end.remote()
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.join`."""
         self._coordinator.join(begin, dataset, settings)
 
     def take(self, token: str, received: int) -> Taken | str | None:
-        """As of `Coordinator`; with a reference to the rows."""
+        """See `Coordinator.take`; returns a reference to the rows."""
         return self._coordinator.take(token, received)
 
     def alive(self, token: str) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.alive`."""
         self._coordinator.alive(token)
 
     def leave(self, token: str) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.leave`."""
         self._coordinator.leave(token)
 
 
@@ -65,26 +65,26 @@ def _workers(dataset: Dataset, count: int, options: dict[str, Any]) -> Workers:
 
 
 class RayCoordinator:
-    """The actor of a name as its consumers see it; the first one has Ray start it.
+    """A consumer's connection to the named actor; the first consumer starts the actor.
 
-    When it, or what it has kept, is lost with a host, consumers begin again with another one where
-    they are.
+    If the actor or its data is lost with a host, consumers continue at their positions with a new
+    actor.
 
     Parameters
     ----------
     name : str
-        Of the job.
+        Name of the job.
     """
 
     def __init__(self, name: str) -> None:
         self._ray = connected()
         self._name = f"penstock.distribute {name}"
         self._actor: Any = None
-        self._asked: tuple[tuple[str, int], Any] | None = None  # for whom, and what it waits for
-        self._answer: Taken | None = None  # whose rows it waits for
+        self._asked: tuple[tuple[str, int], Any] | None = None  # arguments, reference to wait for
+        self._answer: Taken | None = None  # the answer whose rows it waits for
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.join`."""
         held = self._ray.put(dataset)
         for tries_left in (2, 1, 0):
             try:
@@ -98,10 +98,10 @@ class RayCoordinator:
                     raise
 
     def take(self, token: str, received: int) -> Taken | str | None:
-        """As of `Coordinator`; AGAIN, too, where it has died or the rows are lost.
+        """See `Coordinator.take`; also returns AGAIN if the actor died or the rows are lost.
 
-        Waits a little for what it has asked for, and goes on with that the next time: a run that is
-        closed meanwhile need not wait until Ray notices that a host is cut off.
+        Waits only briefly for an answer, and resumes waiting at the next call. So closing a run
+        does not have to wait until Ray detects that a host is unreachable.
         """
         who = token, received
         try:
@@ -129,16 +129,16 @@ class RayCoordinator:
             return AGAIN
 
     def _found(self, asked: Any) -> Any:
-        """Return what was asked for, or _NOT_YET; it is at this host then."""
+        """Return the value of a reference once it is on this host; else _NOT_YET."""
         ready, _ = self._ray.wait([asked], timeout=2 * WAIT_SECONDS)
         return self._ray.get(asked) if ready else _NOT_YET
 
     def alive(self, token: str) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.alive`."""
         self._say("alive", token)
 
     def leave(self, token: str) -> None:
-        """As of `Coordinator`; without a word it is let go of after a while."""
+        """See `Coordinator.leave`; if the message is lost, the consumer times out."""
         self._say("leave", token)
 
     def _say(self, what: str, token: str) -> None:
@@ -146,7 +146,7 @@ class RayCoordinator:
             return
         try:
             getattr(self._actor, what).remote(token)
-        except Exception:  # it is of a connection that has ended
+        except Exception:  # the connection has ended
             return
 
     def _started(self) -> Any:

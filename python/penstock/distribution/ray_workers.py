@@ -1,4 +1,4 @@
-"""Workers that are Ray actors: Ray places, starts and watches them, and carries what they make."""
+"""Workers that are Ray actors: Ray places, starts and monitors them, and transfers results."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from penstock.distribution.workers import Event, Task
 from penstock.errors import WorkerError
 from penstock.libraries import library
 
-_MOST_STARTS = 5  # in a row that fail, of a worker
-# Ray tells at once of the death of an actor that it does not restart itself; of another one, after
-# two seconds.
+_MOST_STARTS = 5  # maximum number of consecutive failed starts of a worker
+# Ray reports the death of an actor immediately if it does not restart actors itself; otherwise only
+# after two seconds.
 _OPTIONS = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0}
 
 
 def ray_library() -> Any:
-    """Return Ray; a ModuleNotFoundError that says how to install it, where it is missing."""
+    """Return Ray; if it is missing, the ModuleNotFoundError explains how to install it."""
     return library("distribute", "ray", "ray")
 
 
 def connected() -> Any:
-    """Return Ray, connected to a cluster; one on this host is started where there is none."""
+    """Return Ray, connected to a cluster; start one on this host if there is none."""
     ray = ray_library()
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
@@ -32,7 +32,7 @@ def connected() -> Any:
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of actors; those that are not the user's are refused."""
+    """Return the options of actors; raise TypeError for those that distribute sets itself."""
     ray_library()
     for name in ("max_restarts", "max_task_retries", "name", "lifetime", "max_concurrency"):
         if name in options:
@@ -41,7 +41,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Actor:
-    """What runs in a Ray actor."""
+    """The class of the Ray actors."""
 
     def __init__(self, dataset: Dataset, name: str) -> None:
         self._maker = Maker(dataset, name)
@@ -50,28 +50,28 @@ class Actor:
         """Return once the actor has started."""
 
     def make(self, order: Order) -> Made:
-        """Return what `Maker.make` does; Ray puts it into its store."""
+        """Return the result of `Maker.make`; Ray puts it into its object store."""
         return self._maker.make(order)
 
     def make_apart(self, order: Order) -> tuple[Made, Any]:
-        """Return the same without the rows, and the rows: two objects of Ray's store."""
+        """Return the result without rows, and the rows, as two objects in Ray's store."""
         made = self._maker.make(order)
         return dataclasses.replace(made, rows=None), made.rows
 
 
 class RayWorkers:
-    """Actors, each of which is given work while it lives.
+    """Ray actors, which are assigned work while they live.
 
     Parameters
     ----------
     dataset : Dataset
-        What they make.
+        The pipeline to run.
     count : int
-        How many actors. Those for which there is no room wait until there is.
+        Number of actors. Actors without free resources in the cluster wait for them.
     options : dict
-        Of the actors.
+        Options of the actors.
     apart : bool
-        Whether the rows are left where they are: then events have references to them.
+        Whether rows stay in Ray's store, and events contain references to them.
     """
 
     def __init__(self, dataset: Dataset, count: int, options: dict[str, Any], apart: bool) -> None:
@@ -82,10 +82,10 @@ class RayWorkers:
         self._apart = apart
         self._actors: dict[int, Any] = {}
         self._ready: set[int] = set()
-        self._starting: dict[Any, int] = {}  # by what says that they are ready
-        self._failed: dict[int, int] = {}  # starts that failed, in a row
+        self._starting: dict[Any, int] = {}  # by the reference that signals readiness
+        self._failed: dict[int, int] = {}  # consecutive failed starts
         self._given: dict[Any, tuple[int, Task]] = {}
-        self._rows: dict[Any, Any] = {}  # where they are left: by what says that they are made
+        self._rows: dict[Any, Any] = {}  # references to rows, by the reference of their result
         self._looked_at: list[Any] = []
         for worker in range(count):
             self._start(worker)
@@ -96,11 +96,11 @@ class RayWorkers:
         self._starting[self._actors[worker].ready.remote()] = worker
 
     def ready(self) -> list[int]:
-        """Return those that can be given work."""
+        """Return the workers that can be assigned work."""
         return sorted(self._ready)
 
     def give(self, worker: int, task: Task, order: Order) -> None:
-        """Have a worker make an order after those that it has."""
+        """Append an order to a worker's queue."""
         actor = self._actors[worker]
         if self._apart:
             made, rows = actor.make_apart.options(num_returns=2).remote(order)
@@ -110,7 +110,7 @@ class RayWorkers:
         self._given[made] = worker, task
 
     def events(self, seconds: float) -> list[Event]:
-        """Return what has happened; waits until something has, `seconds` at most."""
+        """Return new events; waits at most `seconds` for one."""
         waiting = [*self._given, *self._starting]
         found, _ = self._ray.wait(waiting, num_returns=1, timeout=seconds)
         if found:
@@ -122,7 +122,7 @@ class RayWorkers:
             try:
                 value = self._ray.get(ref)
             except self._ray.exceptions.RayTaskError:
-                raise  # an error of ours: those of the user's functions come as values
+                raise  # an internal error: those of the user's functions are returned as values
             except self._ray.exceptions.RayError as error:
                 worker = self._starting[ref] if ref in self._starting else self._given[ref][0]
                 lost.setdefault(worker, error)
@@ -136,7 +136,7 @@ class RayWorkers:
         return events + [self._lose(worker, error) for worker, error in lost.items()]
 
     def handled(self) -> None:
-        """Forget the last events."""
+        """Remove the events returned last."""
         for ref in self._looked_at:
             self._given.pop(ref, None)
             self._rows.pop(ref, None)
@@ -147,7 +147,7 @@ class RayWorkers:
         self._looked_at = []
 
     def _lose(self, worker: int, error: Exception) -> Event:
-        """Forget all that a worker had, and ask Ray for another one, wherever there is room."""
+        """Forget all requests to a worker, and start a replacement wherever Ray has room."""
         cause = f"{type(error).__name__}: {error}"
         for ref in [ref for ref, (of, _) in self._given.items() if of == worker]:
             del self._given[ref]
@@ -161,14 +161,14 @@ class RayWorkers:
                 f"last time: {cause}"
             )
         self._ready.discard(worker)
-        self._end(self._actors[worker])  # it may live on where no one hears of it
+        self._end(self._actors[worker])  # it may still run, but be unreachable
         self._start(worker)
         return Event(worker, (-1, -1), None, cause)
 
     def _end(self, actor: Any) -> None:
         try:
             self._ray.kill(actor)
-        except Exception:  # it has ended, or Ray has
+        except Exception:  # the actor or Ray has already ended
             return
 
     def close(self) -> None:

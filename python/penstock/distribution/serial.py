@@ -1,4 +1,4 @@
-"""A pipeline as one worker runs it: the same elements, of which none is made ahead."""
+"""The sequential form of a pipeline for a worker: the same elements, without lookahead."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _AHEAD = ("buffer_output_elements", "prefetch_input_elements")
 def serial(dataset: Dataset) -> Dataset:
     """Return the dataset without stages that run ahead.
 
-    A worker makes what is in its leases and no more: what runs ahead would make the first elements
-    of another worker's lease, too. Calls of coroutine functions stay as they are, because only in
-    parallel do they wait together.
+    A worker makes exactly the elements of its leases. Stages that run ahead would also make the
+    first elements of another worker's lease. Calls of coroutine functions stay parallel, because
+    they can only wait concurrently that way.
 
     Parameters
     ----------
     dataset : Dataset
-        Of any stages.
+        The pipeline.
 
     Returns
     -------
     Dataset
-        Of stages of its own, whose states are those of `dataset`.
+        New stages, whose states are interchangeable with those of `dataset`.
     """
     order, numbers = ordered(dataset)
     made: list[Any] = []
@@ -49,7 +49,7 @@ def serial(dataset: Dataset) -> Dataset:
         made.append(Dataset._make(kind, inputs, args, stage._name, stage))
     last: Dataset = made[-1]
     in_order = Options()
-    in_order.deterministic = True  # a lease is a range of the one order
+    in_order.deterministic = True  # a lease is a range of a deterministic order
     return last.with_options(dataset._options).with_options(in_order)
 
 

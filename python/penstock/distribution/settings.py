@@ -1,4 +1,4 @@
-"""How the work of a pipeline is divided among workers, and who shares it."""
+"""Settings for dividing the work of a pipeline among workers and consumers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """What `Dataset.distribute` was asked for."""
+    """The arguments of `Dataset.distribute`."""
 
     engine: str
     num_workers: int
-    split: int | None  # elements in a lease; None: by what they cost
+    split: int | None  # elements in a lease; None: chosen by their cost
     lease_timeout: float
-    name: str | None  # of the job that consumers share; None: each has its own
+    name: str | None  # name of the shared job; None: each consumer has its own job
     num_consumers: int
     consumer_index: int
-    options: dict[str, Any]  # of Ray's actors
+    options: dict[str, Any]  # options of Ray actors

@@ -1,4 +1,4 @@
-"""One job for several consumers: each gets the whole order, and it is made once."""
+"""A job that several consumers share: each receives all elements, which are made once."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ from penstock.distribution.leases import Range
 from penstock.distribution.settings import Settings
 from penstock.distribution.workers import Workers
 
-WINDOW = 16  # leases that consumers may be apart
-AGAIN = "again"  # for a consumer that the job has lost: it begins again where it is
+WINDOW = 16  # maximum number of leases between the fastest and the slowest consumer
+AGAIN = "again"  # the job dropped the consumer, which starts again at its position
 
 OpenWorkers = Callable[[Dataset, int, dict[str, Any]], Workers]
 
 
 class SharedPass:
-    """Who has taken which results of one pass, and which are kept for others.
+    """Track which consumers have taken which results, and which results to keep.
 
-    It knows no worker, no clock and no transport: those who call say what has happened, and when.
-    Each consumer has one seat, which it takes once. Results are numbered in the order. One is kept
-    until all consumers have taken it, and nothing is let go of before all seats have been taken.
+    The class knows no workers, clock or transport; its callers report events and times. Each
+    consumer has one seat, which it takes once. Results are numbered in order. A result is kept
+    until all consumers have taken it. No result is dropped before all seats are taken.
 
     Parameters
     ----------
     consumers : iterable of int
-        Those that there will be.
+        The expected consumers.
     window : int
-        Results that are kept, at most.
+        Maximum number of kept results.
     timeout : float
-        Seconds without a word after which a consumer counts as dead; and that the others wait for
-        those who do not join.
+        Seconds without a message after which a consumer counts as dead. Also the time that the
+        others wait for missing consumers.
     """
 
     def __init__(self, consumers: Iterable[int], window: int, timeout: float) -> None:
-        self._free = set(consumers)  # seats that were never taken
+        self._free = set(consumers)  # seats never taken
         self._window = window
         self._timeout = timeout
-        self._next: dict[int, int] = {}  # the number of the result that each consumer takes next
-        self._heard: dict[int, float] = {}  # when each was heard of
+        self._next: dict[int, int] = {}  # number of the next result of each consumer
+        self._heard: dict[int, float] = {}  # time of each consumer's latest message
         self._kept: dict[int, Any] = {}
-        self._first = 0  # the number of the first one that is kept
+        self._first = 0  # number of the first kept result
         self._made = 0
         self._ended = False
         self._full_since: float | None = None
-        self._left = 0.0  # when the last one to leave did
+        self._left = 0.0  # when the latest consumer left
 
     def join(self, consumer: int, now: float) -> bool:
-        """Let a consumer take its seat, at the beginning; False if it is free no more."""
+        """Seat a consumer at the start; return False if its seat is no longer free."""
         if consumer not in self._free:
             return False
         self._free.remove(consumer)
@@ -71,11 +71,11 @@ class SharedPass:
         return consumer in self._free
 
     def waits(self) -> bool:
-        """Return whether consumers are still to join."""
+        """Return whether consumers are still missing."""
         return bool(self._free)
 
     def made(self) -> int:
-        """Return how many results were added."""
+        """Return the number of results added."""
         return self._made
 
     def room(self) -> bool:
@@ -83,23 +83,23 @@ class SharedPass:
         return not self._ended and len(self._kept) < self._window
 
     def add(self, result: Any) -> None:
-        """Take the next result from those who make them."""
+        """Add the next result."""
         self._kept[self._made] = result
         self._made += 1
         self._let_go()
 
     def end(self) -> None:
-        """Note that there are no more results."""
+        """Record that there are no more results."""
         self._ended = True
 
     def take(self, consumer: int, number: int, now: float) -> tuple[Any] | bool | None:
-        """Return the result of this number in a tuple; the consumer has all before it.
+        """Return the result of this number in a tuple; the consumer has all earlier ones.
 
         Returns
         -------
         tuple, bool or None
-            True: it has taken all. False: it is not one of the consumers, or not any more. None:
-            its next one is not there yet.
+            True: it has taken all results. False: it is not, or no longer, a consumer. None: its
+            next result is not available yet.
         """
         if consumer not in self._next:
             return False
@@ -114,35 +114,35 @@ class SharedPass:
         return None
 
     def alive(self, consumer: int, now: float) -> None:
-        """Note that a consumer lives, though it takes nothing."""
+        """Record that a consumer is alive."""
         if consumer in self._next:
             self._heard[consumer] = now
 
     def leave(self, consumer: int, now: float) -> None:
-        """Let a consumer go: it stops early, has taken all, or has died."""
+        """Remove a consumer that stops early, has taken all results, or died."""
         if self._next.pop(consumer, None) is not None:
             self._left = now
             del self._heard[consumer]
             self._let_go()
 
     def expire(self, now: float) -> None:
-        """Let those go of whom nothing was heard."""
+        """Remove consumers that have timed out."""
         for consumer, heard in list(self._heard.items()):
             if now - heard >= self._timeout:
                 self.leave(consumer, now)
 
     def over(self, now: float) -> bool:
-        """Return whether no one takes part, and no one may still join.
+        """Return whether no consumer takes part and none may still join.
 
-        Those who are still to join are waited for, though the others have left: alone in a pass of
-        their own they would wait for consumers that never come.
+        Missing consumers are awaited even if the others have left. In a separate pass, they would
+        wait for consumers that never join.
         """
         if self._next:
             return False
         return not self._free or now - self._left >= self._timeout
 
     def _give_up_on_others(self, now: float) -> None:
-        """Wait no longer for those who do not join, once that holds the others up for long."""
+        """Stop waiting for missing consumers once they have blocked the others for too long."""
         if not self._free or len(self._kept) < self._window:
             return
         if self._full_since is None:
@@ -162,41 +162,41 @@ class SharedPass:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Begin:
-    """What a consumer says when it joins."""
+    """A consumer's request to join."""
 
-    token: str  # of the consumer in this pass
+    token: str  # identifies the consumer in this pass
     consumer: int
-    count: int  # of consumers
+    count: int  # number of consumers
     fingerprint: int
     place: bytes
     state: bytes
     done: list[Range]
     sound: bool
-    alone: bool  # a job had lost it
+    alone: bool  # whether a job has dropped the consumer before
 
     def key(self) -> str:
-        """Return what is the same for those who want the same elements."""
+        """Return a key that is equal for consumers that need the same elements."""
         said = (self.fingerprint, self.place, self.state, self.done, self.sound)
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
 
 class SharedJob:
-    """A job whose results several consumers take; from any threads.
+    """A job whose results several consumers take; thread-safe.
 
-    The thread of a consumer that finds nothing works for all: one at a time gives leases and hears
-    workers. The others wait until it has a result, has waited for its tenth of a second, or until
-    theirs is over. Each of these ends by itself, so that no one need be woken to see a closed run.
+    If a consumer finds no result, its thread works for all: only one thread at a time assigns
+    leases and processes events. The others wait until it has a result, or until their time limit of
+    a tenth of a second. Each wait is limited, so closing a run needs no wake-up.
 
     Parameters
     ----------
     begin : Begin
-        Of the first consumer.
+        The request of the first consumer.
     job : Job
-        What has the work done.
+        Makes the results.
     shared : SharedPass
-        Of the same window.
+        Tracks the consumers.
     timeout : float
-        After which it is over though it waits for consumers.
+        Seconds after which to stop waiting for missing consumers.
     """
 
     def __init__(self, begin: Begin, job: Job, shared: SharedPass, timeout: float) -> None:
@@ -209,22 +209,22 @@ class SharedJob:
         self._failure: Exception | None = None
 
     def join(self, consumer: int) -> bool:
-        """Let a consumer take its seat; False if it is too late."""
+        """Seat a consumer; return False if it is too late."""
         with self._changed:
             return self._pass.join(consumer, time.monotonic())
 
     def waits_for(self, consumer: int) -> bool:
-        """Return whether a consumer is still to join."""
+        """Return whether a consumer is still missing."""
         with self._changed:
             return self._pass.waits_for(consumer)
 
     def waits(self) -> bool:
-        """Return whether consumers are still to join."""
+        """Return whether any consumers are still missing."""
         with self._changed:
             return self._pass.waits()
 
     def take(self, consumer: int, received: int) -> Taken | str | None:
-        """Return what `Job.take` does; AGAIN to what is no consumer any more."""
+        """Return the result of `Job.take`, or AGAIN if the consumer was dropped."""
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             with self._changed:
@@ -240,25 +240,25 @@ class SharedJob:
             self._work()
 
     def alive(self, consumer: int) -> None:
-        """Note that a consumer lives."""
+        """Record that a consumer is alive."""
         with self._changed:
             self._pass.alive(consumer, time.monotonic())
 
     def leave(self, consumer: int) -> None:
-        """Let a consumer go."""
+        """Remove a consumer."""
         with self._changed:
             self._pass.leave(consumer, time.monotonic())
             self._changed.notify_all()
 
     def over(self) -> bool:
-        """Return whether there are consumers no more, once the dead are let go of."""
+        """Remove dead consumers; return whether none are left."""
         with self._changed:
             now = time.monotonic()
             self._pass.expire(now)
             return self._pass.over(now)
 
     def close(self) -> None:
-        """End the workers; for a job that is over, where no consumer begins to work any more."""
+        """End the workers. Call it only after the job is over, when no consumer starts to work."""
         with self._changed:
             self._changed.wait_for(lambda: not self._working)
         self._job.close()
@@ -280,11 +280,11 @@ class SharedJob:
         return taken
 
     def _work(self) -> None:
-        """Have the job do a little, without the lock."""
+        """Advance the job by one step, without holding the lock."""
         taken: Taken | None = None
         failure: Exception | None = None
         try:
-            taken = self._job.take(self._pass.made())  # only this thread adds
+            taken = self._job.take(self._pass.made())  # only this thread adds results
         except Exception as error:
             failure = kept(error)
         finally:
@@ -299,16 +299,16 @@ class SharedJob:
 
 
 class Coordinator:
-    """All passes of the jobs of one name; from any threads.
+    """All passes of the jobs with one name; thread-safe.
 
-    A consumer joins the first pass that begins where it does and has a seat for it; else it begins
-    one. So its second pass over the same elements is also the second one of the others, and one
-    that was lost, or comes when its seat is given up, has a pass of its own.
+    A consumer joins the first pass that starts at its position and has a seat for it, or else
+    starts a new pass. So its second pass over the same elements is also the second one of the
+    others. A consumer that was dropped, or joins too late, has a separate pass.
 
     Parameters
     ----------
     name : str
-        Of the job.
+        Name of the job.
     open_workers : callable
         Returns workers for a dataset.
     """
@@ -318,21 +318,21 @@ class Coordinator:
         self._open_workers = open_workers
         self._lock = threading.Lock()
         self._jobs: list[SharedJob] = []
-        self._of: dict[str, tuple[SharedJob, int]] = {}  # by the tokens of consumers
-        self._known: set[int] = set()  # consumers that have joined, since there was no pass
+        self._of: dict[str, tuple[SharedJob, int]] = {}  # by consumer token
+        self._known: set[int] = set()  # consumers that joined since there was no pass
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
-        """Let a consumer take part in the pass that begins where it does, or begin one.
+        """Add a consumer to the pass that starts at its position, or start one.
 
         Raises
         ------
         ValueError
-            If the job of this name is of another pipeline, or consumers begin at different
+            If the job with this name belongs to another pipeline, or consumers start at different
             positions.
         """
         self._sweep()
         with self._lock:
-            if begin.token in self._of:  # it was interrupted before it heard of that
+            if begin.token in self._of:  # it had joined before an interrupt
                 return
             self._refuse_others(begin)
             job = self._seat(begin)
@@ -345,25 +345,25 @@ class Coordinator:
             self._known.add(begin.consumer)
 
     def take(self, token: str, received: int) -> Taken | str | None:
-        """Return what `SharedJob.take` does."""
+        """Return the result of `SharedJob.take`."""
         found = self._of.get(token)
         return AGAIN if found is None else found[0].take(found[1], received)
 
     def alive(self, token: str) -> None:
-        """Note that a consumer lives."""
+        """Record that a consumer is alive."""
         if (found := self._of.get(token)) is not None:
             found[0].alive(found[1])
         self._sweep()
 
     def leave(self, token: str) -> None:
-        """Let a consumer go."""
+        """Remove a consumer."""
         with self._lock:
             found = self._of.pop(token, None)
         if found is None:
             return
         job, consumer = found
         job.leave(consumer)
-        if job.waits():  # for others, who may never come
+        if job.waits():  # for others, which may never join
             seconds = min(job.timeout + 0.1, threading.TIMEOUT_MAX)
             after = threading.Timer(seconds, self._sweep)
             after.daemon = True
@@ -371,13 +371,13 @@ class Coordinator:
         self._sweep()
 
     def idle(self) -> bool:
-        """Return whether there is nothing to do."""
+        """Return whether there are no passes."""
         self._sweep()
         with self._lock:
             return not self._jobs
 
     def _sweep(self) -> None:
-        """End the jobs that have no consumers any more."""
+        """End the jobs that have no consumers left."""
         with self._lock:
             over = [job for job in self._jobs if job.over()]
             self._jobs = [job for job in self._jobs if job not in over]
@@ -388,7 +388,7 @@ class Coordinator:
             job.close()
 
     def _seat(self, begin: Begin) -> SharedJob | None:
-        """Have a consumer join the pass of its elements that has a seat for it."""
+        """Seat a consumer in a pass over its elements that has a free seat."""
         if begin.alone:
             return None
         key = begin.key()
@@ -421,9 +421,9 @@ class Coordinator:
                 )
 
     def _refuse_elsewhere(self, begin: Begin) -> None:
-        """Refuse one that joins for the first time, and not where it is waited for.
+        """Reject a consumer that joins for the first time at an unexpected position.
 
-        Later it may be anywhere: it has stopped early, or was started again.
+        Later it may start anywhere, because it stopped early or was restarted.
         """
         if begin.consumer in self._known or begin.alone:
             return
@@ -438,40 +438,40 @@ class Coordinator:
 
 
 class Coordinating(Protocol):
-    """A Coordinator, here or elsewhere; `take` gives AGAIN where it cannot be reached."""
+    """A local or remote Coordinator; `take` returns AGAIN if it cannot be reached."""
 
     def join(self, begin: Begin, dataset: Dataset, settings: Settings) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.join`."""
 
     def take(self, token: str, received: int) -> Taken | str | None:
-        """As of `Coordinator`."""
+        """See `Coordinator.take`."""
 
     def alive(self, token: str) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.alive`."""
 
     def leave(self, token: str) -> None:
-        """As of `Coordinator`."""
+        """See `Coordinator.leave`."""
 
 
 class SharedConsumer:
-    """One of the consumers of a shared job: what `Job` is to one that has its own.
+    """A consumer of a shared job, with the interface of `Job`.
 
-    While it lives a thread of its own says so to the coordinator, which counts out those of whom
-    nothing is heard. What it takes depends on its own position only: one that was counted out, or
-    whose coordinator has died, begins again there, by a job that it shares with no one.
+    A background thread sends heartbeats to the coordinator, which drops consumers that are silent.
+    The consumer's results depend only on its own position. If it was dropped, or its coordinator
+    died, it starts again there, with a job that it does not share.
 
     Parameters
     ----------
     coordinator : Coordinator
-        Of the job.
+        The coordinator of the job.
     dataset : Dataset
-        What the workers run.
+        The pipeline that the workers run.
     fingerprint : int
-        Of the dataset when it was made: functions may have a state.
+        Fingerprint of the dataset at its creation, because functions may have state.
     settings : Settings
-        How.
+        How to divide the work.
     place : bytes
-        The position of the pipeline in the consumer's, which random draws depend on.
+        Position of the pipeline within the consumer's, on which random draws depend.
     """
 
     def __init__(
@@ -492,7 +492,7 @@ class SharedConsumer:
         self._lost = False
 
     def begin(self, state: bytes, done: list[Range], sound: bool) -> None:
-        """Join those who begin there, or begin first."""
+        """Join the consumers that start at this position, or be the first."""
         self.close()
         settings = self._settings
         begin = Begin(
@@ -508,14 +508,14 @@ class SharedConsumer:
         )
         last = self._begin
         if last is not None and dataclasses.replace(last, token=begin.token) == begin:
-            begin = last  # an interrupt came before it had joined, or so it seemed
+            begin = last  # an interrupt came before it joined, or before it knew
         self._begin = begin
         self._coordinator.join(begin, self._dataset, settings)
         self._life = _Life(self._coordinator, begin.token, settings.lease_timeout / 4)
         self._begin = None
 
     def take(self, received: int) -> Taken | str | None:
-        """Return what `Job.take` does, or AGAIN."""
+        """Return the result of `Job.take`, or AGAIN."""
         if self._life is None:
             return AGAIN
         taken = self._coordinator.take(self._life.token, received)
@@ -533,7 +533,7 @@ class SharedConsumer:
 
 
 class _Life:
-    """Of a consumer: says that it lives until it ends, or is dropped."""
+    """Sends heartbeats for a consumer until it ends or is dropped."""
 
     def __init__(self, coordinator: Coordinating, token: str, seconds: float) -> None:
         self.token = token
@@ -544,11 +544,12 @@ class _Life:
         ).start()
 
     def end(self) -> None:
-        """Leave, in this thread; to be called again where that is interrupted."""
+        """Leave the job in this thread; call again if interrupted."""
         self._coordinator.leave(self.token)
 
     def __del__(self) -> None:
-        # The collector may run this while its thread has any lock: `put` needs none of Python's.
+        # The garbage collector may run this while its thread holds any lock. `put` acquires no
+        # Python lock.
         self._ended.put(None)
 
 
@@ -570,7 +571,7 @@ _coordinators_lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    """Forget the jobs of the parent in its child, which has none of their threads."""
+    """Forget the parent's jobs in a forked child, which has none of their threads."""
     global _coordinators_lock
     _coordinators.clear()
     _coordinators_lock = threading.Lock()
@@ -580,7 +581,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def local_coordinator(name: str, open_workers: OpenWorkers) -> Coordinator:
-    """Return the one of this name in this process."""
+    """Return the coordinator with this name in this process."""
     with _coordinators_lock:
         if name not in _coordinators:
             _coordinators[name] = Coordinator(name, open_workers)

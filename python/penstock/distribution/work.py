@@ -1,4 +1,4 @@
-"""What the stage `distribute` asks for when a run begins: who makes its elements."""
+"""Interface of the `distribute` stage: opens the workers or the shared job of a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from penstock.distribution.workers import Workers, opened_threads
 
 
 class Work:
-    """A pipeline, and how it is divided; the engine's stage calls it.
+    """A pipeline and how to divide it; called by the engine's stage.
 
     Parameters
     ----------
     dataset : Dataset
-        What the workers run.
+        The pipeline that the workers run.
     settings : Settings
-        How.
+        How to divide its work.
     """
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
@@ -32,18 +32,18 @@ class Work:
 
     @property
     def shared(self) -> bool:
-        """Whether several consumers have one job."""
+        """Whether several consumers share one job."""
         return self._settings.name is not None
 
     def open(self, place: bytes, ordered: bool) -> Job | SharedConsumer:
-        """Return what gives the elements to one iterator, once it was begun.
+        """Return the object that provides elements to one iterator, after its `begin`.
 
         Parameters
         ----------
         place : bytes
-            The position of the pipeline in the consumer's, which random draws depend on.
+            Position of the pipeline within the consumer's, on which random draws depend.
         ordered : bool
-            Whether elements come in the order of one process.
+            Whether to return elements in the order of a single process.
         """
         settings = self._settings
         if settings.name is None:
@@ -58,7 +58,7 @@ class Work:
         return SharedConsumer(coordinator, self._dataset, self._fingerprint, settings, place)
 
     def own_failure(self, failure: BaseException) -> BaseException:
-        """Return an exception of a lease as one that a consumer may raise."""
+        """Return a lease's exception as a copy that a consumer may raise."""
         return own(failure)
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ def distributed(
     consumer_index: int | None,
     options: Mapping[str, Any],
 ) -> Any:
-    """Return a dataset whose elements workers make, as `Dataset.distribute` says."""
+    """Implement `Dataset.distribute`."""
     if not lease_timeout > 0:
         raise ValueError(f"distribute: lease_timeout must be > 0 seconds, got {lease_timeout}")
     _check_consumers(shared, name, num_consumers, consumer_index, deterministic)

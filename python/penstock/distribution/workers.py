@@ -1,4 +1,4 @@
-"""What carries leases to workers and results back, and its simplest form: threads."""
+"""Interface of workers that process leases, and its simplest implementation: threads."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from typing import Any, Protocol
 from penstock.dataset import Dataset
 from penstock.distribution.making import Made, Maker, Order
 
-_LOOK_SECONDS = 0.05  # between looks whether a thread has ended
+_LOOK_SECONDS = 0.05  # seconds between checks whether a thread has ended
 
 Task = tuple[int, int]  # the sequence, and the number of the lease
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Event:
-    """What a worker has answered, or why it never will."""
+    """The answer of a worker, or the reason why there is none."""
 
     worker: int
     task: Task
     made: Made | None
-    lost: str = ""  # why
+    lost: str = ""  # the reason
 
 
 class Workers(Protocol):
-    """Workers that are numbered; the thread that asks is the only one that calls."""
+    """Numbered workers; all calls are made by the same thread."""
 
     def ready(self) -> list[int]:
-        """Return those that can be given work."""
+        """Return the workers that can be assigned work."""
 
     def give(self, worker: int, task: Task, order: Order) -> None:
-        """Have a worker make an order after those that it has."""
+        """Append an order to a worker's queue."""
 
     def events(self, seconds: float) -> list[Event]:
-        """Return what has happened; waits until something has, `seconds` at most.
+        """Return new events; waits at most `seconds` for one.
 
-        Until `handled` is called the same events come again.
+        The same events are returned again until `handled` is called.
         """
 
     def handled(self) -> None:
-        """Forget the last events."""
+        """Remove the events returned last."""
 
     def close(self) -> None:
         """End the workers."""
@@ -54,9 +54,9 @@ class Threads:
     Parameters
     ----------
     dataset : Dataset
-        What they make.
+        The pipeline to run.
     count : int
-        How many threads.
+        Number of threads.
     """
 
     def __init__(self, dataset: Dataset, count: int) -> None:
@@ -80,15 +80,15 @@ class Threads:
             self._makers.append(maker)
 
     def ready(self) -> list[int]:
-        """Return all."""
+        """Return all workers."""
         return list(range(len(self._orders)))
 
     def give(self, worker: int, task: Task, order: Order) -> None:
-        """Have a worker make an order after those that it has."""
+        """Append an order to a worker's queue."""
         self._orders[worker].put((task, order))
 
     def events(self, seconds: float) -> list[Event]:
-        """Return what has happened; waits until something has, `seconds` at most."""
+        """Return new events; waits at most `seconds` for one."""
         with self._shared.changed:
             self._shared.changed.wait_for(lambda: self._shared.events, seconds)
             found = list(self._shared.events)
@@ -96,25 +96,25 @@ class Threads:
         return found
 
     def handled(self) -> None:
-        """Forget the last events."""
+        """Remove the events returned last."""
         with self._shared.changed:
             for _ in range(self._looked_at):
                 self._shared.events.popleft()
         self._looked_at = 0
 
     def close(self) -> None:
-        """End the threads and wait for them: as long as the functions take that they are in."""
+        """End the threads and wait for them, until their current functions return."""
         self._shared.closed = True
         for orders in self._orders:
             orders.put(None)
         for maker, thread in zip(self._makers, self._threads, strict=True):
             while thread is not threading.current_thread() and thread.is_alive():
-                maker.close()  # of an iterator that it may just have begun
+                maker.close()  # also closes an iterator that it may just have started
                 thread.join(_LOOK_SECONDS)
 
 
 class _Shared:
-    """What threads and their consumer have in common."""
+    """State shared by the threads and their consumer."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -134,7 +134,7 @@ def _work(
         why = ""
         try:
             made = maker.make(order)
-        except Exception as error:  # closed meanwhile, or an error of ours: functions' are in rows
+        except Exception as error:  # closed, or an internal error: errors of functions are in rows
             why = f"{type(error).__name__}: {error}"
         if shared.closed:
             break

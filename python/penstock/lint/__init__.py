@@ -1,7 +1,7 @@
-"""Mistakes in pipelines, found before they run.
+"""Find mistakes in pipelines before they run.
 
-A rule is a function with a page as its docstring, in `penstock.lint.rules`; it looks at a stage and
-those around it (`view`, `function`).
+A rule is a function in `penstock.lint.rules`, whose docstring is the rule's page. It inspects a
+stage and those around it (`view`, `function`).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _warned: set[str] = set()
 
 
 def findings_of(dataset: Any, *, probes: bool = True, collector: str = "") -> list[Finding]:
-    """Return what all rules say of a dataset, in the order of the stages from the source on.
+    """Return the findings of all rules for a dataset, starting with the source stages.
 
     Parameters
     ----------
     dataset : Dataset
         The pipeline.
     probes : bool
-        Whether the first element may be computed where types and sizes are not known otherwise.
+        Whether to compute the first elements if types and sizes are not known otherwise.
     collector : str
-        The call of the program that takes all elements at once, if there is one.
+        The call in the program that collects all elements, or "".
     """
     checks = [each for each in all_rules().values() if not each.of_loaders]
     stages = list(stages_of(StageView(dataset, None, probes, collector)))
@@ -46,7 +46,7 @@ def findings_of_loader(loader: LoaderView) -> list[Finding]:
 
 
 def warn_once(dataset: Any) -> None:
-    """Warn of what is wrong with a dataset, once for each rule in this process."""
+    """Warn about the mistakes in a dataset, once per rule in this process."""
     for finding in findings_of(dataset, probes=False):
         with _lock:
             new = finding.rule not in _warned

@@ -1,4 +1,4 @@
-"""``python -m penstock lint``: the datasets and loaders of a program."""
+"""``python -m penstock lint``: check the datasets and loaders of a program."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after ``lint``; ``None`` takes those of the process.
+        Arguments after ``lint``; None uses the arguments of the process.
 
     Returns
     -------
     int
-        0 when nothing is found, 1 when something is, 2 when there is no such program or dataset,
+        Exit status: 0 without findings, 1 with findings, 2 if the program or dataset does not exist
         or the program fails.
     """
     parser = argparse.ArgumentParser(
@@ -65,7 +65,7 @@ def _findings(program: str) -> Iterator[tuple[str, Finding]]:
 
 
 def _collectors(source: str) -> dict[str, str]:
-    """Return the calls that collect all elements of a variable, by its name."""
+    """Return the calls that collect all elements of a variable, by variable name."""
     found = {}
     for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):

@@ -16,12 +16,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after ``explain``; ``None`` takes those of the process.
+        Arguments after ``explain``; None uses the arguments of the process.
 
     Returns
     -------
     int
-        0, or 2 when there is no such rule.
+        Exit status: 0, or 2 if the rule does not exist.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock explain", description="Show what a rule of `lint` is about."

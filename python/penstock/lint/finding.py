@@ -1,4 +1,4 @@
-"""What a rule says of a pipeline."""
+"""The result of a rule for a pipeline."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """One finding of `Dataset.lint`.
+    """A finding of `Dataset.lint`.
 
     Attributes
     ----------
     rule : str
-        Its code, ``"PS001"``: ``python -m penstock explain PS001`` shows the page.
+        Code of the rule, such as ``"PS001"``; ``python -m penstock explain PS001`` shows its page.
     stage : str
-        The stage, as errors name it: ``"map(decode)"``.
+        The stage, named as in errors: ``"map(decode)"``.
     message : str
-        What is wrong there.
+        The mistake.
     fix : str
-        What to write instead.
+        A suggested correction.
     """
 
     rule: str
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
         return f"{self.rule} {self.stage}: {self.message}; {self.fix}"
 
     def _repr_html_(self) -> str:
-        import html  # not with the package: a tenth of its time
+        import html  # imported late, because it would take a tenth of the package's import time
 
         rule, stage, message, fix = map(html.escape, self)
         return f"<div><b>{rule}</b> <code>{stage}</code><br>{message}<br><i>{fix}</i></div>"

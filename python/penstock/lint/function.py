@@ -1,4 +1,4 @@
-"""A function as rules look at it: by the names that it uses, without a call."""
+"""A function as seen by rules: the names that it uses, found without calling it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from penstock.arity import is_coroutine_function
 from penstock.code_names import globals_of, names_of, used_whole
 from penstock.labels import innermost
 
-_MOST_FUNCTIONS = 50  # that are looked into for one
-_MOST_VALUES = 500  # the same for the values that they use
-_MOST_ITEMS = 20  # of a container
+_MOST_FUNCTIONS = 50  # maximum number of functions to inspect for one
+_MOST_VALUES = 500  # maximum number of values that they use
+_MOST_ITEMS = 20  # maximum number of items of a container
 _CODE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, type)
 _OPERATORS = ("__call__", "__getitem__")
 _LIBRARIES = ("numpy", "penstock", "torch")
@@ -40,7 +40,7 @@ _DRAWS_OF_TORCH = frozenset(
     | {"multinomial"}
 )
 _OWN_GENERATORS = frozenset({"default_rng", "Generator", "RandomState", "Random", "SystemRandom"})
-# Of the standard library, and written in Python or holding the GIL.
+# Modules of the standard library that hold the GIL.
 _HOLDING = frozenset(
     {"bisect", "builtins", "collections", "copy", "csv", "datetime", "decimal", "fractions"}
     | {"functools", "heapq", "html", "itertools", "json", "math", "operator", "random", "re"}
@@ -50,12 +50,12 @@ _LOOPS = frozenset({"FOR_ITER", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "FOR_ITER_LIST
 
 
 class FunctionView:
-    """What is known of a function.
+    """Static properties of a function.
 
     Parameters
     ----------
     function : callable
-        Of a stage.
+        The function of a stage.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -64,7 +64,7 @@ class FunctionView:
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
-        """The names that it, and the functions of Python that it calls, look up."""
+        """Names that the function, and the Python functions that it calls, look up."""
         found = {name for each in self._plain for name in names_of(each.__code__)}
         values = (*self._values, _code_of(self._function))
         own = (getattr(value, "__name__", None) for value in values)
@@ -72,34 +72,34 @@ class FunctionView:
 
     @functools.cached_property
     def _values(self) -> list[Any]:
-        """The values of the names around it that are looked up."""
+        """Values of the global and outer names that are looked up."""
         return [value for each in self._plain for value in _around(each)]
 
     @property
     def decodes(self) -> bool:
-        """Whether it makes arrays of bytes."""
+        """Whether it decodes bytes into arrays."""
         return not self.names.isdisjoint(_DECODERS) or (
             "open" in self.names and any(_is_module(value, "PIL.Image") for value in self._values)
         )
 
     @property
     def decodes_jpeg(self) -> bool:
-        """Whether it decodes a whole JPEG."""
+        """Whether it decodes whole JPEG images."""
         return not self.names.isdisjoint({"decode_jpeg", "decode_image"})
 
     @property
     def crops(self) -> bool:
-        """Whether it keeps a rectangle of an image."""
+        """Whether it crops images."""
         return not self.names.isdisjoint(_CROPS)
 
     @property
     def parses_single_example(self) -> bool:
-        """Whether it parses Examples one by one."""
+        """Whether it parses Examples individually."""
         return "parse_single_example" in self.names
 
     @property
     def opens_datasets(self) -> bool:
-        """Whether it makes datasets of files."""
+        """Whether it creates datasets from files."""
         return any(name.endswith("Dataset") and name != "Dataset" for name in self.names)
 
     @property
@@ -139,7 +139,7 @@ class FunctionView:
 
     @functools.cached_property
     def _holds_generator(self) -> bool:
-        """Whether a generator is among the objects that it uses: variables, attributes, items."""
+        """Whether it uses a generator: in a variable, an attribute or a container."""
         names: set[str] = set()
         # Each value, and whether it may be called itself (otherwise only its methods are).
         waiting = [(self._function, True), (innermost(self._function), True)]
@@ -160,14 +160,14 @@ class FunctionView:
             names |= names_of(code) if code is not None else frozenset()
             if not _is_of_library(value):
                 objects.append(value)
-            # A method that was just found may use attributes that were not looked up yet.
+            # A newly found method may use attributes that have not been looked up yet.
             for each in objects if len(names) > known else objects[-1:]:
                 waiting += [(found, True) for found in _attributes(each, names)]
         return False
 
     @property
     def holds_gil(self) -> bool:
-        """Whether all that takes time in it is loops of plain Python, as far as it can be seen."""
+        """Whether all of its expensive code appears to be plain Python loops."""
         if not self._plain or is_coroutine_function(self._function):
             return False
         loops = any(_has_loop(each.__code__) for each in self._plain)
@@ -175,7 +175,7 @@ class FunctionView:
 
 
 def _code_of(function: Any) -> Any:
-    """Return the function of Python that runs when something is called, or what it is."""
+    """Return the Python function that runs when an object is called, or the object itself."""
     function = innermost(function)
     if isinstance(function, types.MethodType):
         function = innermost(function.__func__)
@@ -184,7 +184,7 @@ def _code_of(function: Any) -> Any:
 
 
 def _reached(function: Any) -> Iterator[types.FunctionType]:
-    """Yield the functions of Python that a function is, or refers to by name, outside libraries."""
+    """Yield the Python functions that a function is or refers to by name, outside of libraries."""
     waiting = [_code_of(function)]
     seen: set[types.FunctionType] = set()
     while waiting and len(seen) < _MOST_FUNCTIONS:
@@ -199,7 +199,7 @@ def _reached(function: Any) -> Iterator[types.FunctionType]:
 
 
 def _around(function: types.FunctionType) -> Iterator[Any]:
-    """Yield the values of globals and outer variables that a function uses."""
+    """Yield the values of the globals, builtins and closure variables that a function uses."""
     for name in names_of(function.__code__):
         if name in function.__globals__:
             yield function.__globals__[name]
@@ -208,12 +208,12 @@ def _around(function: types.FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
-        except ValueError:  # it is not assigned yet
+        except ValueError:  # not assigned yet
             continue
 
 
 def _held(function: types.FunctionType) -> Iterator[tuple[Any, bool]]:
-    """Yield the outer variables that a function uses, and its default arguments.
+    """Yield the globals, closure variables and default arguments that a function uses.
 
     The second item of each pair is whether more than an attribute of the value is used.
     """
@@ -222,14 +222,14 @@ def _held(function: types.FunctionType) -> Iterator[tuple[Any, bool]]:
         if name in function.__globals__:
             yield function.__globals__[name], name in whole
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # it is not assigned yet
+        with contextlib.suppress(ValueError):  # not assigned yet
             yield cell.cell_contents, name in whole
     for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         yield default, True
 
 
 def _is_generator(value: Any) -> bool:
-    """Return whether a value draws random numbers from a state that each draw changes."""
+    """Return whether a value is a random generator with mutable state."""
     if isinstance(value, random.SystemRandom):
         return False  # it has no state
     torch = sys.modules.get("torch")
@@ -272,7 +272,7 @@ def _is_of_library(value: Any) -> bool:
 
 
 def _attributes(value: Any, names: Collection[str]) -> Iterator[Any]:
-    """Yield attributes of an object, of its class and of a module, without running code."""
+    """Yield attributes of an object, its class or a module, without running code."""
     for name in names:
         with contextlib.suppress(Exception):
             yield inspect.getattr_static(value, name)
@@ -306,9 +306,9 @@ def _has_loop(code: types.CodeType) -> bool:
 
 
 def _is_python(value: Any) -> bool:
-    """Return whether what a function uses of a value is run with the GIL held."""
+    """Return whether a function that uses this value holds the GIL while doing so."""
     if isinstance(value, types.FunctionType):
-        return True  # which is looked into
+        return True  # it is inspected itself
     if isinstance(value, types.ModuleType):
         return value.__name__ in _HOLDING
     if value is open:

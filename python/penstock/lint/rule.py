@@ -1,4 +1,4 @@
-"""The list of rules, which each rule is added to where it is written."""
+"""The registry of rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.lint.finding import Finding
 from penstock.lint.view import StageView
 from penstock.loaders import LoaderView
 
-# What a rule says of a stage: what is wrong, and what to write instead.
+# The results of a rule: pairs of a message and a suggested fix.
 Said = Iterator[tuple[str, str]]
 _LoaderCheck = Callable[[LoaderView], Said]
 _MODULES = ("ahead", "caching", "functions", "loaders", "memory", "order", "shards")
@@ -23,13 +23,13 @@ class Rule(NamedTuple):
     Attributes
     ----------
     code : str
-        ``"PS001"``.
+        Code, such as ``"PS001"``.
     name : str
-        ``"repeat-before-shuffle"``.
+        Name, such as ``"repeat-before-shuffle"``.
     check : callable
         Takes a `StageView` or `LoaderView`; yields pairs of a message and a fix.
     of_loaders : bool
-        Whether it takes a `LoaderView`.
+        Whether `check` takes a `LoaderView`.
     """
 
     code: str
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
             yield Finding(self.code, str(stage), message, fix)
 
     def page(self) -> str:
-        """Return what the rule is about, in words."""
+        """Return the page that explains the rule."""
         return f"{self.code} {self.name}\n\n{inspect.getdoc(self.check)}\n"
 
 
@@ -51,7 +51,7 @@ _rules: dict[str, Rule] = {}
 
 
 def rule(code: str) -> Callable[[Callable[[StageView], Said]], Callable[[StageView], Said]]:
-    """Add a function to the rules; its docstring is the page of the rule."""
+    """Register a function as a rule; its docstring is the rule's page."""
 
     def add(check: Callable[[StageView], Said]) -> Callable[[StageView], Said]:
         assert code not in _rules, code
@@ -62,7 +62,7 @@ def rule(code: str) -> Callable[[Callable[[StageView], Said]], Callable[[StageVi
 
 
 def loader_rule(code: str) -> Callable[[_LoaderCheck], _LoaderCheck]:
-    """Add a function to the rules for loaders; its docstring is the page of the rule."""
+    """Register a function as a rule for loaders; its docstring is the rule's page."""
 
     def add(check: _LoaderCheck) -> _LoaderCheck:
         assert code not in _rules, code
@@ -73,7 +73,7 @@ def loader_rule(code: str) -> Callable[[_LoaderCheck], _LoaderCheck]:
 
 
 def all_rules() -> dict[str, Rule]:
-    """Return all rules by their codes, in order."""
+    """Return all rules by code, in order."""
     for module in _MODULES:
         importlib.import_module(f"penstock.lint.rules.{module}")
     return dict(sorted(_rules.items()))

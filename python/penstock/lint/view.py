@@ -1,4 +1,4 @@
-"""A pipeline as rules look at it: stages with those before and after them."""
+"""A pipeline as seen by rules: stages with their inputs and consumers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from penstock.ops.native import NativeFunction
 from penstock.probing import find_spec, first_of, first_ones
 from penstock.traits import main_form, traits_of
 
-_SAMPLE = 16  # elements whose sizes are compared
-_SAMPLE_SECONDS = 1.0  # after this time no more of them are computed
+_SAMPLE = 16  # maximum number of elements whose sizes are compared
+_SAMPLE_SECONDS = 1.0  # maximum time to compute them
 _FUNCTIONS = ("map_func", "predicate", "scan_func", "reduce_func", "key_func")
-# Sources over which a shuffle holds positions.
+# Sources whose positions, not elements, a shuffle holds.
 _OF_POSITIONS = frozenset(
     ("from_tensor_slices", "from_list", "range", "numpy_rows", "permutation", "indexed_records")
 )
 _BATCHES = frozenset(("batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"))
-# Their elements are not those of their input one by one.
+# Stages whose elements do not correspond one-to-one to those of their input.
 _REGROUPS = _BATCHES | {"group_by_window", "pack", "rebatch", "unbatch", "window"}
 
 
@@ -36,22 +36,22 @@ class StageView:
     Parameters
     ----------
     stage : Dataset
-        The dataset whose last stage it is.
+        The dataset that ends with the stage.
     consumer : StageView, optional
-        The stage that takes its elements; None for the last one.
+        The stage that consumes its elements; None for the last one.
     probes : bool
-        Whether an element may be computed to find out what elements are.
+        Whether elements may be computed to determine their types and sizes.
     collector : str
-        The call of the program that takes all elements of the last stage at once, if there is one.
+        The call in the program that collects all elements of the last stage, or "".
 
     Attributes
     ----------
     kind : str
-        Of the stage; that of the sequential form where there are several.
+        Kind of the stage; parallel variants have the kind of the sequential one.
     args : dict
-        What it was made with.
+        Arguments of the stage.
     parallel : bool
-        Whether it has calls in progress at the same time.
+        Whether it can make concurrent calls.
     """
 
     def __init__(
@@ -71,23 +71,23 @@ class StageView:
 
     @functools.cached_property
     def inputs(self) -> list[StageView]:
-        """Those before it."""
+        """The stages before it."""
         return [StageView(each, self, self._probes) for each in self._stage._inputs]
 
     @property
     def dataset(self) -> Any:
-        """The dataset whose last stage it is."""
+        """The dataset that ends with this stage."""
         return self._stage
 
     @property
     def count(self) -> float:
-        """How many elements it gives: infinity, or NaN where that is unknown."""
+        """Number of elements it yields: infinity if infinite, NaN if unknown."""
         known = self._stage._node.cardinality
         return math.inf if known == -1 else math.nan if known < 0 else float(known)
 
     @property
     def batches(self) -> bool:
-        """Whether its elements are batches of those that it takes."""
+        """Whether it combines the elements of its input into batches."""
         return self.kind in _BATCHES
 
     @property
@@ -100,20 +100,20 @@ class StageView:
 
     @property
     def opens_files(self) -> bool:
-        """Whether it opens the files whose names it takes."""
+        """Whether it opens the files whose names it receives."""
         function = self.function
         opens = function is not None and function.opens_datasets
         return isinstance(self.args.get("map_func"), Reader) or opens
 
     @property
     def works(self) -> bool:
-        """Whether it reads files or calls a function: all others take next to no time."""
+        """Whether it reads files or calls a function; other stages take almost no time."""
         reads = bool(traits_of(self.kind).reads) or self.opens_files
         return reads or (self.function is not None and "part_of" not in self.args)
 
     @property
     def in_processes(self) -> bool:
-        """Whether worker processes call its function, or may come to do so."""
+        """Whether worker processes call its function, or may do so later."""
         values = self.args.values()
         own = [each.executor for each in values if isinstance(each, ExecutedFunction)]
         executor = next(filter(None, own), None) or self._options.executor
@@ -121,7 +121,7 @@ class StageView:
 
     @property
     def memory_limit(self) -> float:
-        """The bytes that the stages of a run may hold."""
+        """Maximum number of bytes that the stages of a run may hold."""
         return float(self._options.memory_limit or max(available_memory() / 4, 64 * 2**20))
 
     @property
@@ -134,12 +134,12 @@ class StageView:
 
     @property
     def holds_elements(self) -> bool:
-        """Whether a shuffle holds elements, and not the positions of a source's rows."""
+        """Whether a shuffle holds elements, rather than the positions of a source's rows."""
         return self.inputs[0].kind not in _OF_POSITIONS
 
     @functools.cached_property
     def function(self) -> FunctionView | None:
-        """The function that it calls, native or not; None: it calls none."""
+        """The function that it calls, native or not; None if there is none."""
         for name in _FUNCTIONS:
             function = self.args.get(name)
             if callable(function) and not isinstance(function, Reader):
@@ -148,20 +148,20 @@ class StageView:
 
     @property
     def python_function(self) -> FunctionView | None:
-        """The function that it calls, if it calls one that is no native one."""
+        """The function that it calls, unless it is native; None if there is none."""
         native = any(isinstance(self.args.get(name), NativeFunction) for name in _FUNCTIONS)
         return None if native else self.function
 
     @property
     def rows_function(self) -> FunctionView | None:
-        """The method that fetches a row of the object of a `from_indexable`."""
+        """The method that fetches a row of the object of `from_indexable`."""
         rows = getattr(self.args.get("obj"), "rows", None)
         method = getattr(rows, "__getitem__", None)
         return FunctionView(method) if callable(method) else None
 
     @functools.cached_property
     def element_bytes(self) -> float:
-        """The bytes of its elements, those of the first one where they differ; NaN: unknown."""
+        """Size of an element in bytes, or of the first one if sizes vary; NaN if unknown."""
         leaves = self._leaves
         if leaves and not any(_is_open(*leaf) for leaf in leaves):
             return float(sum(_size(*leaf) for leaf in leaves))
@@ -169,18 +169,18 @@ class StageView:
             return math.nan
         try:
             first = first_of(self._stage)
-        except Exception:  # of a function of the user's, or there is none
+        except Exception:  # raised by a user's function, or there is no element
             return math.nan
         return float(sum(getattr(leaf, "nbytes", None) or _length(leaf) for leaf in flatten(first)))
 
     @property
     def has_open_sizes(self) -> bool:
-        """Whether its elements are arrays whose sizes, or number of axes, are not known."""
+        """Whether its elements are arrays of unknown sizes or ranks."""
         return any(shape is None or None in shape for shape, _ in self._leaves)
 
     @functools.cached_property
     def different_shapes(self) -> tuple[Any, Any] | None:
-        """Two different shapes of one leaf among the first elements, or None if all are equal."""
+        """Two different shapes of the same leaf among the first elements, or None."""
         if not self._probes:
             return None
         first: list[Any] = []
@@ -194,13 +194,13 @@ class StageView:
                 first = first or shapes
                 if time.monotonic() > end:
                     break
-        except Exception:  # of a user's function: the run will raise it
+        except Exception:  # raised by a user's function: the run will raise it, too
             return None
         return None
 
     @property
     def sized_by(self) -> StageView:
-        """The stage that determines the sizes of its elements: itself, or one before it."""
+        """The stage that determines the sizes of its elements: itself, or an earlier one."""
         node = self
         while traits_of(node.kind).keeps_sizes and node.kind != "enumerate":
             node = node.inputs[0]
@@ -208,7 +208,7 @@ class StageView:
 
     @functools.cached_property
     def _leaves(self) -> list[tuple[tuple[int | None, ...] | None, Any]]:
-        """The shapes and types of its elements; none where they are not known."""
+        """Shapes and types of its elements; empty if unknown."""
         node = self._stage._node
         leaves: list[tuple[tuple[int | None, ...] | None, Any]] = []
         if node.first_unknown() is None or (self._probes and self._is_found()):
@@ -218,7 +218,7 @@ class StageView:
     def _is_found(self) -> bool:
         try:
             return find_spec(self._stage)
-        except Exception:  # of a user's function: the run will raise it
+        except Exception:  # raised by a user's function: the run will raise it, too
             return False
 
     @property
@@ -238,7 +238,7 @@ class StageView:
             node = node.consumer
 
     def same_elements_before(self) -> Iterator[StageView]:
-        """Yield the stages before it whose elements are its elements one by one, nearest first."""
+        """Yield the earlier stages with one element for each of its own, nearest first."""
         for node in self.before:
             if node.kind in _REGROUPS:
                 return
@@ -246,7 +246,7 @@ class StageView:
 
 
 def stages_of(last: StageView) -> Iterator[StageView]:
-    """Yield all stages of a pipeline, from the last one on."""
+    """Yield all stages of a pipeline, starting with the last one."""
     waiting = [last]
     while waiting:
         node = waiting.pop()
@@ -267,5 +267,5 @@ def _length(leaf: Any) -> int:
 
 
 def available_memory() -> float:
-    """Return the bytes of memory that a process can have, infinity where that is unknown."""
+    """Return the memory available to a process in bytes; infinity if unknown."""
     return float(_core.memory_info()["available"] or math.inf)

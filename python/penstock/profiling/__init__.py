@@ -1,9 +1,9 @@
-"""Profiles: measure a pipeline or a loop, and find its bottleneck.
+"""Profile a pipeline or a loop, and find its bottleneck.
 
-`watch` makes or observes a run, `demand` turns the samples into the costs of each stage,
-`sections` into the model of the engine, `bottleneck` finds the reason, `advice` asks the model what
-would help, `verdict` writes the summary, `results` holds everything, and `page` writes it to files.
-`loops` does the same for loops over loaders and other iterables, whose ``next`` is timed.
+`watch` starts or observes a run, `demand` computes the costs of each stage from the samples,
+`sections` builds the engine's model, `bottleneck` finds the reason, `advice` asks the model which
+changes would help, `verdict` writes the summary, `results` contains everything, and `page` writes
+it to files. `loops` does the same for loops over loaders and other iterables, by timing ``next``.
 """
 
 from penstock.profiling.loops import LoopProfile

@@ -1,4 +1,4 @@
-"""Changes of a pipeline, and how fast the model says that it would be with them."""
+"""Suggested changes of a pipeline, with the speed that the model predicts for them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from penstock.profiling.sections import Model, Section
 
 _MOST_CALLS = 64
 _MOST_COROUTINES = 1024
-_ENOUGH = 0.97  # of the best rate: fewer calls are better than the last few percent
-_WORTH = 1.05  # less is not worth a change
-_INPUTS = ".*"  # ends the path of the datasets that a stage opens
-# Sources that are a `from_indexable` with an argument for parallel reads.
+_ENOUGH = 0.97  # share of the best rate: fewer calls are better than the last few percent
+_WORTH = 1.05  # a smaller gain is not worth a change
+_INPUTS = ".*"  # suffix of the path of datasets that a stage opens
+# Sources based on `from_indexable` that have an argument for parallel reads.
 _PARALLEL_SOURCES = ("ArrayRecordDataset", "HDF5Dataset", "from_zarr")
 GENERATOR_NAMES = "the generator only says what to load, and calls of load run at the same time"
-_HAND_OVER = 20e-6  # seconds of a call in another process, beyond the function
+_HAND_OVER = 20e-6  # overhead of a call in another process, in seconds
 
 
 class Advice(NamedTuple):
-    """A change, and what it would bring.
+    """A suggested change and its predicted gain.
 
     Attributes
     ----------
     stage : str
-        The path of the stage to change; "" for the end of the pipeline.
+        Path of the stage to change; "" for the end of the pipeline.
     change : str
         The new call.
     rate : float
-        Elements per second that the training loop would get; NaN if not predicted.
+        Predicted elements per second of the training loop; NaN if not predicted.
     gain : float
-        That rate divided by the present one; NaN if not predicted.
+        Predicted rate divided by the current one; NaN if not predicted.
     why : str
         The reason.
     """
@@ -51,7 +51,7 @@ class Advice(NamedTuple):
         return self.text("elements")
 
     def text(self, unit: str) -> str:
-        """Return it as a line, with the unit of the rate."""
+        """Return the suggestion as a line of text, with the unit of the rate."""
         if math.isnan(self.rate):
             return f"{self.change}: {self.why}"
         return f"{self.change}: {self.rate:,.4g} {unit}/s ({self.gain:.2f}x); {self.why}"
@@ -69,13 +69,15 @@ def advise(
     Parameters
     ----------
     bottleneck : Bottleneck
+        The bottleneck.
     stages : list of StageProfile
+        All stages.
     model : Model
-        Of the pipeline as it was, calibrated.
+        The calibrated model of the current pipeline.
     arguments : dict
-        Of each stage by its path, as it was written.
+        The arguments of each stage, by path.
     jitter_free : float
-        Elements per second with buffers that are large enough.
+        Elements per second with large enough buffers.
     """
     now = model.rate()
     found = [
@@ -117,7 +119,7 @@ def _changes(
 
 
 def _ahead(model: Model, stages: list[StageProfile]) -> Model:
-    """Return the model with the consumer's stages on a thread of their own."""
+    """Return the model with the consumer's stages in a separate thread."""
     first, inner = model.sections[0], replace(model.sections[0], stage=stages[0].path)
     own = [stage for stage in stages if stage.section == 0]
     elements = model.elements
@@ -137,19 +139,21 @@ def with_calls(
     calls: int,
     processes: bool = False,
 ) -> Model:
-    """Return the model with this many calls of a stage at a time.
+    """Return the model with this number of concurrent calls of a stage.
 
     Parameters
     ----------
     model : Model
+        The model to change.
     stages : sequence of StageProfile
-        All of the pipeline.
+        All stages of the pipeline.
     stage : StageProfile
-        One that calls a function, or the inputs of one that opens datasets: then so many are read
-        at a time.
+        A stage that calls a function, or the inputs of a stage that opens datasets. In the latter
+        case, that many inputs are read concurrently.
     calls : int
+        Number of concurrent calls.
     processes : bool
-        Whether worker processes make them.
+        Whether worker processes make the calls.
     """
     index = model.of_stage[stage.path]
     section = model.sections[index]
@@ -162,7 +166,7 @@ def with_calls(
     gil = min(sum(each.gil_seconds for each in moved) / count, cpu)
     owner = stage.path.removesuffix(_INPUTS)
     if section.stage == owner and (inner or stage.kind.startswith("parallel_")):
-        own = replace(section, servers=calls)  # it has its own calls
+        own = replace(section, servers=calls)  # it already makes its calls in separate threads
         if processes:
             more = _HAND_OVER * stage.elements / count
             own = replace(own, cpu=own.cpu + more, gil=max(own.gil - gil, 0.0))
@@ -189,12 +193,12 @@ def _parallel(
     path = stage.path.removesuffix(_INPUTS)
     given = arguments.get(path, {})
     takes_turns = stage.gil_seconds >= stage.cpu_seconds / 2
-    ways: list[bool] = []  # to make calls: whether in worker processes
+    ways: list[bool] = []  # ways to make calls: True for worker processes
     if stage.in_processes:
         ways.append(True)
     else:
-        # What is measured of the GIL is its share inside of calls, and threads that compete for it
-        # lose more: what computes under it gains next to nothing by them.
+        # The GIL time is measured inside calls. Threads that compete for the GIL lose additional
+        # time, so more threads hardly speed up functions that hold it.
         if not takes_turns or stage.blocked_seconds >= stage.cpu_seconds:
             ways.append(False)
         if takes_turns and not stage.ongoing_seconds:
@@ -209,7 +213,7 @@ def _parallel(
 
 
 def _call(stage: StageProfile, given: dict[str, Any], calls: int, processes: bool) -> str | None:
-    """Return the call with so many calls at a time; None where there is no such argument."""
+    """Return the call with this parallelism; None if the stage has no such argument."""
     kind = stage.main_kind.removesuffix(" inputs")
     argument = "map_func" if "map_func" in given else "predicate"
     parallel = f"num_parallel_calls={calls}"
@@ -255,9 +259,9 @@ def _why(stage: StageProfile, processes: bool) -> str:
 def _enough_calls(
     model: Model, stages: list[StageProfile], stage: StageProfile, processes: bool
 ) -> tuple[int, float]:
-    """Return how many calls at a time suffice, and the rate with them."""
+    """Return the sufficient number of concurrent calls, and the predicted rate."""
     most = _MOST_COROUTINES if stage.ongoing_seconds else _MOST_CALLS
-    if processes:  # each takes memory, and more than there are CPUs only wait for one
+    if processes:  # each takes memory, and more processes than CPUs only compete for them
         most = max(math.floor(model.processors), 1)
     options = sorted({min(2**i, most) for i in range(1, most.bit_length() + 1)})
     moved = processes and not stage.in_processes

@@ -1,4 +1,4 @@
-"""Which stage slows a pipeline down, and for which kind of reason."""
+"""Find the stage that slows a pipeline down, and the reason."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 from penstock.profiling.demand import StageProfile
 from penstock.profiling.sections import Model
 
-WAITS = 0.05  # of its time: a consumer that waits less is not slowed down
-_OFTEN = 0.15  # of its time: what a thread waits for by more than accident
-_NOTHING_ELSE = 0.9  # of its time: a consumer that waits more would empty any buffer
-MOST_OF_THEM = 0.85  # of the processors: more are hardly to be had
-# Of what threads would compute: so much waits for a processor only if there are too few.
+WAITS = 0.05  # share of its time: below it, waiting does not slow a consumer down
+_OFTEN = 0.15  # share of the time: above it, waiting is significant
+_NOTHING_ELSE = 0.9  # share of its time: a consumer that waits more would empty any buffer
+MOST_OF_THEM = 0.85  # share of the CPUs: more is hardly achievable
+# Share of the potential CPU time spent ready to run: above it, there are too few CPUs.
 _SHORT = 0.3
-HELD = 0.65  # of the samples of the GIL: threads that wait for it, too, are limited by it
+HELD = 0.65  # share of samples holding the GIL: above it, the GIL limits waiting threads
 
 
 class Bottleneck(NamedTuple):
@@ -22,18 +22,18 @@ class Bottleneck(NamedTuple):
     Attributes
     ----------
     stage : str
-        The path of the stage, as `Iterator.stats` has it; "" for the consumer.
+        Path of the stage, as in `Iterator.stats`; "" for the consumer.
     kind_of_stage, name, function : str
-        What it is; the last two may be None.
+        Kind, name and function of the stage; the last two may be None.
     kind : str
-        ``"cpu"``: all processors are busy, with this program or with others. ``"gil"``: its calls
-        take turns at the GIL. ``"io"``: it waits for files, or sleeps. ``"serial"``: it computes,
-        one call (or as many as it may make) at a time, while processors are idle. ``"buffer"``: it
-        is fast enough on average, but its buffer is too small for how much it varies.
-        ``"memory"``: the memory budget stops it. ``"lock"``: its calls wait for each other.
-        ``"consumer"``: nothing, the loop is slower.
+        ``"cpu"``: all CPUs are busy, with this program or others. ``"gil"``: its calls compete for
+        the GIL. ``"io"``: it waits for files, or sleeps. ``"serial"``: it computes, with only one
+        call (or its maximum number of calls) running, while CPUs are idle. ``"buffer"``: it is fast
+        enough on average, but its buffer is too small for the variation of its speed. ``"memory"``:
+        the memory budget stops it. ``"lock"``: its calls wait for each other. ``"consumer"``:
+        nothing, because the loop is slower.
     share : float
-        Of the time, how much the reason takes.
+        Share of the time, or of the CPUs, that the reason accounts for.
     """
 
     stage: str
@@ -45,23 +45,24 @@ class Bottleneck(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a bottleneck is judged by.
+    """Measurements from which a bottleneck is derived.
 
     Attributes
     ----------
     stages : list of StageProfile
+        The stages.
     model : Model
-        Of the pipeline as it was.
+        The model of the current pipeline.
     seconds : float
-        How long it was watched.
+        Duration of the observation.
     input_bound : float
         Share of that time in which the consumer waited.
     gil_bound : float
-        Of that share, waiting for the GIL outside of the pipeline.
+        Share of that time in which the consumer waited for the GIL outside of the pipeline.
     cpu_share : float
-        Of all processors, busy with this process and its workers.
+        Share of all CPUs that this process and its workers used.
     gil_share : float
-        Of the time, in which the GIL was held.
+        Share of the time in which the GIL was held.
     """
 
     stages: list[StageProfile]
@@ -74,7 +75,7 @@ class Evidence(NamedTuple):
 
 
 def is_short(ready: float, computes: float, seconds: float) -> bool:
-    """Return whether threads lack CPUs, after they waited for one for `ready` seconds."""
+    """Return whether threads lack CPUs, given `ready` seconds of waiting for one."""
     return ready > max(_SHORT * (computes + ready), _OFTEN * seconds)
 
 
@@ -94,9 +95,9 @@ def _at(stage: StageProfile, kind: str, share: float) -> Bottleneck:
 
 
 def _memory(seen: Evidence) -> Bottleneck | None:
-    """Find the first stage whose threads the budget stops: those after it take what it makes."""
+    """Find the first stage that the budget stops; later stages consume its elements."""
     for stage in reversed(seen.stages):
-        # One thread waits on behalf of all of a stage.
+        # A single thread waits on behalf of all threads of a stage.
         share = stage.wait_memory_seconds / seen.seconds
         if share > _OFTEN:
             return _at(stage, "memory", share)
@@ -104,7 +105,7 @@ def _memory(seen: Evidence) -> Bottleneck | None:
 
 
 def _buffer(seen: Evidence) -> Bottleneck | None:
-    """Find a stage whose threads wait for room though its consumer waits for it: by turns."""
+    """Find a stage whose buffer is alternately full and empty."""
     if seen.input_bound > _NOTHING_ELSE:
         return None
     for stage in seen.stages:
@@ -133,7 +134,7 @@ def _cpu(seen: Evidence) -> Bottleneck | None:
     ready = sum(stage.ready_seconds for stage in seen.stages)
     short = is_short(ready, computes, seen.seconds)
     stage = max(seen.stages, key=lambda each: each.cpu_seconds + each.ready_seconds)
-    # What mostly sleeps is hardly faster with a processor at once.
+    # Work that mostly sleeps would hardly be faster with a free CPU.
     sleeps = stage.blocked_seconds > stage.cpu_seconds + stage.ready_seconds
     if seen.cpu_share < MOST_OF_THEM and (sleeps or not short):
         return None
@@ -141,14 +142,14 @@ def _cpu(seen: Evidence) -> Bottleneck | None:
 
 
 def _section(seen: Evidence) -> Bottleneck:
-    """Return the stage that takes most of the busiest threads."""
+    """Return the most expensive stage of the busiest threads."""
     of_section: dict[int, list[StageProfile]] = {}
     for stage in seen.stages:
         of_section.setdefault(stage.section, []).append(stage)
 
     def busy(section: int) -> float:
         own = sum(stage.busy_seconds for stage in of_section[section])
-        # The consumer is busy with its step, too, if what it waits for is its own work.
+        # If the consumer waits for its own work, it is also busy with its step.
         if section == 0 and own > seen.input_bound * seen.seconds / 2:
             own += (1 - seen.input_bound) * seen.seconds
         return own / seen.model.sections[section].servers

@@ -1,4 +1,4 @@
-"""``python -m penstock profile``: find the bottleneck of a dataset or loader of a program."""
+"""``python -m penstock profile``: find the bottleneck of a program's dataset or loader."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from penstock.program import ARGUMENT, HELP, IMPORTED, NotFoundError, failure, l
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Iterate over a dataset or loader of a program for a while, and print its bottleneck.
+    """Iterate over a program's dataset or loader for a while, and print its bottleneck.
 
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after ``profile``; ``None`` takes those of the process.
+        Arguments after ``profile``; None uses the arguments of the process.
 
     Returns
     -------
     int
-        0; 2 when there is no such program or dataset, it fails, or the report cannot be written.
+        Exit status: 0, or 2 if the program or dataset does not exist or fails, or the report cannot
+        be written.
     """
     parser = argparse.ArgumentParser(
         prog="python -m penstock profile",
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_said(error: Exception) -> bool:
-    """Return whether an error is about the command, and not one of the dataset."""
+    """Return whether an error is about the command rather than the dataset."""
     return isinstance(error, NotFoundError) or str(error).startswith(("profile:", "Profile.save:"))
 
 

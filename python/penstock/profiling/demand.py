@@ -1,54 +1,56 @@
-"""What an element of the pipeline's output takes in each stage, from what was observed."""
+"""Resource demands of each stage, computed from an observation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-_MUCH = 0.5  # of the looks at the GIL found it held: then waits inside a function are for it
+_MUCH = 0.5  # share of samples holding the GIL: above it, waits inside functions are for the GIL
 
 
 @dataclass
 class StageProfile:
-    """What one stage did while it was profiled.
+    """Measurements of one stage.
 
     Attributes
     ----------
     path, kind, name, function : str
-        The stage, as `Iterator.stats` names it; `name` and `function` may be None.
+        The stage, named as in `Iterator.stats`; `name` and `function` may be None.
     inputs : list of str
-        The paths of the stages before it.
+        The paths of its input stages.
     section : int
-        The threads that run it: stages of one section run one after another. 0 is the consumer's.
+        Index of the threads that run it; 0 is the consumer's. Stages of the same section run
+        sequentially.
     elements : int
-        That it gave.
+        Number of elements produced.
     bytes : float
-        Of these; NaN where none was measured.
+        Size of these elements in bytes; NaN if not measured.
     rate : float
         Elements per second.
     busy_seconds : float
-        Inside the stage alone, added up over its threads: on a processor, ready for one, asleep, or
-        waiting for a worker process; of a coroutine function, with the calls in progress.
+        Time inside this stage alone, summed over its threads: on a CPU, ready to run, asleep, or
+        waiting for a worker process. For a coroutine function, it includes the calls in progress.
     cpu_seconds, blocked_seconds, ready_seconds, worker_seconds : float
-        Of these: on a processor (with what worker processes have computed); asleep or waiting for
-        files; ready, without a processor; waiting for the answers of worker processes.
+        Parts of `busy_seconds`: on a CPU (including worker processes); asleep or waiting for files;
+        ready to run without a CPU; waiting for results of worker processes.
     ongoing_seconds : float
-        Of a coroutine function: of its calls from their begin to their end, added up.
+        For a coroutine function, the total duration of its calls.
     gil_seconds, gil_wait_seconds : float
-        With the GIL held, and waiting for it.
+        Time holding the GIL, and time waiting for it.
     lock_seconds : float
-        Waiting for another thread inside its function, where that was not for the GIL.
+        Time waiting for another thread inside its function, except for the GIL.
     wait_input_seconds, wait_room_seconds, wait_memory_seconds : float
-        Its threads waited for elements, for room in its buffer, and for the memory budget.
+        Time that its threads waited for elements, for room in its buffer, and for the memory
+        budget.
     waited_seconds : float
-        Its consumer waited for it; 0 for a stage that has no threads of its own.
+        Time that its consumer waited for it; 0 for a stage without separate threads.
     call_p50, call_p90, call_p99, call_max : float or None
-        Seconds of a call of its function, or of its next element where it calls none in threads of
-        its own.
+        Durations of a call of its function in seconds. If it calls no function in separate threads,
+        durations of producing an element.
     buffer_size : float
-        Elements in its buffer, on average.
+        Average number of elements in its buffer.
     buffer_limit, parallelism : int
-        Elements that its buffer may have, and calls at the same time; 0 where it has neither.
+        Capacity of its buffer in elements, and number of concurrent calls; 0 if not applicable.
     """
 
     path: str
@@ -89,7 +91,7 @@ class StageProfile:
 
     @property
     def main_kind(self) -> str:
-        """The method that makes it."""
+        """Kind of the stage without the prefix "parallel_"."""
         return self.kind.removeprefix("parallel_")
 
     @property
@@ -99,19 +101,20 @@ class StageProfile:
 
     @property
     def work_seconds(self) -> float:
-        """What it would take alone on the machine."""
+        """Time that its work would take on an otherwise idle machine."""
         return self.cpu_seconds + self.blocked_seconds
 
 
 def is_scarce(gil_share: float) -> bool:
-    """Return whether threads that wait for another one wait for the GIL."""
+    """Return whether waits for another thread are waits for the GIL."""
     return gil_share > _MUCH
 
 
 def locked_share(raw: dict[str, Any], off_cpu: float) -> float:
-    """Return the share of the time asleep in which a thread waited for another one.
+    """Return the share of the sleeping time in which a thread waited for another one.
 
-    Samples that found it neither on a CPU nor waiting for a thread may have found it ready to run.
+    A sample that finds a thread neither on a CPU nor waiting for another thread may have found it
+    ready to run.
     """
     ready = (raw["locked"] + raw["asleep"]) * raw["ready"] / off_cpu if off_cpu > 0 else 0.0
     looks = raw["locked"] + max(raw["asleep"] - ready, 0.0)
@@ -135,7 +138,7 @@ def stages_of(seen: dict[str, Any], gil_share: float) -> list[StageProfile]:
 
 
 def step_of(seen: dict[str, Any], gil_share: float) -> StageProfile:
-    """Return the time of the consumer outside of the pipeline."""
+    """Return the consumer's time outside of the pipeline."""
     raw = seen["step"]
     wall, cpu = sum(raw["wall"].values()), sum(raw["cpu"].values())
     lock = raw["wall"]["lock"]
@@ -155,21 +158,22 @@ def _key(path: str) -> list[tuple[int, str]]:
 
 
 def _held_when_in_python(seen: dict[str, Any], gil_share: float) -> float:
-    """Return the share of the processor time in Python functions in which they held the GIL.
+    """Return the share of CPU time in Python functions in which they held the GIL.
 
-    Functions of NumPy and others let go of it, which only those see who ask for it meanwhile.
+    Functions of NumPy and other libraries release it. Only threads that try to acquire the GIL
+    meanwhile can detect that.
     """
     inside = sum(stage["cpu"]["python"] for stage in seen["stages"]) + seen["step"]["cpu"]["run"]
     return min(1.0, gil_share * seen["seconds"] / inside) if inside > 0 else 0.0
 
 
 def _ongoing(raw: dict[str, Any]) -> float:
-    """Return the seconds of coroutines: in progress together, or one that a thread waited for."""
+    """Return the coroutines' time in seconds: concurrent calls, or one that a thread awaited."""
     return float(raw["in_progress"] or raw["wall"]["ongoing"])
 
 
 def _loop_of_each(seen: dict[str, Any]) -> float:
-    """Return the seconds of a processor that the event loop has taken for a call of a coroutine."""
+    """Return the CPU seconds that the event loop used per call of a coroutine."""
     calls = sum(stage["elements"] for stage in seen["stages"] if _ongoing(stage) > 0)
     return float(seen["ongoing_cpu"] / calls) if calls else 0.0
 

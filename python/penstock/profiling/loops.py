@@ -16,14 +16,14 @@ from penstock.profiling.verdict import consumer_verdict, headspace_of, waiting
 
 __all__ = ["LoopProfile"]
 
-_VERSION = 1  # of to_dict
+_VERSION = 1  # format version of to_dict
 _MOST_THREADS = 64
-_ENOUGH = 0.97  # of the best rate: fewer workers are better than the last few percent
-_WORTH = 1.05  # less is not worth a change
+_ENOUGH = 0.97  # share of the best rate: fewer workers are better than the last few percent
+_WORTH = 1.05  # a smaller gain is not worth a change
 _DROP_IN = "penstock.DataLoader"
-_LONG_START = 0.05  # of the time, for the start of workers
+_LONG_START = 0.05  # share of the time spent on starting workers
 _MOST_PLACES = 5
-_BUFFERED = 0.15  # of the time: a loop that waits less may use batches from a buffer
+_BUFFERED = 0.15  # share of the time: a loop that waits less may have used buffered batches
 
 
 @dataclass
@@ -33,9 +33,9 @@ class Seen:
     Attributes
     ----------
     passes, batches : int
-        Passes begun, and batches yielded.
+        Number of passes begun, and of batches yielded.
     seconds : float
-        The whole block.
+        Duration of the block.
     wait, wait_cpu : float
         Time inside ``next``, and the part of it on a CPU.
     gil_wait : float
@@ -49,13 +49,12 @@ class Seen:
     process_cpu : float
         CPU time of this process.
     workers_cpu, workers_gil, workers_blocked, workers_ready : float
-        Time of the workers: on a CPU; the part of it in which they held the GIL of this process;
-        asleep or waiting for files (NaN if only the other three are known); ready to run without a
-        CPU.
+        Times of the workers. CPU time; the part of it in which they held the GIL of this process;
+        time asleep or waiting for files (NaN if not measured); time ready to run without a CPU.
     gil : float
         Share of the time in which the GIL was held.
     places : dict
-        The places in ``next`` at which samples found the loop's thread, with their numbers.
+        Places in ``next`` at which samples found the loop's thread, with their counts.
     """
 
     passes: int = 0
@@ -82,20 +81,20 @@ class LoopProfile:
     Attributes
     ----------
     seconds : float
-        How long the loop was watched.
+        Duration of the observation.
     elements : int
-        Batches, or other items, that it took.
+        Number of batches, or other items, that the loop took.
     rate : float
         Items per second.
     input_bound : float
-        Share of the time in which the loop waited for the next one, or for the GIL that worker
+        Share of the time in which the loop waited for the next item, or for the GIL that worker
         threads held: 0 to 1.
     headspace : float
         How many times as fast the loop would be with an infinitely fast loader.
     first_seconds : float
-        Seconds of waiting until the first batch of each pass.
+        Time spent waiting for the first batch of each pass, in seconds.
     processors : float
-        CPUs that this process may use.
+        Number of CPUs that this process may use.
     cpu_share, gil_share : float
         Share of all CPUs that this process and its workers used, and share of the time in which
         the GIL was held.
@@ -165,7 +164,7 @@ class LoopProfile:
         self.verdict = self._verdict(found)
 
     def _work_of_a_batch(self) -> Section:
-        """Return the work of loading a batch; `servers` is the present number of workers."""
+        """Return the work of loading a batch; `servers` is the current number of workers."""
         seen, count = self._seen, self._seen.batches
         ready = seen.ready * self._share_of_ready()
         if self._inline:
@@ -177,7 +176,7 @@ class LoopProfile:
             servers, cpu, gil = self._loader.num_workers, seen.workers_cpu, seen.workers_gil
             blocked = seen.workers_blocked
             if math.isnan(blocked):
-                # Workers that are never ahead are busy all the time.
+                # If no batch is ever ready in advance, the workers are always busy.
                 always = self.input_bound > _BUFFERED
                 took = servers * (seen.seconds - seen.first) if always else 0.0
                 blocked = max(took - cpu - seen.workers_ready, 0.0)
@@ -188,7 +187,7 @@ class LoopProfile:
         return min(1.0, self.gil_share * self._seen.seconds / max(self._seen.process_cpu, 1e-9))
 
     def _share_of_ready(self) -> float:
-        """Return the share of the loop's time off the CPU that it spent inside ``next``."""
+        """Return the share of the loop thread's time off the CPU that was inside ``next``."""
         seen = self._seen
         inside = max(seen.wait - seen.wait_cpu, 0.0)
         outside = max(seen.seconds - seen.wait - (seen.loop_cpu - seen.wait_cpu), 0.0)
@@ -214,13 +213,13 @@ class LoopProfile:
         return model.calibrated(self.rate)
 
     def _with(self, workers: int, processes: bool) -> float:
-        """Return the rate with this many workers."""
+        """Return the predicted rate with this number of workers."""
         gil = 0.0 if processes else self._work.gil
         work = replace(self._work, servers=workers, gil=gil)
         return replace(self._model, sections=(self._loop, work)).rate()
 
     def _best(self, processes: bool) -> tuple[int, float]:
-        """Return the number of workers that suffices, and the rate with them."""
+        """Return the sufficient number of workers, and the predicted rate."""
         most = max(math.floor(self.processors), 1)
         if not processes and self._work.blocked > self._work.cpu:
             most = _MOST_THREADS
@@ -231,7 +230,7 @@ class LoopProfile:
         return workers, rates[workers]
 
     def _is_starved(self) -> bool:
-        """Return whether CPUs are busy, with this program or with others."""
+        """Return whether the CPUs are busy, with this program or others."""
         seen, work = self._seen, self._work
         ready = seen.ready * self._share_of_ready() if self._inline else seen.workers_ready
         # Work that mostly sleeps would hardly be faster with a free CPU.
@@ -277,7 +276,7 @@ class LoopProfile:
             yield change, rate, GENERATOR_NAMES
             return
         if loader.pipeline is not None:
-            return  # it works ahead already
+            return  # it already loads in advance
         now = 0 if self._inline else loader.num_workers
         ahead = "batches are loaded while the loop computes"
         more = "more of them are loaded at the same time"
@@ -382,7 +381,7 @@ class LoopProfile:
         return "its workers are busy all the time, while CPUs are idle"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, strings, lists and dicts that JSON can hold."""
+        """Return all results as a dict that can be saved as JSON."""
         data = {
             "version": _VERSION,
             **{
@@ -414,13 +413,13 @@ class LoopProfile:
         )
 
     def _repr_html_(self) -> str:
-        import html  # not on import of the package: a tenth of that time
+        import html  # imported late, because it would take a tenth of the package's import time
 
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _finite(value: Any) -> Any:
-    """Return the same with None for numbers that JSON cannot represent."""
+    """Return the value with None for numbers that JSON cannot represent."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

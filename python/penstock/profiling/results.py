@@ -1,4 +1,4 @@
-"""What was seen of a run, and what follows from it."""
+"""The measurements of a run, and the conclusions from them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from penstock.profiling.verdict import headspace_of, verdict_of
 
 __all__ = ["Profile"]
 
-_VERSION = 1  # of to_dict
+_VERSION = 1  # format version of to_dict
 _calls = checks.whole(1, checks.MOST_THREADS)
-# By what a stage can be called, the surest first.
+# Names that select a stage, the most specific kind first.
 _NAMES: tuple[Callable[[StageProfile], tuple[str | None, ...]], ...] = (
     lambda stage: (stage.path,),
     lambda stage: (stage.name,),
@@ -28,7 +28,7 @@ _NAMES: tuple[Callable[[StageProfile], tuple[str | None, ...]], ...] = (
     lambda stage: (str(stage),),
     lambda stage: (stage.kind, stage.main_kind),
 )
-# Stages that can have calls at the same time, or what `advise` makes of them.
+# Stages that can make concurrent calls, directly or after a change that `advise` suggests.
 _CALLING = frozenset(
     ("map", "filter", "interleave", "flat_map", "from_generator", "from_indexable")
 )
@@ -36,41 +36,41 @@ _COLUMNS = ("elements/s", "busy", "cpu", "gil", "blocked", "waits in", "waits ou
 
 
 class Profile:
-    """What slows a pipeline down: made by `Dataset.profile` and `penstock.profile`.
+    """What slows a pipeline down: the result of `Dataset.profile` and `penstock.profile`.
 
     Attributes
     ----------
     seconds : float
-        How long the run was watched.
+        Duration of the observation.
     elements : int
-        That the consumer took.
+        Number of elements that the consumer took.
     rate : float
-        Of these, per second.
+        Elements per second that the consumer took.
     input_bound : float
         Share of the time in which the consumer waited for the pipeline, or for the GIL that the
         pipeline held: 0 to 1.
     headspace : float
-        How many times as fast the loop would be with an infinitely fast loader; infinity where it
-        does nothing but take elements.
+        How many times as fast the loop would be with an infinitely fast loader; infinity if the
+        loop only takes elements.
     processors : float
-        That this process may use.
+        Number of CPUs that this process may use.
     cpu_share, gil_share : float
-        How much of all processors this process and its workers had, and how much of the time the
+        Share of all CPUs that this process and its workers used, and share of the time in which the
         GIL was held.
     stages : list of StageProfile
-        The last stage first.
+        The stages, the last one first.
     bottleneck : Bottleneck
-        The stage that is the reason, and the kind of reason.
+        The limiting stage, and the kind of limit.
     advice : list of Advice
         Changes that would help, the best one first, with the predicted speed.
     verdict : str
-        The same in one paragraph.
+        A summary in one paragraph.
 
     Notes
     -----
-    Threads are sampled from beside, so all times are estimates: after five seconds within some
-    percent. Predictions come from operational analysis of what an element takes of processors, GIL
-    and waiting (cpp/runtime/model.cc).
+    All times are estimates from sampling the threads. After five seconds, they are accurate to a
+    few percent. Predictions are based on operational analysis of the CPU time, GIL time and waiting
+    time per element (cpp/runtime/model.cc).
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Profile:
         workers = sum(stage["workers_cpu"] for stage in seen["stages"])
         used = (seen["process_cpu"] + workers) / max(self.seconds * processors, 1e-9)
         self.cpu_share: float = min(used, 1.0)
-        # Of what is made ahead, and delivered in one piece, the consumer may have taken a part.
+        # The consumer may have taken only part of the elements produced in advance.
         made = self.stages[0].elements if self.stages else 0
         self.elements: int = made if taken is None else taken
         if not self.stages or self.elements == 0:
@@ -123,25 +123,25 @@ class Profile:
         num_parallel_calls: Mapping[str, int] | None = None,
         cpus: float | None = None,
     ) -> float:
-        """Return how many elements/s the loop would get if something were different.
+        """Predict the rate of the loop after a change.
 
         Parameters
         ----------
         num_parallel_calls : dict, optional
-            For a stage, by its path, its name, the name of its function, what the table shows of it
-            or its kind: how many calls at a time.
+            Number of concurrent calls for a stage. The key is the stage's path, its name, the name
+            of its function, its label in the table, or its kind.
         cpus : float, optional
-            How many processors there are.
+            Number of CPUs.
 
         Returns
         -------
         float
-            Elements per second, as the model predicts.
+            Elements per second predicted by the model.
 
         Raises
         ------
         ValueError
-            If no stage, or more than one, goes by that name, or the stage makes no calls.
+            If no stage or several stages match a key, or the stage makes no calls.
 
         Examples
         --------
@@ -176,13 +176,13 @@ class Profile:
         return model.rate()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, strings, lists and dicts that JSON can hold.
+        """Return all results as a dict that can be saved as JSON.
 
         Returns
         -------
         dict
-            The attributes by their names; ``threads`` with what each did when, and ``history``:
-            rate, waiting and buffers for each 50 ms.
+            The attributes by name. Also ``threads``, with the activities of each thread, and
+            ``history``: rate, waiting and buffers for each 50 ms.
         """
         history = self._seen["history"]
         order = [stage["path"] for stage in self._seen["stages"]]
@@ -221,7 +221,7 @@ class Profile:
         return {key: _finite(value) for key, value in data.items()}
 
     def to_dataframe(self) -> Any:
-        """Return the stages as a pandas DataFrame, one row for each.
+        """Return the stages as a pandas DataFrame, with one row per stage.
 
         Raises
         ------
@@ -237,29 +237,29 @@ class Profile:
         return pandas.DataFrame([asdict(stage) for stage in self.stages])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file whose ending says in which form.
+        """Write the profile to a file, in a format selected by the file extension.
 
         Parameters
         ----------
         path : str or os.PathLike
             ``.html``: a page with the verdict, advice, the pipeline, a timeline and all figures, in
-            one file without access to the network. ``.json``: events with the names of threads,
-            stages and elements, for https://ui.perfetto.dev. ``.png``: a picture of the timeline,
-            which needs Matplotlib. A file that exists is replaced.
+            a single file that needs no network. ``.json``: a trace with the names of threads,
+            stages and elements, for https://ui.perfetto.dev. ``.png``: a picture of the timeline;
+            requires Matplotlib. An existing file is replaced.
 
         Raises
         ------
         ValueError
-            If `path` ends otherwise.
+            If `path` has another extension.
         ModuleNotFoundError
-            If Matplotlib is needed and not installed.
+            If Matplotlib is required but not installed.
 
         Examples
         --------
         >>> profile = ps.Dataset.range(10000).map(lambda x: x + 1).profile(seconds=0.2)
         >>> profile.save("report.html")
         """
-        from penstock.profiling.page import save  # with what the standard library has for it
+        from penstock.profiling.page import save  # needs many standard modules
 
         save(self.to_dict(), path)
 
@@ -278,7 +278,7 @@ class Profile:
         )
 
     def _repr_html_(self) -> str:
-        import html  # not with the package: a tenth of its time
+        import html  # imported late, because it would take a tenth of the package's import time
 
         rows = [("stage", *_COLUMNS), *self._rows()]
         cells = "".join(
@@ -325,7 +325,7 @@ class Profile:
         return next(stage for stage in self.stages if stage.path == path)
 
     def _called(self, named: str) -> StageProfile:
-        """Return what runs in the calls of a stage: of one that opens datasets these."""
+        """Return the stage or, if it opens datasets, the inputs that run in its calls."""
         inputs = {each.path: each for each in self.stages if each.path.endswith(".*")}
         stages = [each for each in self.stages if each.path not in inputs]
         for names_of in _NAMES:
@@ -349,7 +349,7 @@ class Profile:
         return inputs or stage
 
     def _inside(self) -> float:
-        """Return the share of the consumer's time inside the pipeline."""
+        """Return the share of the consumer's time spent inside the pipeline."""
         spans = [
             span
             for thread in self._seen["threads"]
@@ -361,7 +361,7 @@ class Profile:
         return inside / every if every > 0 else 0.0
 
     def _without_jitter(self) -> float:
-        """Return the rate if no buffer were too small."""
+        """Return the predicted rate with large enough buffers."""
         found = self._model.prediction()[0]
         return found if math.isfinite(found) else self.rate
 
@@ -387,7 +387,7 @@ def _time(seconds: float | None) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Return the same with None for numbers that JSON has not."""
+    """Return the value with None for numbers that JSON cannot represent."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The pipeline as its model sees it: which threads run which stages, and what these take."""
+"""The engine's model of a pipeline: which threads run which stages, at what cost."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SHARED = frozenset(("parallel_map", "parallel_filter", "parallel_from_indexable
 
 @dataclass(frozen=True)
 class Section:
-    """Threads that run the same stages one after another; times are for one element of the output.
+    """Threads that run the same stages sequentially; times are per element of the output.
 
     Attributes
     ----------
     stage : str
-        The path of the stage whose threads they are; "" for the consumer.
+        Path of the stage that the threads belong to; "" for the consumer.
     servers : int
-        How many threads, or calls at the same time.
+        Number of threads, or of concurrent calls.
     cpu, gil, blocked : float
-        Seconds on a processor, of these with the GIL held, and asleep.
+        Seconds on a CPU, the part of them holding the GIL, and seconds asleep.
     serial : float
-        Of cpu and blocked, seconds in which one of them can be at a time.
+        Part of `cpu` and `blocked` in seconds that only one thread can run at a time.
     """
 
     stage: str
@@ -38,25 +38,26 @@ class Section:
 
     @property
     def work(self) -> float:
-        """Seconds of a server for one element."""
+        """Time that a server needs for an element, in seconds."""
         return self.cpu + self.blocked
 
 
 @dataclass(frozen=True)
 class Model:
-    """A pipeline to be asked what its rate would be.
+    """A model that predicts the rate of a pipeline.
 
     Attributes
     ----------
     sections : tuple of Section
-        The consumer's first.
+        The sections, the consumer's first.
     of_stage : mapping
-        For each path the section that runs it.
+        Index of the section that runs each stage, by path.
     scale : float
-        What was measured divided by what the model says for the pipeline as it was.
+        Measured rate divided by the predicted rate of the original pipeline.
     processors : float
+        Number of CPUs.
     elements : int
-        Of the output, while it was profiled.
+        Number of output elements during the observation.
     """
 
     sections: tuple[Section, ...]
@@ -66,28 +67,28 @@ class Model:
     scale: float = 1.0
 
     def rate(self) -> float:
-        """Return the elements per second."""
+        """Return the predicted elements per second."""
         return self.scale * self.prediction()[0]
 
     def prediction(self) -> tuple[float, str, int, list[float]]:
-        """Return the rate before scaling, what limits it, which section, and how busy all are."""
+        """Return the unscaled rate, the limit, the limiting section, and all utilisations."""
         return _core.predict([_described(section) for section in self.sections], self.processors)
 
     def calibrated(self, measured: float) -> Model:
-        """Return the model such that it gives the rate that was measured."""
+        """Return the model scaled to predict the measured rate."""
         found = self.prediction()[0]
         if not (math.isfinite(found) and found > 0 and measured > 0):
             return self
         return replace(self, scale=min(measured / found, 1.5))
 
     def changed(self, index: int, section: Section) -> Model:
-        """Return the same with another section."""
+        """Return the model with one section replaced."""
         sections = (*self.sections[:index], section, *self.sections[index + 1 :])
         return replace(self, sections=sections)
 
 
 def _described(section: Section) -> tuple[int, float, float, float, float]:
-    """Return a section as the engine takes it, without what sums and differences have rounded."""
+    """Return a section as engine arguments, with rounding errors clipped."""
     cpu, blocked = max(section.cpu, 0.0), max(section.blocked, 0.0)
     gil, serial = min(max(section.gil, 0.0), cpu), min(max(section.serial, 0.0), cpu + blocked)
     return section.servers, cpu, gil, blocked, serial
@@ -96,19 +97,20 @@ def _described(section: Section) -> tuple[int, float, float, float, float]:
 def model_of(
     stages: list[StageProfile], elements: int, step: StageProfile, taken: int, processors: float
 ) -> Model:
-    """Return the model of a profiled pipeline, and note in each stage which section runs it.
+    """Return the model of a profiled pipeline, and set the section of each stage.
 
     Parameters
     ----------
     stages : list of StageProfile
-        The last one first.
+        The stages, the last one first.
     elements : int
-        That the pipeline gave.
+        Number of elements that the pipeline produced.
     step : StageProfile
-        What the consumer did outside of the pipeline.
+        The consumer's work outside of the pipeline.
     taken : int
-        Elements that it did that for.
+        Number of elements to which that work applies.
     processors : float
+        Number of CPUs.
     """
     count = max(elements, 1)
     by_path = {stage.path: stage for stage in stages}
@@ -129,7 +131,7 @@ def _assign(
     of_stage: dict[str, int],
     count: int,
 ) -> None:
-    """Give a stage and those before it to sections; `shared`: one thread at a time runs it."""
+    """Assign a stage and its inputs to sections; `shared`: only one thread at a time runs it."""
     todo = [(stage, section, shared)]
     while todo:
         stage, section, shared = todo.pop()
@@ -145,7 +147,7 @@ def _assign(
             inner_section, inner_shared = len(sections) - 1, False
         opened = [path for path in stage.inputs if path.endswith(".*")]
         for path in stage.inputs:
-            if path in opened and by_path[path].buffer_limit > 0:  # in threads of their own
+            if path in opened and by_path[path].buffer_limit > 0:  # they have separate threads
                 sections.append(Section(stage.path, servers=max(1, by_path[path].parallelism)))
                 todo.append((by_path[path], len(sections) - 1, False))
             else:

@@ -1,4 +1,4 @@
-"""Times of threads and processes from the operating system; 0 where it has none."""
+"""Times of threads and processes from the operating system; 0 if not available."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def ready_seconds(process: int, thread: int | None = None) -> float:
-    """Return the seconds in which a thread (by default the main one) was ready without a CPU."""
+    """Return the time for which a thread (default: the main one) was ready without a CPU."""
     try:
         text = Path(f"/proc/{process}/task/{thread or process}/schedstat").read_text()
         return int(text.split()[1]) * 1e-9
@@ -18,12 +18,12 @@ def ready_seconds(process: int, thread: int | None = None) -> float:
 
 
 def ready_seconds_here() -> float:
-    """Return the seconds in which the calling thread was ready without a CPU."""
+    """Return the time for which the calling thread was ready to run without a CPU."""
     return ready_seconds(os.getpid(), threading.get_native_id())
 
 
 def children_seconds(processes: Iterable[int]) -> float:
-    """Return the CPU seconds of these child processes, and of those that have ended."""
+    """Return the CPU seconds of these child processes and of those that have ended."""
     times = os.times()
     return (
         times.children_user + times.children_system + sum(_cpu_seconds(each) for each in processes)

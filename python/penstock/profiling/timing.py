@@ -25,14 +25,14 @@ from penstock.profiling.system import (
     ready_seconds_here,
 )
 
-_INTERVAL = 0.005  # seconds between two looks at the stack of the loop
-_SELDOM = 0.05  # the same for workers
-# The folders of code that users did not write: the standard library and penstock.
+_INTERVAL = 0.005  # seconds between samples of the loop's stack
+_SELDOM = 0.05  # seconds between samples of workers
+# Folders of code that users did not write: the standard library and penstock.
 _LIBRARIES = (f"{Path(os.__file__).parent}{os.sep}", f"{Path(__file__).parents[1]}{os.sep}")
 
 
 class LoopRecorder:
-    """Times the ``next`` of any iterable.
+    """Time the ``next`` of any iterable.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LoopRecorder:
         self._seen = Seen(places=Counter())
         self._workers = _Workers()
         self._sampler: _Sampler | None = None
-        self._runs: list[Any] = []  # observations of runs of the engine, whose threads are workers
+        self._runs: list[Any] = []  # observations of engine runs whose threads are the workers
 
     def begin(self) -> None:
         """Start watching."""
@@ -76,8 +76,8 @@ class LoopRecorder:
 
     def _note(self, iterator: Any) -> None:
         team = getattr(iterator, "_team", None)
-        workers = [each.process for each in getattr(team, "members", ())]  # of penstock
-        workers += getattr(iterator, "_workers", None) or []  # of PyTorch
+        workers = [each.process for each in getattr(team, "members", ())]  # penstock's
+        workers += getattr(iterator, "_workers", None) or []  # PyTorch's
         self._workers.add(each.pid for each in workers)
         run = getattr(iterator, "_iterator", None)
         if isinstance(run, Run):
@@ -85,12 +85,12 @@ class LoopRecorder:
 
     def _observed(self, run: Run) -> Any:
         observation = run._observe()
-        # Its threads must end before the interpreter does.
+        # Its threads must end before the interpreter exits.
         weakref.finalize(self, observation.stop)
         return observation
 
     def end(self) -> LoopProfile:
-        """Return the profile; raise ValueError if nothing was taken."""
+        """Return the profile; raise ValueError if no element was taken."""
         seen = self._seen
         if self._sampler is not None:
             self._sampler.stop()
@@ -118,7 +118,7 @@ class LoopRecorder:
 
 
 class _Timed:
-    """An iterator whose ``next`` is timed."""
+    """An iterator that times ``next``."""
 
     def __init__(self, iterator: Any, seen: Seen, fresh: bool, sampler: _Sampler | None) -> None:
         self._iterator = iterator
@@ -161,22 +161,22 @@ class _Workers:
     """The worker processes of a loader."""
 
     def __init__(self) -> None:
-        self._ready: dict[int, tuple[float, float]] = {}  # at first, and latest
+        self._ready: dict[int, tuple[float, float]] = {}  # per PID: the first and the latest value
 
     def add(self, pids: Iterable[Any]) -> None:
-        """Add processes that are not known yet."""
+        """Add new processes."""
         for pid in pids:
             if isinstance(pid, int) and pid not in self._ready:
                 now = ready_seconds(pid)
                 self._ready[pid] = (now, now)
 
     def look(self) -> None:
-        """Update their times without a CPU, because processes that have ended have none."""
+        """Update the times without a CPU, which cannot be read after a process ends."""
         for pid, (first, last) in list(self._ready.items()):
             self._ready[pid] = (first, max(ready_seconds(pid), last))
 
     def ready(self) -> float:
-        """Return how long they were ready to run without a CPU since they were added."""
+        """Return the time for which they were ready to run without a CPU since they were added."""
         return sum(last - first for first, last in self._ready.values())
 
     def cpu(self) -> float:
@@ -185,18 +185,18 @@ class _Workers:
 
 
 class _Sampler:
-    """Looks at workers, and at the stack of the loop's thread while it is inside ``next``.
+    """Sample the workers, and the stack of the loop's thread while it is inside ``next``.
 
     Parameters
     ----------
     seen : Seen or None
-        Counts the places in the stack; None if they are not counted.
+        Counts the places in the stack; None to not count them.
     workers : _Workers
         The workers.
     """
 
     def __init__(self, seen: Seen | None, workers: _Workers) -> None:
-        self.asked = 0  # the thread that is inside ``next``; 0 for none
+        self.asked = 0  # the thread that is inside ``next``; 0 if there is none
         self._places = None if seen is None else seen.places
         self._workers = workers
         self._end = threading.Event()
@@ -218,7 +218,7 @@ class _Sampler:
 
 
 def _place_of(frame: FrameType) -> str | None:
-    """Return the innermost function of the user's own code, or else the innermost of all.
+    """Return the innermost function of the user's code, or else the innermost function.
 
     Return None if the thread is in this module.
     """

@@ -1,4 +1,4 @@
-"""A profile in words."""
+"""The summary of a profile as text."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ _REASONS = {
 
 
 def verdict_of(bottleneck: Bottleneck, seen: Evidence, rate: float, advice: list[Advice]) -> str:
-    """Return one paragraph: whether the loop waits, for which stage, why, and what helps.
+    """Return a paragraph: whether the loop waits, for which stage, why, and what would help.
 
     Parameters
     ----------
     bottleneck : Bottleneck
+        The bottleneck.
     seen : Evidence
+        The measurements.
     rate : float
-        Elements per second of the output.
+        Elements of the output per second.
     advice : list of Advice
+        Changes that would help, the best one first.
     """
     if bottleneck.kind == "consumer":
         return consumer_verdict(seen.input_bound, rate)
@@ -55,7 +58,7 @@ def verdict_of(bottleneck: Bottleneck, seen: Evidence, rate: float, advice: list
 
 
 def headspace_of(input_bound: float) -> float:
-    """Return how many times as fast the loop would be with an infinitely fast loader."""
+    """Return the speedup of the loop with an infinitely fast loader."""
     return 1 / (1 - input_bound) if input_bound < 0.999 else math.inf
 
 
@@ -69,7 +72,7 @@ def consumer_verdict(input_bound: float, rate: float) -> str:
 
 
 def waiting(input_bound: float, what: str = "data") -> str:
-    """Return a sentence about the share of its time that a loop waits."""
+    """Return a sentence about the share of time that a loop waits."""
     more = headspace_of(input_bound)
     if math.isinf(more):
         return "The loop does nothing but wait for data."

@@ -1,4 +1,4 @@
-"""Watching a run: beside a step that stands for training, or in the user's own loop."""
+"""Observe a run: with a simulated training step, or in the user's own loop."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def profile(iterable: Iterable[Any]) -> Watch:
     Raises
     ------
     TypeError
-        If it cannot be iterated.
+        If `iterable` cannot be iterated.
     ValueError
-        If nothing was taken from it in the block, when the profile is read.
+        On access to the profile, if the block took no elements.
 
     Notes
     -----
@@ -62,7 +62,7 @@ def profile(iterable: Iterable[Any]) -> Watch:
     where the time goes, and which settings of the loader would help: ``num_workers``,
     ``pin_memory``, ``persistent_workers``.
 
-    Watch for some seconds. To exclude the start, take the first batches before the block: ``it =
+    Watch for several seconds. To exclude the start, take the first batches before the block: ``it =
     iter(loader)``, ``next(it)``, ``with ps.profile(it) as p:``.
 
     Examples
@@ -96,19 +96,19 @@ def profile(iterable: Iterable[Any]) -> Watch:
 
 
 class _Recorder(Protocol):
-    """Watches one block."""
+    """Observes a block."""
 
     def begin(self) -> None:
         """Start watching."""
 
     def end(self) -> Profile | LoopProfile:
-        """Return the profile; raise ValueError if nothing was taken."""
+        """Return the profile; raise ValueError if no element was taken."""
 
     def __iter__(self) -> Any: ...
 
 
 class Watch:
-    """A block that is watched; made by `profile`."""
+    """A watched block; created by `profile`."""
 
     def __init__(self, iterable: Any) -> None:
         self._iterable = iterable
@@ -118,7 +118,7 @@ class Watch:
 
     @property
     def result(self) -> Profile | LoopProfile:
-        """The profile, after the block."""
+        """The profile; available after the block."""
         if self._result is None:
             raise ValueError(f"profile: {self._missing}")
         return self._result
@@ -140,7 +140,7 @@ class Watch:
         return True
 
     def _watched(self) -> Generator[Any, None, None]:
-        """Watch one loop over all elements."""
+        """Watch a loop over all elements."""
         with self:
             yield from self
 
@@ -151,7 +151,7 @@ class Watch:
         return repr(self._result) if self._result else f"<profile: {self._missing}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _itself, (self.result,)  # the iterator is of this process
+        return _itself, (self.result,)  # the iterator belongs to this process
 
     def _repr_html_(self) -> str:
         return self.result._repr_html_()
@@ -174,18 +174,18 @@ class Watch:
             raise ValueError("profile: the block has not begun; write `with penstock.profile(it)`")
         try:
             self._result = self._recorder.end()
-        except ValueError as found:  # nothing was taken
+        except ValueError as found:  # no element was taken
             self._missing = str(found).removeprefix("profile: ")
             if error is None:
                 raise
 
 
 def _recorder_of(iterable: Any) -> _Recorder:
-    """Return a recorder for an iterable; begin a pass if it is a dataset."""
+    """Return a recorder for an iterable; if it is a dataset, begin iterating it."""
     wrapped = unwrapped(iterable)
     if shows_stages(wrapped) and not hasattr(type(wrapped), "__next__"):
         iterable = wrapped = iter(iterable)
-    # The iterator that a loader without workers reads: PyTorch's, then penstock's.
+    # The iterator that a loader without workers reads: PyTorch's, or penstock's.
     fetcher = getattr(wrapped, "_dataset_fetcher", None)
     reading = getattr(wrapped, "_reading", None)
     run = getattr(fetcher, "dataset_iter", getattr(reading, "iterator", wrapped))
@@ -203,14 +203,14 @@ def shows_stages(iterable: Any) -> bool:
 
 
 class _EngineRecorder:
-    """Observes a run of the engine.
+    """Observe a run of the engine.
 
     Parameters
     ----------
     iterator : iterator
         The iterator that the loop uses.
     run : Iterator
-        The run inside of it.
+        The engine's run inside that iterator.
     """
 
     def __init__(self, iterator: Any, run: Iterator) -> None:
@@ -219,9 +219,9 @@ class _EngineRecorder:
 
     def begin(self) -> None:
         self._observation = self._run._observe()
-        self._before = self._run._position()[0]  # elements that were delivered, if known
+        self._before = self._run._position()[0]  # number of elements delivered, if known
         self._workers = _WorkersReady(self._run)
-        # Its threads must end before the interpreter does.
+        # Its threads must end before the interpreter exits.
         self._end = weakref.finalize(self, self._observation.stop)
 
     def __iter__(self) -> Any:
@@ -232,13 +232,13 @@ class _EngineRecorder:
         after = self._run._position()[0]
         seen = self._workers.added(self._observation.stop())
         taken = None if self._before is None or after is None else after - self._before
-        if taken is not None and taken < 0:  # it was restored in the block
+        if taken is not None and taken < 0:  # a state was restored in the block
             taken = None
         return Profile(seen, _arguments(self._run._dataset), processors(), taken)
 
 
 class _WorkersReady:
-    """The seconds in which the worker processes of a run were ready without a CPU."""
+    """Time for which the worker processes of a run were ready to run without a CPU."""
 
     def __init__(self, run: Iterator) -> None:
         self._run = run
@@ -250,7 +250,7 @@ class _WorkersReady:
                 yield (stage["path"], worker["pid"]), ready_seconds(worker["pid"])
 
     def added(self, seen: dict[str, Any]) -> dict[str, Any]:
-        """Return an observation with these seconds added to each stage."""
+        """Return an observation with this time added to each stage."""
         seconds: Counter[str] = Counter()
         for key, ready in self._now():
             seconds[key[0]] += max(ready - self._before.get(key, 0.0), 0.0)  # type: ignore[assignment]
@@ -265,7 +265,7 @@ def _itself(profile: Profile) -> Profile:
 def profile_loop(
     iterable: Any, seconds: float, step: Callable[[Any], Any] | float | None
 ) -> Profile | LoopProfile:
-    """Profile repeated loops over any iterable, until the time is over."""
+    """Profile repeated loops over any iterable until the time is up."""
     if (dataset := pipeline_of(iterable)) is not None:
         return profile_dataset(dataset, seconds, step)
     take = _step_of(step)
@@ -288,7 +288,7 @@ def profile_loop(
 def profile_dataset(
     dataset: Any, seconds: float, step: Callable[[Any], Any] | float | None
 ) -> Profile:
-    """Return the profile of a dataset that is run beside `step`; `Dataset.profile`."""
+    """Return the profile of a dataset that is iterated with `step`; see `Dataset.profile`."""
     if not seconds > 0:
         raise ValueError(f"profile: seconds must be above 0, got {seconds}")
     if step is not None and not callable(step):
@@ -303,7 +303,7 @@ def profile_dataset(
     again = dataset._node.cardinality != _INFINITE
     with iter(dataset.repeat() if again else dataset) as iterator:
         taken = 0
-        for element in iterator:  # the start is not what is asked about
+        for element in iterator:  # do not measure the start
             take(element)
             break
         else:
@@ -323,7 +323,7 @@ def profile_dataset(
 
 
 def _without_repeat(seen: dict[str, Any]) -> dict[str, Any]:
-    """Return what was seen of the dataset inside a repeat that only this module has added."""
+    """Return an observation without the `repeat` stage that this module added."""
     at = next(i for i, stage in enumerate(seen["stages"]) if stage["path"] == "0")
     kept = [stage for i, stage in enumerate(seen["stages"]) if i != at]
     for stage in kept:
@@ -357,7 +357,7 @@ def _step_of(step: Callable[[Any], Any] | float | None) -> Callable[[Any], Any]:
 
 
 def _arguments(dataset: Stage) -> dict[str, dict[str, Any]]:
-    """Return what the stages of a dataset were made with, by their paths."""
+    """Return the arguments of each stage of a dataset, by path."""
     found = {}
     todo = [("0", dataset)]
     while todo:

@@ -21,59 +21,59 @@ from penstock.remote.obstore_files import Answer, Entry, Reply
 from penstock.storage_options import Limits
 
 T = TypeVar("T")
-Announce = Callable[[int, str], None]  # the size of a file, and the tag of its content
+Announce = Callable[[int, str], None]  # receives the size of a file and the tag of its content
 
-# Seconds before a request is repeated, the first time and at most. Reading resumes soon after
-# a server has recovered; one that limits requests is not asked before its limit is over.
+# Seconds before a request is repeated: first and maximum delay. Short delays resume reading soon
+# after a server recovers. After a rate limit, the delay is longer, so that the limit is over.
 _WAITS = {
     **{"": (0.1, 4.0), "expired": (0.1, 4.0)},
     **{"busy": (0.5, 4.0), "limited": (1.0, 16.0)},
 }
-_OUTAGE = 8  # requests in a row that have failed: the first one that succeeds after them ends it
-_SPREAD = 0.1  # seconds over which the requests that waited for its end are sent
-_SLOW = 3.0  # times the duration of most others: a hedge is sent
+_OUTAGE = 8  # consecutive failed requests; the next success ends the outage
+_SPREAD = 0.1  # seconds over which the requests delayed by an outage are spread
+_SLOW = 3.0  # send a hedge after this multiple of the usual duration
 _MIN_HEDGE, _MAX_HEDGE = 0.4, 15.0  # seconds
-_UNKNOWN_HEDGE = 2.0  # while few requests have ended
-_HEDGES_FOR_EACH = 0.1  # request that succeeds
-_HEDGES_IN_A_SECOND = 1.0  # also while none succeeds
+_UNKNOWN_HEDGE = 2.0  # before enough requests have finished
+_HEDGES_FOR_EACH = 0.1  # per successful request
+_HEDGES_IN_A_SECOND = 1.0  # even if no request succeeds
 _MAX_HEDGES = 10.0
 _PROGRESS = 4 << 10  # bytes that must arrive within the timeout
 
 
 class Files(Protocol):
-    """The files of one store; every method but the first may raise a `Failure`."""
+    """The files of one store. All methods except `path_of` may raise a `Failure`."""
 
     def path_of(self, url: str) -> str:
         """Return the path of a URL in this store."""
 
     async def open(self, path: str, start: int, size: int, first: bool) -> Reply:
-        """Request `size` bytes from `start`; `first`: nothing is known of the file."""
+        """Request `size` bytes from `start`; `first`: nothing is known about the file yet."""
 
     async def open_whole(self, path: str) -> Reply:
         """Request all bytes of a file."""
 
     async def describe(self, path: str) -> tuple[int, str]:
-        """Return the size of a file (-1 if it is unknown), and the tag of its content."""
+        """Return the size of a file (-1 if unknown), and the tag of its content."""
 
     async def upload(self, path: str, content: bytes | Path) -> None:
-        """Make an object of bytes or a file of this machine; it appears when it is complete."""
+        """Write bytes or a local file to an object, which appears when it is complete."""
 
     async def remove(self, path: str) -> None:
         """Remove an object."""
 
     def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
-        """Yield the entries of a folder; with `deep`, those of its subfolders, too."""
+        """Yield the entries of a folder; with `deep`, also those of its subfolders."""
 
 
 class Attempts:
-    """Requests to one store, with retries. It learns how long requests take.
+    """Send requests to one store, with retries and hedges based on measured durations.
 
     Parameters
     ----------
     files : Files
         The files of the store.
     limits : Limits
-        How often and for how long each is tried.
+        Limits on the number and time of retries.
     """
 
     def __init__(self, files: Files, limits: Limits) -> None:
@@ -96,10 +96,10 @@ class Attempts:
         tag: str,
         announce: Announce | None = None,
     ) -> Answer:
-        """Return a range of a file; `tag` is the tag of the bytes that were read before.
+        """Return a range of a file; `tag` is the tag of the bytes read earlier.
 
-        If a reply breaks, the next request continues at the first byte that is missing. If the file
-        has more bytes, `announce` is called once, as soon as its size is known.
+        If a reply breaks off, the next request continues at the first missing byte. If the file has
+        more bytes, `announce` is called once, as soon as the size is known.
         """
         what = f"read bytes {start} to {start + size - 1}"
         tries = _Tries(url, what, self._limits)
@@ -107,8 +107,8 @@ class Attempts:
         running: list[asyncio.Task[None]] = []
         try:
             while True:
-                # Slow requests may hold all turns, so a hedge takes none. A reply that broke is
-                # continued before other ranges, which the reader needs later.
+                # Slow requests may occupy all slots, so a hedge does not need one. Continuing a
+                # broken reply has priority over other ranges, which the reader needs later.
                 again = transfer.begun
                 turn = contextlib.nullcontext() if running else self._line.turn(urgent=again)
                 running.append(asyncio.create_task(self._request(transfer, tries, turn)))
@@ -137,7 +137,7 @@ class Attempts:
         finally:
             for task in running:
                 task.cancel()
-                task.add_done_callback(_forget)  # it may have failed meanwhile
+                task.add_done_callback(_forget)  # it may have failed in the meantime
 
     def _look(self, task: asyncio.Task[None], tries: _Tries) -> None:
         error = task.exception()
@@ -152,7 +152,7 @@ class Attempts:
     async def _request(
         self, transfer: _Transfer, tries: _Tries, turn: contextlib.AbstractAsyncContextManager[None]
     ) -> None:
-        """Send one request for the bytes that are missing, and keep its reply."""
+        """Send one request for the missing bytes, and store its reply."""
         async with turn:
             tries.begin()
             request = transfer.begin(asyncio.current_task())
@@ -212,12 +212,12 @@ class Attempts:
         return await self._retried(url, "read its size", lambda: self.files.describe(path))
 
     async def upload(self, url: str, content: bytes | Path) -> None:
-        """Make an object of bytes or a file of this machine."""
+        """Write bytes or a local file to an object."""
         path = self.files.path_of(url)
         await self._retried(url, "write", partial(self.files.upload, path, content), timed=False)
 
     async def remove(self, url: str) -> None:
-        """Remove an object, if it is there."""
+        """Remove an object, if it exists."""
         path = self.files.path_of(url)
         try:
             await self._retried(url, "remove", lambda: self.files.remove(path))
@@ -302,7 +302,7 @@ class Attempts:
         if failure.kind in ("busy", "limited"):
             self._line.refused()
         if tries.since == 0 or isinstance(failure, NoRanges):
-            return  # the reply brought bytes
+            return  # some bytes arrived
         self._failed += 1
         least, most = _WAITS[failure.kind]
         wait = min(least * 2**tries.failures, most) * random.uniform(0.5, 1.0)
@@ -319,15 +319,15 @@ class Attempts:
 
 def _forget(task: asyncio.Task[None]) -> None:
     if not task.cancelled():
-        task.exception()  # otherwise asyncio logs that it was never retrieved
+        task.exception()  # otherwise asyncio logs an exception that was never retrieved
 
 
 class _Tries:
     """The requests for one result. New bytes reset the limits."""
 
     def __init__(self, url: str, task: str, limits: Limits) -> None:
-        self.since = 0  # requests since the last bytes
-        self.failures = 0  # among them
+        self.since = 0  # requests since the last new bytes
+        self.failures = 0  # failures among them
         self.failure = Failure("no request was made")
         self.began = self._first = time.monotonic()
         self._url = url
@@ -357,19 +357,19 @@ class _Request:
     """One request of a transfer, and the position in its reply."""
 
     def __init__(self, at: int, whole: bool, task: asyncio.Task[None] | None) -> None:
-        self.start = self.at = at  # `at`: the next byte to arrive
+        self.start = self.at = at  # `at`: position of the next byte to arrive
         self.whole = whole
         self.task = task
-        self.end: int | None = None  # of the reply, if the server sends it
+        self.end: int | None = None  # end of the reply, if the server sends it
         self.began = self.arrived = time.monotonic()
-        self.not_before = 0.0  # when a hedge may be sent again
+        self.not_before = 0.0  # earliest time for the next hedge
 
 
 class _Transfer:
-    """The bytes of a range of a file that have arrived.
+    """The bytes of a file range that have arrived.
 
-    Every running request begins at a byte that has arrived or is the next one, so its reply
-    extends the range as soon as it is ahead of the others.
+    Every running request starts at a byte that has arrived or is the next one. So its reply extends
+    the range as soon as it is ahead of the others.
     """
 
     def __init__(
@@ -380,7 +380,7 @@ class _Transfer:
         self.first = first
         self.whole = False  # the server sends whole files only
         self.complete = False
-        self.requests: list[_Request] = []  # the oldest first
+        self.requests: list[_Request] = []  # oldest first
         self._start = start
         self._tag = tag
         self._total = -1
@@ -403,7 +403,7 @@ class _Transfer:
         return request
 
     def accept(self, request: _Request, reply: Reply) -> None:
-        """Check the beginning of a reply."""
+        """Check the headers of a reply."""
         replaced = self._tag and reply.tag and reply.tag != self._tag
         if replaced or (self._parts and reply.total >= 0 and reply.total != self._total):
             was, now = (self._tag, reply.tag) if replaced else (self._total, reply.total)
@@ -428,7 +428,7 @@ class _Transfer:
             self._announce = None
 
     def extend(self, request: _Request, part: Any) -> bool:
-        """Keep the new bytes of a part; return whether there were any."""
+        """Store the new bytes of a part; return whether there were any."""
         request.arrived = time.monotonic()
         at, request.at = request.at, request.at + len(part)
         if request.end is not None and request.at > request.end:
@@ -448,7 +448,7 @@ class _Transfer:
         return progress
 
     def end_of(self, request: _Request) -> None:
-        """Check that a reply was complete."""
+        """Check that a reply is complete."""
         if request.whole and request.end is None:
             self.end = self._total = self._have
         self.complete = self._have >= self.end
@@ -459,20 +459,20 @@ class _Transfer:
             raise Failure(f"{size} bytes were expected, got {got}", again=True)
 
     def broke(self, request: _Request) -> None:
-        """Prepare the next request: it continues, or begins again where it cannot."""
+        """Prepare the next request: continue, or restart where that is not possible."""
         if request.whole and request.end is None:
             self._reset(request)
         elif request.whole and self._parts:
-            self.whole = False  # ranges may work now; if not, the file is requested again
+            self.whole = False  # ranges may work now; otherwise the whole file is requested again
 
     def expect_whole(self, request: _Request) -> None:
-        """Begin again, with the whole file."""
+        """Restart with the whole file."""
         self.whole = True
         self._start = 0
         self._reset(request)
 
     def _reset(self, request: _Request) -> None:
-        """Discard the bytes. The other requests would continue them, so they end."""
+        """Discard the bytes, and cancel the other requests, which would continue them."""
         self._parts.clear()
         self._have = self._start
         self._end_others(request)

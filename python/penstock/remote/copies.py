@@ -1,11 +1,12 @@
-"""Copies of remote files on this machine, shared by processes and removed by least use.
+"""Local copies of remote files, shared by processes; the least recently used are removed.
 
-A copy has a name that its URL, size and tag decide, so that one of a former content is not found.
-It is filled under another name, by one process that has locked it, and renamed when it is complete:
-of a process that is killed only such an unfinished file stays, which the next one removes.
+The name of a copy is derived from the file's URL, size and tag, so a copy of older content is not
+found. A process fills the copy under another name, holds a lock on it, and renames it when it is
+complete. If the process is killed, only the unfinished file remains, which the next process
+removes.
 
 Next to a copy is a file with a checksum for each block (cpp/storage/checked_copy.h). The engine
-verifies the blocks that it reads. If a copy has changed or has no checksums, the engine reads the
+verifies the blocks that it reads. If a copy was modified or has no checksums, the engine reads the
 remote file instead, and the copy is removed.
 """
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _END = ".copy"
 _UNFINISHED = ".part"
-_MOST_AT_ONCE = 128  # files that are being filled by this process
+_MOST_AT_ONCE = 128  # maximum of files that this process fills at the same time
 
 
 class Copies:
@@ -40,15 +41,15 @@ class Copies:
     Parameters
     ----------
     folder : str
-        It is made when the first file is kept.
+        The folder; created when the first file is stored.
     most_bytes : int, optional
-        What copies may take together.
+        Maximum total size of the copies in bytes.
     """
 
     def __init__(self, folder: str, most_bytes: int | None) -> None:
         self._folder = Path(folder)
         self._most = most_bytes
-        # Names of copies and tags, by URL: it is asked once what a URL has.
+        # Copy names and tags, by URL, so that each URL is queried only once.
         self._names: dict[str, tuple[str, str]] = {}
         self._filling: OrderedDict[str, _Filling] = OrderedDict()
         self._cleaned = False
@@ -58,7 +59,7 @@ class Copies:
         if url not in self._names:
             size, tag = await attempts.describe(url)
             if not tag:
-                return None  # a copy could be of anything
+                return None  # without a tag, the content cannot be identified
             self._names[url] = _name(url, size, tag), tag
         name, tag = self._names[url]
         path = await asyncio.to_thread(self._used, name)
@@ -83,9 +84,9 @@ class Copies:
             await asyncio.to_thread(_remove, self._folder / name)
 
     async def keep(self, url: str, answer: Answer, tag: str) -> None:
-        """Keep some bytes of a file, and the file once they are all there."""
+        """Store some bytes of a file, and complete the copy when all have arrived."""
         tag = tag or answer.tag
-        # Whoever goes on in the middle of a file would not complete it.
+        # A reader that starts in the middle of a file would not complete the copy.
         if answer.offset == 0:
             self.begin(url, answer.total, tag)
         filling = self._filling.get(url)
@@ -105,7 +106,7 @@ class Copies:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
 
     def begin(self, url: str, total: int, tag: str) -> None:
-        """Expect the bytes of a file, of which the first ones are being read."""
+        """Start the copy of a file whose first bytes are being read."""
         filling = self._filling.get(url)
         if (filling and filling.tag == tag) or total < 1 or not tag:
             return
@@ -126,12 +127,12 @@ class Copies:
             filling.leave()
 
     def close(self) -> None:
-        """Remove what is not complete."""
+        """Remove incomplete copies."""
         for url in list(self._filling):
             self._leave(url)
 
     def _make_room(self, size: int) -> bool:
-        """Remove the copies that were not used for the longest time, until there is room."""
+        """Remove the least recently used copies until there is room; return whether there is."""
         self._folder.mkdir(parents=True, exist_ok=True)
         if not self._cleaned:
             self._cleaned = True
@@ -144,7 +145,7 @@ class Copies:
             try:
                 info = path.stat()
             except FileNotFoundError:
-                continue  # another process has removed it
+                continue  # another process removed it
             if path.name.endswith((_END, _UNFINISHED)):
                 taken += info.st_size
             if path.name.endswith(_END):
@@ -158,13 +159,13 @@ class Copies:
 
 
 class _Filling:
-    """A file that gets its name when all of its bytes were put into it."""
+    """A copy that receives its final name when all bytes are written."""
 
     def __init__(self, folder: Path, name: str, total: int, tag: str) -> None:
         self.name = name
         self.tag = tag
         self._total = total
-        self._spans: list[tuple[int, int]] = []  # bytes that are there
+        self._spans: list[tuple[int, int]] = []  # byte ranges written so far
         self._path = folder / f"{name}-{os.urandom(8).hex()}{_UNFINISHED}"
         self._mutex = threading.Lock()
         self._sums = _core.CopySums(total)
@@ -173,7 +174,7 @@ class _Filling:
         self._file.truncate(total)
 
     def put(self, offset: int, buffer: Buffer) -> bool:
-        """Write some bytes; return whether the file is complete now."""
+        """Write some bytes; return whether the copy is complete now."""
         view = memoryview(buffer)
         with self._mutex:
             if self._file.closed:
@@ -193,7 +194,7 @@ class _Filling:
             return True
 
     def _keep_sums(self, name: str) -> None:
-        # Before the copy is renamed, because copies without checksums are not read.
+        # This precedes renaming the copy, because copies without checksums are not read.
         path = self._path.with_suffix(f".sums{_UNFINISHED}")
         with path.open("xb") as file:
             lock(file.fileno())
@@ -202,7 +203,7 @@ class _Filling:
             path.replace(name)
 
     def leave(self) -> None:
-        """Remove what is not complete."""
+        """Remove the incomplete copy."""
         with self._mutex:
             self._file.close()
             self._path.unlink(missing_ok=True)

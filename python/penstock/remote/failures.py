@@ -1,4 +1,4 @@
-"""Why a request has failed, and whether another one may succeed."""
+"""Why a request failed, and whether to retry it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from penstock.printable import printable
 
 
 class Failure(Exception):
-    """A request has failed.
+    """A request failed.
 
     Parameters
     ----------
     text : str
-        Why, in short.
+        A short reason.
     number : int
         The errno of the error that the user sees; 0 for a DataError.
     again : bool
-        Whether another request may succeed.
+        Whether a retry may succeed.
     kind : str
-        "busy" when the server has too much to do, "limited" when this client may not ask so often,
-        "expired" when new credentials may help.
+        "busy" if the server is overloaded, "limited" if this client exceeded a rate limit,
+        "expired" if new credentials may help.
     after : float
-        After how many seconds the server wants to be asked again.
+        Time to wait before a retry, as requested by the server, in seconds.
     """
 
     def __init__(
@@ -48,26 +48,26 @@ class Failure(Exception):
 
 
 class PastEnd(Failure):
-    """The range begins at the end of the file, or after it."""
+    """The range starts at or after the end of the file."""
 
 
 class NoRanges(Failure):
-    """The server has sent the whole file for a range of it."""
+    """The server sent the whole file instead of a range."""
 
 
 class NoLength(Failure):
-    """The server does not send the length of the file."""
+    """The server does not send the size of the file."""
 
 
 def of_status(status: int, text: str, after: float = 0.0) -> Failure:
-    """Return the failure that a status of HTTP stands for."""
+    """Return the failure for an HTTP status."""
     expired = "Expired" in text
     if status == 404 or status == 410:
         return Failure(text, errno.ENOENT)
     if status == 416:
         return PastEnd(text)
     if status == 403:
-        # Stores answer so for keys that have expired, too.
+        # Stores also send 403 for expired keys.
         return Failure(text, errno.EACCES, again=expired, kind="expired" if expired else "")
     if status == 401:
         return Failure(text, errno.EACCES, again=True, kind="expired")
@@ -80,7 +80,7 @@ def of_status(status: int, text: str, after: float = 0.0) -> Failure:
 
 
 def seconds_to_wait(headers: Mapping[str, Any]) -> float:
-    """Return how long a server wants to be left alone: its header Retry-After, 0 without one."""
+    """Return the delay in the Retry-After header in seconds; 0 without one."""
     said = str(headers.get("Retry-After", "")).strip()
     if said.isdecimal():
         return float(said)

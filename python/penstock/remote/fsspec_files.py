@@ -1,4 +1,4 @@
-"""Files in stores that fsspec knows."""
+"""Files in stores that fsspec supports."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from penstock.remote.failures import Failure, of_status, seconds_to_wait
 from penstock.remote.obstore_files import Entry, Reply
 
 _MIN_PART, _MAX_PART = 64 << 10, 4 << 20  # bytes
-_THREADS = 8  # for file systems that only have functions that wait
+_THREADS = 8  # for file systems that only have blocking functions
 
 
 class FsspecFiles:
-    """The files of one file system of fsspec.
+    """The files of an fsspec file system.
 
     Parameters
     ----------
     url : str
-        Any URL of it.
+        Any URL of the file system.
     options : dict
         Storage options.
     """
@@ -54,7 +54,7 @@ class FsspecFiles:
             call: Callable[[], Any] = lambda: getattr(self._fs, name)(*args, **kwargs)  # noqa: E731
             return await loop.run_in_executor(self._threads, call)
         except Exception as error:
-            raise _failure(error) from None  # its message may have a URL with a password
+            raise _failure(error) from None  # its message may contain a URL with a password
 
     async def describe(self, path: str) -> tuple[int, str]:
         """Return the size of a file, and the tag of its content."""
@@ -68,7 +68,7 @@ class FsspecFiles:
         return int(info["size"]), tag
 
     async def open(self, path: str, start: int, size: int, first: bool) -> Reply:
-        """Request `size` bytes from `start`; `first`: nothing is known of the file."""
+        """Request `size` bytes from `start`; `first`: nothing is known about the file yet."""
         total, tag = -1, ""
         if first:
             total, tag = await self.describe(path)
@@ -76,7 +76,7 @@ class FsspecFiles:
         return Reply(start, start + size, total, tag, lambda _: self._parts(path, start, size))
 
     async def _parts(self, path: str, start: int, size: int) -> AsyncIterator[Any]:
-        # The libraries lose the beginning of a reply that breaks, so smaller parts follow.
+        # The libraries discard the start of a broken reply, so reduce the part size.
         at, end = start, start + size
         while at < end:
             asked = min(self._part, end - at)
@@ -100,7 +100,7 @@ class FsspecFiles:
         return Reply(0, None, -1, "", parts)
 
     async def upload(self, path: str, content: bytes | Path) -> None:
-        """Make an object of bytes or a file of this machine."""
+        """Write bytes or a local file to an object."""
         if isinstance(content, Path):
             await self._call("put_file", str(content), path)
         else:
@@ -111,7 +111,7 @@ class FsspecFiles:
         await self._call("rm_file", path)
 
     async def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
-        """Yield what is in a folder; with `deep` what is in its folders, too."""
+        """Yield the entries of a folder; with `deep`, also those of its subfolders."""
         if deep:
             found = (await self._call("find", prefix, detail=True)).values()
         else:
@@ -132,7 +132,7 @@ def _failure(error: Exception) -> Failure:
     if isinstance(status, int):
         headers = getattr(error, "headers", None) or getattr(response, "headers", None)
         return of_status(status, text, seconds_to_wait(headers or {}))
-    # A wrong argument stays wrong.
+    # Do not retry invalid arguments.
     wrong = (TypeError, ValueError, NotImplementedError, ImportError)
     return Failure(text, again=not isinstance(error, wrong))
 

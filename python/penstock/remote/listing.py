@@ -1,4 +1,4 @@
-"""List files that match a pattern, or are in a folder, locally or in a store."""
+"""List the files that match a pattern or are in a folder, locally or in a store."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def files_matching(pattern: str) -> list[str]:
 
 
 def files_below(url: str) -> list[str]:
-    """Return the names of all files in a folder of a store and in those inside it, sorted.
+    """Return the names of all files in a folder of a store and its subfolders, sorted.
 
-    Names begin after that of the folder.
+    Names are relative to the folder.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def walk(
     Yields
     ------
     top, folder, folders, files : str, str, list of str, list of str
-        The names in a folder, sorted, and the one of `tops` that it was found in. A folder that
-        cannot be read is skipped.
+        The top folder, the folder, and the sorted names of the folders and files in it. A folder
+        that cannot be read is skipped.
     """
     seen: set[tuple[int, int]] = set()
     links: deque[tuple[str, str]] = deque()

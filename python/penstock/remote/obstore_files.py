@@ -1,4 +1,4 @@
-"""Files in stores that obstore knows: S3, Google, Azure, web servers."""
+"""Files in stores that obstore supports: S3, Google, Azure, web servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from penstock.remote.failures import Failure, NoLength, NoRanges, PastEnd, of_st
 
 SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "http", "https"))
 
-# fsspec's names of what obstore calls otherwise.
+# fsspec's option names, mapped to obstore's.
 _RENAMED = {
     "s3": {
         "key": "access_key_id",
@@ -47,18 +47,18 @@ _RENAMED = {
 }
 _IGNORED = {"project", "use_ssl", "config_kwargs", "s3_additional_kwargs", "asynchronous", "loop"}
 _FAMILY = {"s3a": "s3", "azure": "az", "abfs": "az", "abfss": "az", "adl": "az", "https": "http"}
-# Headers that the library never sends to another host.
+# Headers that obstore never sends to another host.
 _KEPT_BACK = frozenset(("authorization", "cookie"))
 
 
-_SIGNED = timedelta(minutes=15)  # for which a signature is valid
+_SIGNED = timedelta(minutes=15)  # validity of a signature
 
 
-_process: int | None = None  # in which obstore has its threads
+_process: int | None = None  # the process that runs obstore's threads
 
 
 def _check_process(url: str) -> None:
-    """Raise RuntimeError in the child of a process that has read URLs: it would wait for ever."""
+    """Raise RuntimeError in a child forked after URLs were read: it would wait forever."""
     global _process
     _process = _process or os.getpid()
     if _process != os.getpid():
@@ -69,8 +69,8 @@ def _check_process(url: str) -> None:
         )
 
 
-# What obstore's threads still have to do with: they take Python's lock when they are through, also
-# after a cancellation, and would end the process if the interpreter ended before.
+# Requests of obstore's threads. The threads acquire the GIL when a request finishes, even after a
+# cancellation, and would crash the process if the interpreter had already shut down.
 _pending: WeakSet[Any] = WeakSet()
 
 
@@ -80,7 +80,7 @@ def _sent(future: Any) -> Any:
 
 
 async def threads_are_through(patience: float) -> None:
-    """Wait until obstore's threads have no request left, or the seconds of `patience` are over."""
+    """Wait until obstore's threads have no requests left, at most `patience` seconds."""
     deadline = time.monotonic() + patience
     while len(_pending) > 0 and time.monotonic() < deadline:
         await asyncio.sleep(0.002)
@@ -96,13 +96,13 @@ class Answer(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The beginning of a reply to a request for bytes of a file."""
+    """The start of a reply to a request for bytes of a file."""
 
     offset: int
     end: int | None  # None if the server does not send the length
     total: int  # of the file; -1 if the server does not send it
     tag: str
-    parts: Callable[[int], AsyncIterator[Any]]  # its bytes, in parts of at least this size
+    parts: Callable[[int], AsyncIterator[Any]]  # yields the bytes, in parts of at least this size
 
 
 class Entry(NamedTuple):
@@ -118,11 +118,11 @@ class ObstoreFiles:
     Parameters
     ----------
     url : str
-        Any URL of it.
+        Any URL of the bucket, container or server.
     options : dict
-        fsspec's storage options, or names of obstore's configuration.
+        Storage options, with the names of fsspec or obstore.
     timeout : float
-        Seconds to wait for bytes, for requests that obstore does not send.
+        Maximum time to wait for bytes in seconds, for requests that obstore does not send.
     """
 
     def __init__(self, url: str, options: dict[str, Any], timeout: float) -> None:
@@ -132,14 +132,14 @@ class ObstoreFiles:
         scheme, host, path, query, _ = urlsplit(url)
         family = _FAMILY.get(scheme, scheme)
         config, client = _configuration(family, options)
-        # Retries are made by whoever calls: one loop, with one limit.
+        # The caller makes the retries: one loop, one limit.
         common: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
         self._timeout = timeout
-        self._base = ""  # of the URLs of a web server
+        self._base = ""  # of a web server's URLs
         self._may_move = False  # headers must not follow a redirect to another host
         self._moved: dict[str, str] = {}  # URLs of files on another host, by path
         self._plain: set[str] = set()  # paths of files that obstore cannot read
-        self._without_lengths = False  # the server sent a whole file without its length
+        self._without_lengths = False  # the server sent a whole file without its size
         self._bucket = host if family == "s3" else ""
         self._config = config
         if family == "http":
@@ -171,10 +171,10 @@ class ObstoreFiles:
         self._store = self._open()
 
     async def _find(self, path: str) -> None:
-        """Check whether a file is on another host, before it is read."""
+        """Check whether a file is on another host, before reading it."""
         if not self._may_move:
             return
-        from penstock.remote.redirects import moved_to  # which imports http and ssl
+        from penstock.remote.redirects import moved_to  # imports http and ssl
 
         url = self._base + quote(path)
         moved = await in_daemon_thread(moved_to, url, self._client, self._timeout)
@@ -196,14 +196,14 @@ class ObstoreFiles:
             return await _sent(getattr(self._obstore, name)(store, path, *args, **kwargs))
         except Exception as error:
             failure = _failure(self._obstore, error)
-            # A store keeps its credentials as long as they say; another one asks for new ones.
+            # A store keeps credentials until they expire; a new store requests new ones.
             if failure.kind == "expired" and store is self._store:
                 self._store = self._open()
-            raise failure from None  # the message of obstore has the URL with its query
+            raise failure from None  # obstore's message contains the URL with its query
 
     @staticmethod
     def is_exact(url: str) -> bool:
-        """Return whether a URL is no path in a store: it has a query, a signature for instance."""
+        """Return whether a URL must be used unchanged: it has a query, ``//`` or ``/../``."""
         scheme, _, path, query, _ = urlsplit(url)
         return scheme in ("http", "https") and (bool(query) or "//" in path or "/../" in path)
 
@@ -216,7 +216,7 @@ class ObstoreFiles:
         return unquote(path) if url.startswith("http") else path
 
     async def open(self, path: str, start: int, size: int, first: bool) -> Reply:
-        """Request `size` bytes from `start`; `first`: nothing is known of the file."""
+        """Request `size` bytes from `start`; `first`: nothing is known about the file yet."""
         if first:
             await self._find(path)
         try:
@@ -227,7 +227,7 @@ class ObstoreFiles:
             if not first:
                 raise
             total, tag = await self.describe(path) if start > 0 else (-1, "")
-            if total < 0:  # it may be empty
+            if total < 0:  # the file may be empty
                 raise NoRanges(failure.text, again=True) from failure
             return Reply(start, start, total, tag, lambda _: _no_parts())
         if self._base and is_encoded(_encoding(got), path):
@@ -237,7 +237,7 @@ class ObstoreFiles:
         return Reply(begin, end, got.meta["size"], _tag(got.meta), partial(self._parts, got))
 
     async def open_whole(self, path: str) -> Reply:
-        """Request all bytes of a file, from a server that sends no ranges."""
+        """Request all bytes of a file, from a server without ranges."""
         if path not in self._plain and not self._without_lengths:
             try:
                 got = await self._ask("get_async", path)
@@ -249,7 +249,7 @@ class ObstoreFiles:
                 if not self._base:
                     raise
                 self._without_lengths = True
-        from penstock.remote.plain_http import request_whole  # which imports http and ssl
+        from penstock.remote.plain_http import request_whole  # imports http and ssl
 
         moved = self._moved.get(path)
         client = {**self._client, "default_headers": {}} if moved else self._client
@@ -280,7 +280,7 @@ class ObstoreFiles:
         except Failure as failure:
             if not self._base or failure.number == errno.ENOENT:
                 raise
-            # Not every server answers HEAD, and the signature of a URL is for GET.
+            # Not every server supports HEAD, and the signature of a URL is for GET.
             try:
                 meta = (await self._ask("get_async", path, options={"range": (0, 1)})).meta
             except PastEnd:
@@ -290,7 +290,7 @@ class ObstoreFiles:
         return meta["size"], _tag(meta)
 
     async def upload(self, path: str, content: bytes | Path) -> None:
-        """Make an object of bytes or a file of this machine; it appears when it is complete."""
+        """Write bytes or a local file to an object, which appears when it is complete."""
         await self._ask("put_async", path, content)
 
     async def remove(self, path: str) -> None:
@@ -298,9 +298,9 @@ class ObstoreFiles:
         await self._ask("delete_async", path)
 
     async def entries(self, prefix: str, deep: bool) -> AsyncIterator[Entry]:
-        """Yield the entries of a folder; with `deep`, those of its subfolders, too."""
+        """Yield the entries of a folder; with `deep`, also those of its subfolders."""
         found = None if s3_keys.is_exact(prefix) else await self._listed(prefix, deep)
-        # An empty object may be a folder marker: obstore removes the slash at the end of its name.
+        # An empty object may be a folder marker: obstore strips the trailing slash of its name.
         if self._bucket and (found is None or any(self._may_be_marker(each) for each in found)):
             found = await self._listed_exactly(prefix, deep)
         folders = {prefix}
@@ -315,7 +315,7 @@ class ObstoreFiles:
         return entry.size == 0 and not entry.path.endswith("/")
 
     async def _listed(self, prefix: str, deep: bool) -> list[Entry] | None:
-        """Return the entries that obstore finds; None if it does not accept some of the keys."""
+        """Return the entries that obstore finds; None if it rejects some of the keys."""
         try:
             if not deep:
                 found = await _sent(self._obstore.list_with_delimiter_async(self._store, prefix))
@@ -381,7 +381,7 @@ def _encoding(got: Any) -> str:
 
 def _tag(meta: Any) -> str:
     changed = meta["last_modified"]
-    # Servers that do not say when a file has changed are given the year 1970.
+    # If a server sends no modification time, obstore reports the year 1970.
     return meta["e_tag"] or (changed.isoformat() if changed and changed.timestamp() > 0 else "")
 
 
@@ -401,7 +401,7 @@ def _failure(obstore: Any, error: Exception) -> Failure:
         return of_status(int(status[1]), text[:300])
     if isinstance(error, FileNotFoundError):
         return Failure(text, errno.ENOENT)
-    # A Content-Range that is missing, or that does not contain the size.
+    # The Content-Range header is missing, or does not contain the size.
     without = "Content-Range header" in text or "CONTENT_RANGE header" in text
     if without or isinstance(error, known.NotSupportedError):
         return NoRanges(text, again=True)

@@ -1,4 +1,4 @@
-"""Patterns of URLs: what is in the folder before the first star is listed and compared."""
+"""Match URLs with patterns: list the folder before the first wildcard and compare names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[(!?)([^\]]+)\]|[^*?[]+|\[")
 
 
 def urls_matching(pattern: str) -> list[str]:
-    """Return the URLs of the files that match a pattern; errors are as of `files_matching`."""
+    """Return the URLs of the files that match a pattern; errors as in `files_matching`."""
     service = start()
     try:
         return service.call(_matching(service.store_of(pattern), pattern))
@@ -28,7 +28,7 @@ def urls_matching(pattern: str) -> list[str]:
 
 
 def names_below(folder: str) -> list[str]:
-    """Return the names of all files in a folder, from the folder on; errors are as above."""
+    """Return the names of all files below a folder, relative to it; errors as in `files_below`."""
     service = start()
     store = service.store_of(folder)
     prefix = f"{store.files.path_of(folder).strip('/')}/".lstrip("/")
@@ -57,7 +57,7 @@ async def _matching(store: Attempts, pattern: str) -> list[str]:
     expression = re.compile(_expression(path))
     entries = await store.entries(pattern, folder, deep)
     found = [entry.path for entry in entries if expression.fullmatch(entry.path)]
-    # The part of the pattern before its path is also the beginning of the URLs.
+    # The part of the pattern before its path is also the start of the URLs.
     if exact:
         return [pattern.removesuffix(path) + name for name in found]
     head = pattern.removesuffix(path.lstrip("/"))
@@ -67,7 +67,7 @@ async def _matching(store: Attempts, pattern: str) -> list[str]:
 def _expression(pattern: str) -> str:
     """Convert a glob pattern to a regular expression.
 
-    As for local files, only a pattern that begins with a dot matches such a name.
+    As for local files, a name that starts with a dot matches only a pattern that does, too.
     """
     out = []
     for token in _TOKEN.finditer(pattern):

@@ -1,4 +1,4 @@
-"""Whole files from web servers that send no length, or compress their replies."""
+"""Whole files from web servers that send no size, or compress their replies."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class PlainReply:
     Attributes
     ----------
     size : int
-        Bytes of the file; -1 if the server does not send the size.
+        Size of the file in bytes; -1 if the server does not send it.
     tag : str
-        The tag of the content, or the time of its last change.
+        The ETag of the content, or the time of its last modification.
     """
 
     def __init__(self, response: Any, path: str) -> None:
@@ -66,11 +66,11 @@ async def request_whole(
     Parameters
     ----------
     url, path : str
-        Its URL, and the name whose extension shows whether the file itself is compressed.
+        The file's URL, and a name whose extension shows whether the file itself is compressed.
     client : mapping
-        Options of obstore's client: the headers and connection settings.
+        Options of obstore's client: headers and connection settings.
     timeout : float
-        Seconds to wait for bytes.
+        Maximum time to wait for bytes, in seconds.
 
     Raises
     ------

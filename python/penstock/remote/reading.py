@@ -1,4 +1,4 @@
-"""Remote files as libraries read them: objects with read, seek and tell."""
+"""Remote files for libraries: file objects with read, seek and tell."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from penstock.remote.failures import Failure
 from penstock.remote.obstore_files import Answer
 from penstock.remote.service import start
 
-_FIRST = 1 << 16  # bytes that come with the size of the file
+_FIRST = 1 << 16  # bytes read with the first request, which also returns the file size
 
 
 class ObjectReader(io.RawIOBase):
-    """A file at a URL, of which any range can be read.
+    """A file at a URL, with random access.
 
     Parameters
     ----------
     url : str
-        Where it is.
+        The URL of the file.
     cancel : CancelToken, optional
-        Ends its reads. Set the attribute to another one when the file changes hands; None means the
-        run that the reading thread works for.
+        Cancels reads. Assign the attribute when another run takes over the file. None: the token of
+        the run that the reading thread works for.
 
     Raises
     ------
     OSError
-        If it cannot be read, there and in each method; a replaced file, too.
+        If the file cannot be read or was replaced; also raised by each method.
     ImportError
         If the library for the URL is not installed.
     """
@@ -43,7 +43,7 @@ class ObjectReader(io.RawIOBase):
         self._tag = ""
         first = self._read(0, _FIRST, True)
         self._size, self._tag = first.total, first.tag
-        # Small files, and those of servers that send whole files only.
+        # for small files, and for servers that send whole files only
         self._whole = first if len(first.buffer) == first.total else None
 
     def _read(self, start: int, size: int, first: bool = False) -> Answer:
@@ -63,17 +63,17 @@ class ObjectReader(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Return where the next read begins."""
+        """Return the position of the next read."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Let the next read begin somewhere else, and return where."""
+        """Set the position of the next read, and return it."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         self._at = max(0, base + offset)
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Read into memory, as much as fits, and return how much."""
+        """Read as many bytes as fit into `buffer`, and return their number."""
         view = memoryview(buffer).cast("B")
         size = min(len(view), max(0, self._size - self._at))
         if size > 0:
@@ -84,7 +84,7 @@ class ObjectReader(io.RawIOBase):
                     f"{answer.total} now"
                 )
                 raise OSError(errno.EIO, text, shown(self.name))
-            skipped = self._at - answer.offset  # of a server that knows no ranges
+            skipped = self._at - answer.offset  # if the server does not support ranges
             view[:size] = memoryview(answer.buffer)[skipped : skipped + size]
             self._at += size
         return size

@@ -38,7 +38,7 @@ def moved_to(url: str, client: Mapping[str, Any], timeout: float) -> str | None:
     client : mapping
         Options of obstore's client: the headers and connection settings.
     timeout : float
-        Seconds to wait for each reply.
+        Maximum time to wait for each reply, in seconds.
     """
     opener = urllib.request.build_opener(_Stay, *handlers(client))
     for _ in range(_MOST):

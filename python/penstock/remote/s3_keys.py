@@ -1,8 +1,8 @@
-"""S3 keys that obstore does not accept: empty parts, folder markers, control characters.
+"""S3 keys that obstore does not support: empty parts, folder markers, control characters.
 
-obstore normalises keys: ``/a`` becomes ``a``, ``folder/`` becomes ``folder``, and ``a//b`` is an
-error, also in a list of many keys. Here the key, or the query of a list, becomes part of the
-endpoint. So obstore signs the request and leaves the URL unchanged.
+obstore normalises keys: ``/a`` becomes ``a``, ``folder/`` becomes ``folder``. A key ``a//b`` raises
+an error, even within a list of many keys. Therefore this module makes the key, or the query of a
+list request, part of the endpoint, so that obstore signs the URL and leaves it unchanged.
 """
 
 from __future__ import annotations

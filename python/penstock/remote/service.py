@@ -1,4 +1,4 @@
-"""The thread that answers the requests of remote files: an event loop with many in flight."""
+"""The background threads for remote files: an event loop with many concurrent requests."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from penstock.remote.stores import Stores
 
 T = TypeVar("T")
 
-_PATIENCE = 2.0  # seconds, when the process ends
-_LOOK = 0.05  # seconds between looks at whether the reader is still there
+_PATIENCE = 2.0  # seconds to wait at process exit
+_LOOK = 0.05  # seconds between checks whether the reader still exists
 
 
 class Service:
-    """Two threads: one sleeps in the engine until there are requests, one runs the event loop."""
+    """Two threads: one waits in the engine for requests, the other runs the event loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -38,10 +38,10 @@ class Service:
             threading.Thread(target=body, name=f"penstock-remote-{name}", daemon=True).start()
 
     def call(self, work: Coroutine[Any, Any, T], cancel: _core.CancelToken | None = None) -> T:
-        """Run a coroutine in the event loop and wait for what it returns.
+        """Run a coroutine in the event loop and return its result.
 
-        It is cancelled with `cancel`, which is by default that of the run that this thread works
-        for, and where a signal handler raises.
+        It is cancelled by `cancel`, by default the token of the run that this thread works for. It
+        is also cancelled if a signal handler raises.
         """
         answer = asyncio.run_coroutine_threadsafe(work, self._loop)
         cancel = cancel or _core.cancel_of_run()
@@ -57,7 +57,7 @@ class Service:
             raise
 
     def store_of(self, url: str) -> Attempts:
-        """Return the store that a URL is in, for coroutines of `call`."""
+        """Return the store of a URL, for coroutines passed to `call`."""
 
         async def opened() -> Attempts:
             return self._stores.of(url)
@@ -65,7 +65,7 @@ class Service:
         return self.call(opened())
 
     def stop(self) -> None:
-        """End what is under way; nothing is answered any more."""
+        """Cancel all running requests; later requests are not answered."""
         self._stopping = True
         _core.close_remote_queue()
         with contextlib.suppress(TimeoutError):
@@ -102,7 +102,7 @@ class Service:
         try:
             await getattr(self, f"_{request.task}")(request)
         except BaseException as error:
-            # When the process ends, only daemon threads still wait. An error would wake them, and
+            # At process exit, only daemon threads are still waiting. An error would wake them, and
             # the interpreter would then end them inside C++, which aborts the process.
             if self._stopping:
                 return
@@ -141,8 +141,9 @@ class Service:
         request.finish(answer.buffer, answer.offset, answer.total, answer.tag)
         if copies:
             await copies.keep(url, answer, request.tag)
-        elif request.first and len(answer.buffer) <= request.size:  # the server knows ranges
-            # Not with copies, which begin with the first bytes: nothing is kept before them.
+        elif request.first and len(answer.buffer) <= request.size:  # the server supports ranges
+            # Not with copies: once the size is known, readers may skip the first bytes, but a copy
+            # must start with them.
             _core.keep_remote_content(url, answer.total, answer.tag)
 
     async def _upload(self, request: _core.RemoteRequest) -> None:
@@ -161,7 +162,7 @@ class Service:
         except Failure as failure:
             if failure.number != errno.ENOENT:
                 raise
-            entries = []  # there are no folders but of what is in them
+            entries = []  # folders exist only through their contents
         names = [entry.path.rstrip("/").rpartition("/")[2] for entry in entries]
         request.finish("".join(f"{name}\n" for name in names).encode())
 
@@ -172,7 +173,7 @@ _lock = threading.Lock()
 
 
 def start() -> Service:
-    """Return the service of this process, which is started by the first call."""
+    """Return the service of this process; the first call starts it."""
     global _service, _process
     with _lock:
         if _service is None or _process != os.getpid():

@@ -1,4 +1,4 @@
-"""What the user has said about remote files: credentials, limits, copies on this machine."""
+"""The user's settings for remote files: credentials, limits and local copies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.storage_options import Limits, note_url, options_of, with_limits, 
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds for the URLs that begin with one prefix."""
+    """Settings of the URLs that start with a prefix."""
 
     options: dict[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
@@ -27,7 +27,8 @@ class Settings:
 _lock = threading.Lock()
 _by_prefix: dict[str, Settings] = {}
 _DEFAULT = Settings()
-# What was configured with what came with a path: equal ones are one, for their stores are, too.
+# Results of merging configured settings with the options of a path. Equal results are the same
+# object, so that they also share a store.
 _together: list[Settings] = []
 
 
@@ -39,44 +40,46 @@ def configure(
     cache_dir: str | os.PathLike[str] | None = None,
     cache_bytes: int | None = None,
 ) -> None:
-    """Say how files at URLs are read and written in this process.
+    """Configure how this process reads and writes files at URLs.
 
     Parameters
     ----------
     prefix : str
-        The URLs that are meant: those that begin with it, "s3://bucket/" say. Of several prefixes
-        the longest counts. "" means all.
+        The settings apply to URLs that start with this prefix, such as "s3://bucket/". If several
+        prefixes match, the longest one applies. "" matches all URLs.
     storage_options : dict, optional
-        As fsspec spells them: ``key``, ``secret``, ``token``, ``anon``, ``endpoint_url`` and
-        ``client_kwargs`` of S3, ``token`` of Google, ``account_name`` and ``account_key`` of Azure,
-        ``headers`` of web servers; for s3, gs, az and http(s) also every name that obstore has, and
-        its ``credential_provider``, which is called again when credentials have expired. And
-        limits for all: ``timeout`` (seconds without progress: 4 KiB of new bytes; 30),
-        ``max_attempts`` (requests since the last new bytes, 8), ``max_seconds`` (since then, 180),
-        ``max_requests`` (concurrent requests to one store, 64), ``hedge`` (whether a second request
-        is sent for the rest of a slow one, True). None leaves credentials to where the libraries
-        look for them: the environment, the machine's role.
+        Credentials and other options, with fsspec's names. S3: ``key``, ``secret``, ``token``,
+        ``anon``, ``endpoint_url`` and ``client_kwargs``. Google: ``token``. Azure: ``account_name``
+        and ``account_key``. Web servers: ``headers``. For s3, gs, az and http(s), all option names
+        of obstore are also accepted. So is obstore's ``credential_provider``, which is called again
+        when credentials have expired. Limits for all stores: ``timeout`` (maximum seconds without
+        progress, that is 4 KiB of new bytes; 30), ``max_attempts`` (requests since the last new
+        bytes; 8), ``max_seconds`` (time since the last new bytes; 180), ``max_requests``
+        (concurrent requests to one store; 64) and ``hedge`` (whether to send a second request for
+        the rest of a slow one; True). None: the libraries find credentials themselves, in the
+        environment or from the machine's role.
     cache_dir : str or path, optional
-        A folder of this machine where files that are read from their beginning to their end are
-        kept for the next time, by all processes. None keeps none.
+        A local folder for copies of files that are read from start to end. All processes share the
+        copies. None: keep no copies.
     cache_bytes : int, optional
-        The most bytes that files in `cache_dir` may take, >= 1: those that were not used for the
-        longest time are removed. None means any number.
+        Maximum total size of the files in `cache_dir` in bytes, >= 1. The least recently used files
+        are removed first. None: no limit.
 
     Raises
     ------
     ValueError
-        If a limit is not a positive number, or `cache_bytes` is given without `cache_dir`.
+        If a limit is not a positive number, or `cache_bytes` is passed without `cache_dir`.
 
     Notes
     -----
-    A user and password in the URL of a file (``https://name:password@host/``) also apply to
-    other URLs of its folder from then on. They are kept in this process only: plans, pickles,
-    states and errors contain the URL without them.
+    A user and password in the URL of a file (``https://name:password@host/``) also apply to other
+    URLs in the same folder from then on. They are kept in this process only: plans, pickles, states
+    and errors contain the URL without them.
 
-    The call replaces what was said for the same prefix. It holds for files that are opened after
-    it. Worker processes that are spawned make their own call. Options that come with a path
-    (``storage_options=`` of a source, a writer, ...) are added for the folder of its URL.
+    The call replaces earlier settings for the same prefix. It applies to files opened afterwards.
+    Worker processes do not inherit the settings, unless they are forked from this process; they
+    must call it themselves. Options passed with a path (such as ``storage_options=`` of a source or
+    writer) are added to the settings for the folder of its URL.
 
     Examples
     --------
@@ -106,7 +109,7 @@ def _with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def settings_of(url: str) -> Settings:
-    """Return what holds for a URL."""
+    """Return the settings that apply to a URL."""
     options = options_of(url)
     url = without_user(url)
     with _lock:

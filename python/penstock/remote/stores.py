@@ -1,4 +1,4 @@
-"""Which library a URL is for, and its stores that are open."""
+"""Choose the library for a URL, and cache the open stores."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from penstock.remote.obstore_files import SCHEMES, ObstoreFiles
 from penstock.remote.settings import Settings, settings_of
 from penstock.storage_options import with_user
 
-_MOST_STORES = 64  # URLs with a signature have one each
+_MOST_STORES = 64  # maximum of open stores; each signed URL has its own
 
 Key = tuple[Any, ...]
 
 
 class Stores:
-    """The stores of one event loop, opened when their first URL comes."""
+    """The stores of an event loop, opened on first use."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[Key, Attempts] = OrderedDict()
         self._copies: dict[_Same, Copies] = {}
 
     def of(self, url: str) -> Attempts:
-        """Return the store that a URL is in.
+        """Return the store of a URL.
 
         Raises
         ------
         ImportError
-            If the library for it is not installed.
+            If the library for the URL is not installed.
         """
         settings = settings_of(url)
         url = with_user(url)
@@ -46,7 +46,7 @@ class Stores:
         return found
 
     def copies_of(self, url: str) -> Copies | None:
-        """Return where copies of a file are kept, if they are."""
+        """Return the local copies of files for a URL; None without a `cache_dir`."""
         settings = settings_of(url)
         if settings.cache_dir is None:
             return None
@@ -56,13 +56,13 @@ class Stores:
         return self._copies[key]
 
     def close(self) -> None:
-        """Remove copies that are not complete."""
+        """Remove incomplete copies."""
         for copies in self._copies.values():
             copies.close()
 
 
 class _Same:
-    """Equal only for the same settings, which have a dict and so no hash."""
+    """Compare settings by identity: they contain a dict, so they have no hash."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -88,7 +88,7 @@ def _files_of(url: str, settings: Settings) -> Files:
         return FsspecFiles(url, settings.options)
     except ImportError as error:
         library, extra = ("obstore", "remote") if known else ("fsspec", "fsspec")
-        # The libraries of fsspec's file systems are named by what it says itself.
+        # fsspec itself names the missing libraries of its file systems.
         what = f"'penstock[{extra}]'" if error.name == library else error.name or ""
         raise ImportError(
             f"{printable(url)} cannot be reached ({error}); pip install {what}".rstrip()

@@ -1,4 +1,4 @@
-"""Objects that are written whole."""
+"""Writing of whole objects."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from penstock.remote.service import start
 
 
 def write_object(url: str, content: bytes | Path) -> None:
-    """Make an object of bytes or a file of this machine; it appears when it is complete.
+    """Write bytes or a local file to an object, which appears when it is complete.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the object cannot be written.
     ImportError
         If the library for the URL is not installed.
     """
@@ -32,7 +32,7 @@ def write_object(url: str, content: bytes | Path) -> None:
 
 
 def require_library(url: str) -> None:
-    """Raise ImportError if the library for a URL is not installed, before work is done for it."""
+    """Raise ImportError if the library for a URL is missing, before other work is done."""
     with _as_errors(url):
         start().store_of(url)
 
@@ -46,14 +46,14 @@ def _as_errors(url: str) -> Iterator[None]:
 
 
 class ObjectWriter:
-    """A file of this machine that becomes an object when it is closed.
+    """A local file that is uploaded as an object when it is closed.
 
     Parameters
     ----------
     url : str
-        Of the object.
+        URL of the object.
     buffering : int
-        Bytes of the file's buffer.
+        Size of the file's buffer in bytes.
 
     Raises
     ------
@@ -65,7 +65,7 @@ class ObjectWriter:
         self._url = url
         require_library(url)
         handle, self._path = tempfile.mkstemp(prefix="penstock-")
-        # Of a writer that is dropped without being closed nothing stays.
+        # If a writer is dropped without being closed, its file is removed.
         self._removing = weakref.finalize(self, Path(self._path).unlink, missing_ok=True)
         self._file: IO[bytes] = os.fdopen(handle, "wb", buffering=buffering)
         self.write = self._file.write
@@ -73,11 +73,11 @@ class ObjectWriter:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed or left."""
+        """Whether the writer was closed or aborted."""
         return self._file.closed
 
     def close(self) -> None:
-        """Write the object."""
+        """Upload the object."""
         try:
             self._file.close()
             write_object(self._url, Path(self._path))
@@ -85,6 +85,6 @@ class ObjectWriter:
             self._removing()
 
     def leave(self) -> None:
-        """Close the file without an object."""
+        """Close and remove the file without uploading it."""
         self._file.close()
         self._removing()

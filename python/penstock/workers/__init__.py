@@ -1,1 +1,1 @@
-"""Functions that other processes call: how they and their objects travel."""
+"""Functions that run in other processes: transfer of functions and of objects."""

@@ -1,4 +1,4 @@
-"""Worker processes that hold an object of their own, which answers one request after the other."""
+"""Worker processes that hold an object, which answers requests sequentially."""
 
 from __future__ import annotations
 
@@ -23,52 +23,52 @@ from penstock.workers.parcels import packed, unpacked
 from penstock.workers.process_function import begin_to_serve, enter, surroundings
 from penstock.workers.starting import command
 
-_GIVEN = 13  # the number of the socket for files in a worker
+_GIVEN = 13  # file descriptor number, in a worker, of the socket for files
 _UNFINISHED = 1.0  # maximum seconds for a request whose answer is no longer needed
-STARTING = 60.0  # maximum seconds for a process to start, import and make its object
+STARTING = 60.0  # maximum seconds for a process to start, import and create its object
 _ALIGN = 64
-_ROUND = 1 << 40  # more requests than one user of a worker makes
+_ROUND = 1 << 40  # more requests than one user of a worker ever makes
 
 
 class Respondent(Protocol):
-    """What a worker holds."""
+    """The object that a worker holds."""
 
     def begin(self, what: Any) -> None:
-        """Make it ready, in the worker."""
+        """Prepare the object, in the worker."""
 
     def answer(self, what: Any) -> Any:
         """Return the answer to a request."""
 
     def end(self) -> None:
-        """Let go of what else refers to it."""
+        """Release resources that refer to the object."""
 
 
 class Failure(NamedTuple):
-    """An exception instead of an answer.
+    """An exception in place of an answer.
 
     Attributes
     ----------
     pickled : bytes
-        For `error`.
+        The pickled exception, for `error`.
     unprepared : bool
-        Whether the object could not be made, or not begin.
+        Whether creating the object, or its `begin`, failed.
     """
 
     pickled: bytes
     unprepared: bool = False
 
     def error(self) -> BaseException:
-        """Return the exception, with the worker's lines as its cause."""
+        """Return the exception, with the worker's traceback as its cause."""
         return unpickled_error(self.pickled)
 
 
 class ObjectFile:
-    """An object as bytes in a file without a name, which workers map: it is in memory once.
+    """A pickled object in an anonymous file, which workers map, so it is in memory once.
 
     Parameters
     ----------
     parcel : sequence of bytes-like
-        As `packed` returns it.
+        The result of `packed`.
     """
 
     def __init__(self, parcel: Sequence[Any]) -> None:
@@ -89,7 +89,7 @@ class ObjectFile:
             ) from error
 
     def close(self) -> None:
-        """Let go of it: the workers that have it keep it."""
+        """Close the file; workers that have mapped it keep it."""
         file, self.file = self.file, -1
         if file >= 0:
             os.close(file)
@@ -100,17 +100,18 @@ class ObjectFile:
 
 
 class AnsweringProcess:
-    """A worker process, as its user sees it. Used by one thread at a time.
+    """A worker process, as seen by its user. Must not be used by two threads concurrently.
 
     Parameters
     ----------
     spawns : bool
-        Start a new interpreter instead of forking from the server (penstock.workers.starting).
+        Whether to start a new interpreter instead of forking from the server
+        (penstock.workers.starting).
 
     Attributes
     ----------
     answers : list
-        Those that have come and were not looked at.
+        Answers received but not processed yet.
     spawns : bool
         The argument.
     """
@@ -120,22 +121,22 @@ class AnsweringProcess:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._worker = _core.AnsweringWorker(command(__name__, spawns), theirs.fileno())
-        self._first = 0  # the number of this user's first request
+        self._first = 0  # number of this user's first request
         self._loaded_at = time.monotonic()  # when `load` was called
-        self._after_load = 0  # the number of requests sent after it
+        self._after_load = 0  # number of requests sent after it
         self.answers: list[Any] = []
 
     @property
     def pid(self) -> int:
-        """The id of the process."""
+        """Process ID."""
         return self._worker.pid
 
     def fileno(self) -> int:
-        """Return what can be waited for: it is ready when an answer is there, or no worker."""
+        """Return a file descriptor that is readable if an answer arrived or the worker ended."""
         return self._worker.fileno()
 
     def load(self, file: ObjectFile, what: Any) -> bool:
-        """Have it make the object of a file, and call its `begin`; false if it has ended."""
+        """Make the worker create the object of a file and begin; return False if it has ended."""
         self._first = next(_rounds) * _ROUND
         self._loaded_at, self._after_load = time.monotonic(), 0
         try:
@@ -145,22 +146,22 @@ class AnsweringProcess:
         return self._worker.send(packed((self._first, "load", what), to_worker=True))
 
     def ask(self, number: int, what: Any) -> bool:
-        """Send a request, unless one of that number, or a later one, was sent; false if it ended.
+        """Send a request, unless one with this or a later number was sent; False if it has ended.
 
         Parameters
         ----------
         number : int
-            From 0, of this user.
+            Number of the request, from 0 for each user.
         what : object
-            What its `answer` is called with.
+            The argument of the object's `answer`.
         """
         return self._send((self._first + 1 + number, "ask", what))
 
     def receive(self) -> tuple[int, Any] | None:
         """Return the number of a request and its answer, None if the worker has ended.
 
-        It stays to be received until `received` is called. Waits while there is none. The number is
-        -1 for that of `load`, and less for what was asked for before.
+        Waits for an answer, and does not remove it: call `received` for that. The number of the
+        answer to `load` is -1; answers to earlier requests have lower numbers.
         """
         if not self.answers and not self._worker.receive_into(self.answers):
             return None
@@ -168,41 +169,41 @@ class AnsweringProcess:
         return number - self._first - 1, answer
 
     def received(self) -> None:
-        """Note that what `receive` returned is kept elsewhere."""
+        """Remove the answer that `receive` returned."""
         del self.answers[0]
 
     def how_it_ended(self) -> str:
-        """Say in words how the process has ended."""
+        """Describe how the process ended."""
         return self._worker.how_it_ended()
 
     def renew(self) -> None:
-        """Begin another series of requests to the same object."""
-        if self.starting:  # the object is still needed, so earlier requests are answered, too
+        """Start another series of requests to the same object."""
+        if self.starting:  # the object is still needed, so earlier requests are also answered
             self.answers = []
         else:
             self._leave()
         self._first = next(_rounds) * _ROUND
 
     def give_back(self) -> None:
-        """Drop its object, and let others use the process."""
+        """Drop the object, and release the process for other uses."""
         try:
             self._leave()
             if self._send((0, "drop", None)):
                 self.rest()
-        except (WorkerError, OSError):  # it is a parent's, or has ended
+        except (WorkerError, OSError):  # it belongs to the parent, or has ended
             return
 
     def rest(self) -> None:
-        """Make the process available to `take`; it is ended after an idle time."""
+        """Make the process available to `take`; it ends after an idle time."""
         self._worker.rest()
         _idle.append(self)
 
     def kill(self) -> None:
-        """End the process now."""
+        """End the process immediately."""
         self._worker.kill()
 
     def _leave(self) -> None:
-        """Want no longer what was asked for and has not begun."""
+        """Cancel requests that have not started."""
         self.answers = []
         self._worker.want((self._first // _ROUND + 1) * _ROUND)
 
@@ -213,18 +214,18 @@ class AnsweringProcess:
 
     @property
     def starting(self) -> bool:
-        """Whether the process has not answered `load`: it still starts, imports or builds."""
+        """Whether the process has not answered `load`: it is starting, importing or unpickling."""
         return self._worker.outstanding > self._after_load
 
     def finishes(self, seconds: float | None = None, starting: float = STARTING) -> bool:
-        """Wait for the answers to earlier requests; false if the process is late or has ended.
+        """Wait for the answers to earlier requests; False if the process is late or has ended.
 
         Parameters
         ----------
         seconds : float, optional
-            The maximum for a request; None: 1 second.
+            Maximum time for a request in seconds; None: 1 second.
         starting : float
-            The maximum for `load`, from its call on.
+            Maximum time for `load` in seconds, counted from its call.
         """
         if not self._worker.wake():
             return False
@@ -238,18 +239,18 @@ class AnsweringProcess:
                 return False
             if not self._worker.receive_into([]):
                 return False
-        return not waiting.poll(0)  # else it has closed
+        return not waiting.poll(0)  # otherwise it has closed its socket
 
 
 def take(spawns: bool = False) -> tuple[AnsweringProcess, bool]:
     """Return an idle or new process, and whether it was used before.
 
-    If the only idle process is still starting, wait for it: killing it would repeat its imports.
+    If the only idle process is still starting, wait for it: replacing it would repeat its imports.
 
     Parameters
     ----------
     spawns : bool
-        Whether the process is a new interpreter: see `AnsweringProcess`.
+        Whether the process is a new interpreter; see `AnsweringProcess`.
     """
     starting: list[AnsweringProcess] = []
     try:
@@ -271,7 +272,7 @@ def take(spawns: bool = False) -> tuple[AnsweringProcess, bool]:
 
 
 def _claimed(spawns: bool) -> AnsweringProcess | None:
-    """Remove and return the idle process that was used last."""
+    """Remove and return the most recently used idle process."""
     for process in reversed([*_idle]):
         if process.spawns == spawns:
             with suppress(ValueError):  # another thread has taken it
@@ -281,12 +282,13 @@ def _claimed(spawns: bool) -> AnsweringProcess | None:
 
 
 def serve() -> None:
-    """Be a worker process until the process that has started this one ends."""
+    """Run as a worker process until the parent process ends."""
     begin_to_serve()
     try:
         _Server().run()
     except SystemExit as leaving:
-        # At once: a thread ends this process, with no code of its own, when its files are closed.
+        # Exit immediately: once this process closes its files, a thread would end it with another
+        # exit status.
         sys.stdout.flush()
         os._exit(leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None))
 
@@ -300,7 +302,7 @@ class _Server:
         self._last = -1
 
     def run(self) -> None:
-        """Answer until there is no more to answer."""
+        """Answer requests until there are no more."""
         while self._next():
             pass
 
@@ -340,7 +342,7 @@ class _Server:
             told, files, *_ = socket.recv_fds(self._files, 8, 1)
             if int.from_bytes(told, "little") == number:
                 return files[0]
-            os.close(files[0])  # an interrupt came before the request of it
+            os.close(files[0])  # an interrupt prevented the request that belongs to it
 
     def _answer(self, what: Any) -> Any:
         if self._broken is not None:
@@ -365,11 +367,11 @@ class _Server:
 _rounds: Iterator[int] = itertools.count(1)
 _idle: list[AnsweringProcess] = []
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_idle.clear)  # they are the parent's
+    os.register_at_fork(after_in_child=_idle.clear)  # the processes belong to the parent
 
 
 def _object_of(file: int) -> Any:
-    """Return the object of an ObjectFile, whose memory is this process's to change."""
+    """Return the object of an ObjectFile, in a private copy-on-write mapping."""
     try:
         whole = memoryview(mmap.mmap(file, 0, flags=mmap.MAP_PRIVATE))
     finally:
@@ -390,7 +392,7 @@ def _object_of(file: int) -> Any:
 
 
 def _starts(head: int, sizes: Sequence[int]) -> list[int]:
-    """Return where each part begins, after a head of that size."""
+    """Return the offset of each part, after a head of the given size."""
     ends = itertools.accumulate(-(-size // _ALIGN) * _ALIGN for size in (head, *sizes))
     return [*ends][:-1]
 

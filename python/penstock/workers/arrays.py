@@ -1,4 +1,4 @@
-"""Large arrays that a function refers to: in memory that all workers map, or in files they map."""
+"""Large arrays of functions, in memory or files that all workers map."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy as np
 from penstock.closing import Finalizing, finalizing
 
 LARGE = 1 << 16  # bytes; smaller arrays are copied into each worker
-_STEP = 1 << 20  # bytes that are compared at a time
+_STEP = 1 << 20  # number of bytes to compare in one step
 
 
 class SharedArrays:
-    """Copies of buffers, one after the other in a file without a name that nothing can change.
+    """Copies of buffers, stored consecutively in an anonymous, sealed file.
 
     Parameters
     ----------
     buffers : sequence of memoryview
-        Contiguous, as bytes.
+        Contiguous buffers of bytes.
     """
 
     def __init__(self, buffers: Sequence[memoryview]) -> None:
@@ -53,7 +53,7 @@ class SharedArrays:
             os.close(self.file)
 
     def holds(self, buffers: Sequence[memoryview]) -> bool:
-        """Return whether these buffers, of the same sizes, have the same bytes."""
+        """Return whether these buffers, of the same sizes, have the same contents."""
         with mmap.mmap(self.file, self._size, prot=mmap.PROT_READ) as mapped:
             kept = np.frombuffer(mapped, np.uint8)
             same = all(
@@ -66,12 +66,13 @@ class SharedArrays:
         return same
 
 
-# By the addresses and sizes of the buffers: what functions and epochs with the same arrays share.
+# By the addresses and sizes of the buffers, so that functions and epochs with the same arrays share
+# a file.
 _shared: WeakValueDictionary[tuple[tuple[int, int], ...], SharedArrays] = WeakValueDictionary()
 
 
 def shared(buffers: Sequence[memoryview]) -> SharedArrays | None:
-    """Return where the buffers are for workers; None if there are none."""
+    """Return the shared copies of the buffers; None if there are no buffers."""
     if not buffers:
         return None
     key = tuple((np.frombuffer(each, np.uint8).ctypes.data, each.nbytes) for each in buffers)
@@ -82,7 +83,7 @@ def shared(buffers: Sequence[memoryview]) -> SharedArrays | None:
 
 
 def mapped(file: int, spans: Sequence[tuple[int, int]]) -> list[memoryview]:
-    """Return the buffers of a `SharedArrays`, in a worker: what it writes there is its own.
+    """Return the buffers of a `SharedArrays` in a worker; writes to them stay private.
 
     The file is closed.
     """
@@ -95,7 +96,7 @@ def mapped(file: int, spans: Sequence[tuple[int, int]]) -> list[memoryview]:
 
 
 def _spans(buffers: Sequence[memoryview]) -> list[tuple[int, int]]:
-    """Return where buffers begin and end, each at the beginning of a page."""
+    """Return the start and end of each buffer in the file, aligned to pages."""
     spans: list[tuple[int, int]] = []
     at = 0
     for buffer in buffers:
@@ -105,13 +106,13 @@ def _spans(buffers: Sequence[memoryview]) -> list[tuple[int, int]]:
 
 
 def of_file(array: np.ndarray[Any, Any]) -> tuple[Any, ...] | None:
-    """Return how `pickle` maps the file again that an array is a window of; None for others."""
+    """Return a reduction that maps an array's file again; None for arrays not backed by a file."""
     if array.nbytes < LARGE or array.dtype.hasobject:
         return None
     owner: Any = array
     while isinstance(owner, np.ndarray) and not isinstance(owner.base, mmap.mmap):
         owner = owner.base
-    # What was written in mode "c" is not in the file.
+    # Changes in mode "c" are not written to the file.
     if not isinstance(owner, np.memmap) or owner.mode == "c" or owner.filename is None:
         return None
     memory: Any = owner.base
@@ -133,7 +134,7 @@ def of_file(array: np.ndarray[Any, Any]) -> tuple[Any, ...] | None:
 
 
 def _inode_at(address: int) -> int:
-    """Return the number of the file that is mapped at an address; 0 if there is none."""
+    """Return the inode of the file that is mapped at an address; 0 if there is none."""
     with Path("/proc/self/maps").open() as lines:
         for line in lines:
             bounds, _, _, _, inode, *_ = line.split()
@@ -155,7 +156,7 @@ def _map_again(
     writeable: bool,
     kind: type[np.ndarray[Any, Any]],
 ) -> np.ndarray[Any, Any]:
-    """Return the array that `of_file` was given, in a worker: what it writes there is its own."""
+    """Return the array passed to `of_file` in a worker; writes to it stay private."""
     with Path(path).open("rb") as file:
         status = os.fstat(file.fileno())
         if (status.st_dev, status.st_ino) != identity:

@@ -1,4 +1,4 @@
-"""cloudpickle, where it is installed: it takes by value what a worker process cannot import."""
+"""cloudpickle, if installed: pickles by value objects that a worker process cannot import."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 
 def cloudpickle() -> Any:
-    """Return the module; None where it is not installed, or cannot be imported."""
+    """Return the module; None if it is not installed or cannot be imported."""
     if importlib.util.find_spec("cloudpickle") is None:
         return None
     return _imported()[0]
 
 
 def advice() -> str:
-    """Return what to do about what cannot be pickled."""
+    """Return advice for an object that cannot be pickled."""
     if importlib.util.find_spec("cloudpickle") is None:
         return "define it at the top of a module, or python -m pip install cloudpickle"
     fault = _imported()[1]
@@ -30,7 +30,7 @@ def advice() -> str:
 
 @cache
 def _imported() -> tuple[Any, str]:
-    """Return the module and "", or None and why it cannot be imported."""
+    """Return the module and "", or None and the reason why it cannot be imported."""
     try:
         return importlib.import_module("cloudpickle"), ""
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The process that forks workers: it has imported their modules, and starts no thread."""
+"""The fork server: it imports the modules of workers, forks them, and starts no thread."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def serve(preload: Sequence[str]) -> None:
     Parameters
     ----------
     preload : sequence of str
-        Modules to import first. One that cannot be imported is skipped: a worker that needs it
-        raises the error.
+        Modules to import first. Modules that cannot be imported are skipped: a worker that needs
+        one raises the error.
     """
     channel = socket.socket(fileno=os.dup(_OURS))
     for number in _GIVEN:  # reserve these numbers
@@ -50,7 +50,7 @@ def serve(preload: Sequence[str]) -> None:
 
 
 def _answer(channel: socket.socket, safe: bool) -> bool:
-    """Fork for the next request; return the process id, false if there is no request."""
+    """Fork for the next request; return False if there is none."""
     request, files, *_ = socket.recv_fds(channel, 256, 8)
     if not request:
         return False

@@ -1,4 +1,4 @@
-"""The user's main module, which a worker process imports once a pickle refers to it by name."""
+"""The user's main module, which workers import once a pickle refers to it by name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def main_file() -> str | None:
 
 
 def file_for_workers() -> str | None:
-    """Return the main module's file, after preparing this process for objects of workers' copies.
+    """Return the main module's file, and prepare this process for objects from workers.
 
-    Their classes belong to a module named ``__mp_main__``, as with multiprocessing.
+    In workers, classes of the main module belong to a module named ``__mp_main__``, as with
+    multiprocessing.
     """
     sys.modules.setdefault("__mp_main__", sys.modules["__main__"])
     return main_file()
@@ -33,13 +34,13 @@ def names_main(pickled: Any) -> bool:
 
 
 def use_file(file: str | None) -> None:
-    """Note, in a worker process, the file to import when a pickle refers to the main module.
+    """In a worker process, set the file to import when a pickle refers to the main module.
 
     Parameters
     ----------
     file : str, optional
-        `file_for_workers()` of the parent process; None if it sends objects of its main module by
-        value.
+        The result of `file_for_workers()` in the parent process; None if the parent sends objects
+        of its main module by value.
     """
     global _file
     _file = file

@@ -1,4 +1,4 @@
-"""Python objects on their way between a process and its workers; the engine calls these by name."""
+"""Exchange of Python objects between a process and its workers; the engine calls this by name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock import foreign
 from penstock.workers.by_value import advice, cloudpickle
 from penstock.workers.main_module import loads
 
-# Those that the other processes have used: kept, since elements of them may come at any time.
+# Classes used by other processes. They are kept, since their elements may arrive at any time.
 _CLASSES: dict[str, type] = {}
 
 
 class WorkerTraceback(Exception):
-    """The traceback of an exception, as text, in the process that raised it."""
+    """The traceback of an exception in the process that raised it, as text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -28,16 +28,16 @@ class WorkerTraceback(Exception):
 
 
 def dumps(value: Any) -> bytes:
-    """Return `value` as bytes: with cloudpickle where it is installed, else with pickle.
+    """Return `value` as bytes, with cloudpickle if it is installed, else with pickle.
 
-    cloudpickle takes functions and classes of the main module, and of functions, with it by value.
+    cloudpickle includes functions and classes of the main module, and local ones, by value.
     """
     data: bytes = (cloudpickle() or pickle).dumps(value)
     return data
 
 
 def pickled(objects: list[Any]) -> bytes:
-    """Return `objects` as bytes."""
+    """Pickle a list of objects."""
     try:
         return dumps(objects)
     except Exception as error:
@@ -49,25 +49,25 @@ def pickled(objects: list[Any]) -> bytes:
 
 
 def unpickled(data: bytes) -> list[Any]:
-    """Return the objects of which `pickled` has made `data`."""
+    """Return the objects that `pickled` serialised."""
     objects: list[Any] = loads(data)
     return objects
 
 
 def know_classes(data: bytes) -> None:
-    """Let elements be of the classes that `pickled` has written."""
+    """Register the pickled classes as classes of elements."""
     for cls in unpickled(data):
         _CLASSES[f"{cls.__module__}:{cls.__qualname__}"] = cls
         foreign.give("executor='process'", [cls])
 
 
 def pickled_error(error: BaseException) -> bytes:
-    """Return an exception with the text of its traceback as bytes."""
+    """Return an exception and its traceback text as bytes."""
     text = "".join(traceback.format_exception(None, error, _of_the_user(error.__traceback__)))
     data = None
     with contextlib.suppress(Exception):
         data = pickled([error])
-        _exception_of(data)  # some can be written and not read
+        _exception_of(data)  # some exceptions can be pickled but not unpickled
     try:
         message = str(error)
     except Exception:
@@ -77,13 +77,13 @@ def pickled_error(error: BaseException) -> bytes:
 
 
 def unpickled_error(data: bytes) -> BaseException:
-    """Return an exception as the other process has raised it, or one of the same name."""
+    """Return the exception raised in the other process, or one with the same class name."""
     whole, name, message, notes, text = pickle.loads(data)
     error: BaseException
     try:
         error = _exception_of(whole)
     except Exception:
-        # A class that is not there, or an exception that has no form in bytes.
+        # The class is not available here, or the exception could not be pickled.
         error = type(name, (RuntimeError,), {"__module__": "penstock.workers"})(message)
         for note in notes:
             error.add_note(note)
@@ -92,12 +92,12 @@ def unpickled_error(data: bytes) -> BaseException:
 
 
 def _exception_of(data: bytes) -> BaseException:
-    """Return the exception of which `pickled` has made `data`.
+    """Return the exception that `pickled` serialised.
 
     Raises
     ------
     TypeError
-        If it has become something else on the way.
+        If unpickling returns another object.
     """
     (error,) = unpickled(data)
     if not isinstance(error, BaseException):
@@ -106,7 +106,7 @@ def _exception_of(data: bytes) -> BaseException:
 
 
 def _of_the_user(trace: TracebackType | None) -> TracebackType | None:
-    """Return the traceback from the first frame on that is not penstock's own."""
+    """Return the traceback without its first frames that belong to penstock."""
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith(
         ("penstock.workers", "penstock.data_loader")
     ):

@@ -1,4 +1,4 @@
-"""Objects as bytes and back, with the memory of their arrays beside the pickle."""
+"""Serialisation of objects, with the memory of their arrays separate from the pickle."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from penstock.workers.by_value import cloudpickle
 from penstock.workers.main_module import loads, main_file, names_main
 from penstock.workers.starting import note_needs
 
-Parcel = list[Any]  # the pickle, then the memory that it refers to
+Parcel = list[Any]  # the pickle, then the buffers that it refers to
 
 _NAMED = (type, FunctionType, ModuleType)
-_FEW = 4097  # bytes; the memory of smaller arrays is in the pickle
+_FEW = 4097  # bytes; smaller arrays are part of the pickle
 
 
 def packed(value: Any, to_worker: bool = False) -> Parcel:
-    """Return `value` as a pickle, and the memory of its arrays and tensors, which is not copied.
+    """Return a pickle of `value`, and the memory of its arrays and tensors without a copy.
 
     Parameters
     ----------
     value : object
-        What cannot be pickled by name (lambdas, local classes) goes by value where cloudpickle is
-        installed.
+        The object. With cloudpickle installed, objects that cannot be pickled by name (lambdas,
+        local classes) are pickled by value.
     to_worker : bool
-        Also send classes and functions of the main module by value, since a worker process has
-        another one.
+        Whether to send classes and functions of the main module by value, too, since a worker
+        process has another main module.
 
     Returns
     -------
     list of bytes-like
-        For `unpacked`.
+        The argument of `unpacked`.
     """
     try:
         parcel = _packed_by(_Pickler, value)
@@ -54,20 +54,20 @@ def packed(value: Any, to_worker: bool = False) -> Parcel:
 def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
     """Return the same for a new process, which has another main module.
 
-    Objects of the main module are sent by value if cloudpickle is installed. Memory-mapped
-    arrays are sent as file names, and PyTorch tensors in shared memory stay shared.
+    Objects of the main module are sent by value if cloudpickle is installed. Memory-mapped arrays
+    are sent as file names, and PyTorch tensors in shared memory stay shared.
 
     Parameters
     ----------
     value : object
         As in `packed`.
     least : float
-        Bytes of the arrays whose memory is beside the pickle; infinity: none is.
+        Minimum size in bytes of arrays to keep separate from the pickle; infinity for none.
     """
     base: Any = _by_value() or _Pickler
     named: list[Any] = []
 
-    # Without cloudpickle what is of the main module goes as its name.
+    # Without cloudpickle, objects of the main module are pickled by name.
     lost = main_file() is None and cloudpickle() is None
 
     class Pickler(base):  # type: ignore[misc]
@@ -93,7 +93,7 @@ def packed_by_value(value: Any, least: float = _FEW) -> Parcel:
 
 
 def unpacked(parcel: Sequence[Any]) -> Any:
-    """Return what `packed` was given; its arrays lie in the memory of the parcel."""
+    """Return the object passed to `packed`; its arrays use the memory of the parcel."""
     return loads(parcel[0], parcel[1:])
 
 
@@ -113,7 +113,7 @@ def _packed_by(pickler: Callable[..., Any], value: Any, least: float = _FEW) -> 
 
 
 def _reduced(value: Any) -> Any:
-    """Return how arrays and tensors are made again, NotImplemented for all else."""
+    """Return the reduction of an array or tensor, NotImplemented for other objects."""
     kind = type(value)
     if kind is np.ndarray:
         if value.flags.forc or value.dtype.hasobject:
@@ -122,13 +122,13 @@ def _reduced(value: Any) -> Any:
     torch = sys.modules.get("torch")
     if torch is None or kind is not getattr(torch, "Tensor", None) or not _is_plain(torch, value):
         return NotImplemented
-    # Whatever the dtype is: NumPy does not have them all.
+    # Use bytes: NumPy does not support all dtypes of PyTorch.
     flat = value.detach().contiguous().reshape(-1).view(torch.uint8)
     return _tensor, (pickle.PickleBuffer(flat.numpy()), value.dtype, tuple(value.shape))
 
 
 def _is_plain(torch: Any, tensor: Any) -> bool:
-    """Return whether a tensor is no more than its numbers."""
+    """Return whether a tensor has no state beyond its values."""
     return bool(
         tensor.layout == torch.strided
         and not tensor.is_nested
@@ -142,7 +142,7 @@ def _is_plain(torch: Any, tensor: Any) -> bool:
 
 
 def _tensor(memory: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
-    """Return the tensor that lies in some memory."""
+    """Return the tensor stored in a buffer."""
     import torch
 
     return torch.frombuffer(memory, dtype=dtype).reshape(shape)

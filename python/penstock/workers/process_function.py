@@ -1,4 +1,4 @@
-"""A function as worker processes are given it."""
+"""A stage's function in the form sent to worker processes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ _NO_SETUP = Setup()
 
 
 class ProcessFunction(ExecutedFunction):
-    """A function that worker processes call, and the calling process where it debugs.
+    """A function that worker processes call; while debugging, the calling process does.
 
     Parameters
     ----------
     stage : str
-        For errors.
+        Name of the public method, for errors.
     function : callable
-        It is pickled now: what it refers to is copied, large arrays once for all workers.
+        The function. It is pickled now, including everything that it refers to; large arrays are
+        copied once for all workers.
     timeout : float
-        Seconds that one call may take; 0 is any time.
+        Maximum duration of a call in seconds; 0 for no limit.
     setup : Setup
         Functions that each worker calls once.
     """
@@ -51,7 +52,7 @@ class ProcessFunction(ExecutedFunction):
         return ProcessFunction, (self._stage, self.__wrapped__, self._timeout, self._setup)
 
     def encoded(self) -> _core.ProcessFunction:
-        """Return it as the engine takes it."""
+        """Return the function in the engine's form."""
         file = self._arrays.file if self._arrays else -1
         here = after_setup(self._setup, self.__wrapped__)
         return _core.ProcessFunction(self._payload, here, self._timeout, file)
@@ -65,30 +66,32 @@ def executed(
     init: Callable[[], object] | None = None,
     teardown: Callable[[], object] | None = None,
 ) -> Callable[..., Any]:
-    """Return `function` as the executor of this name calls it.
+    """Return `function` wrapped for the given executor.
 
     Parameters
     ----------
-    stage, function
-        Errors name the stage.
+    stage : str
+        Name of the public method, for errors.
+    function : callable
+        The function.
     executor : "thread", "process" or "auto", optional
-        Who calls it; None is what the options of the run say.
+        What calls the function; None: as set in the options of the run.
     timeout : float, optional
-        Seconds that one call in a worker process may take; None is any time.
+        Maximum duration of a call in a worker process, in seconds; None for no limit.
     init, teardown : callable, optional
         Called once by each worker process: before its first call, and when it exits.
 
     Returns
     -------
     callable
-        The function itself where there is nothing to say, and for native functions, which need no
-        process.
+        The wrapped function. Without an executor and timeout, and for native functions, which need
+        no processes, the function itself.
 
     Raises
     ------
     ValueError
-        If `timeout` is not positive, or given for threads; if `init` or `teardown` is given without
-        worker processes.
+        If `timeout` is not positive, or is passed for threads; if `init` or `teardown` is passed
+        without worker processes.
     TypeError
         If the function cannot be pickled, or is a coroutine function.
     """
@@ -114,28 +117,30 @@ def executed(
 def sent(
     stage: str, function: Callable[..., Any], shares: bool = True, setup: Setup = _NO_SETUP
 ) -> tuple[bytes, SharedArrays | None]:
-    """Return a function as worker processes get it, which can be started from now on.
+    """Return a function in the form sent to worker processes, and set the command to start them.
 
     Parameters
     ----------
-    stage, function
-        Errors name the stage.
+    stage : str
+        Name of the public method, for errors.
+    function : callable
+        The function.
     shares : bool
-        Large arrays may be outside the bytes.
+        Whether large arrays may be separate from the bytes.
     setup : Setup
-        Functions that each worker calls once, before it builds the function.
+        Functions that each worker calls once, before it unpickles the function.
 
     Returns
     -------
     tuple
-        The bytes, and where its large arrays are: None if it has none.
+        The bytes, and the shared copies of its large arrays (None if there are none).
 
     Raises
     ------
     RuntimeError
-        In a worker process, which has none of its own.
+        If called in a worker process, which cannot have workers.
     TypeError
-        If it cannot be pickled.
+        If the function cannot be pickled.
     """
     refuse_in_worker(stage, "executor='process'")
     setup.check(stage)
@@ -146,7 +151,7 @@ def sent(
         pickled, *large = packed_by_value(sent_together, LARGE if shares else math.inf)
     except Exception as error:
         what = "the loader" if stage == "prefetch" else "the function"
-        shown = function  # the engine adds the arguments of a generator, which may be none
+        shown = function  # the engine adds the arguments of a generator, which may be empty
         if isinstance(function, functools.partial) and not (function.args or function.keywords):
             shown = function.func
         raise TypeError(
@@ -198,7 +203,7 @@ def load(payload: bytes, file: int) -> Callable[..., Any]:
 
 
 def refuse_in_worker(stage: str, asked: str) -> None:
-    """Raise RuntimeError if this is a worker process: it has none of its own."""
+    """Raise RuntimeError in a worker process, which cannot have workers."""
     if _serving:
         raise RuntimeError(
             f"{stage}: {asked} was asked for by a worker process, which has none of its own; "
@@ -207,27 +212,27 @@ def refuse_in_worker(stage: str, asked: str) -> None:
 
 
 def surroundings() -> tuple[list[str], str | None]:
-    """Return what a worker process needs to find what is pickled by name."""
+    """Return the information that a worker needs to unpickle objects by name."""
     # Without cloudpickle, workers import the main module when a pickle refers to it.
     return sys.path, file_for_workers() if cloudpickle() is None else None
 
 
 def enter(path: list[str], main: str | None) -> None:
-    """Make a worker process find what another process finds: `surroundings` of that one."""
+    """Apply the `surroundings` of another process, so that this worker can import its modules."""
     sys.path[:] = path + [each for each in sys.path if each not in path]
     use_file(main)
 
 
 def serve() -> None:
-    """Be a worker process until the process that has started this one ends."""
+    """Run as a worker process until the parent process ends."""
     begin_to_serve()
     _core.serve(load)
     tear_down()
-    os._exit(0)  # ends threads that functions have started
+    os._exit(0)  # also ends threads that functions have started
 
 
 def begin_to_serve() -> None:
-    """Note that this is a worker process."""
+    """Record that this is a worker process."""
     global _serving
     _serving = True
 
@@ -237,6 +242,6 @@ _IN_MAIN = (
     "`if __name__ == '__main__':`, or install cloudpickle"
 )
 _IN_FUNCTION = "use executor='thread' in functions that workers call"
-# In a worker: functions that were already set up. Only those without separate arrays are kept.
+# In a worker: functions that were already set up, except those with separate arrays.
 _set_up: dict[bytes, Callable[..., Any]] = {}
 _serving = False  # whether this is a worker process

@@ -1,4 +1,4 @@
-"""Functions that each worker process calls once: before its first call and at exit."""
+"""Functions that each worker process calls once: before its first call, and at exit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Setup(NamedTuple):
             _end_workers_at_exit()
 
     def here(self) -> None:
-        """Call `init` once in this process, which debugs the stage."""
+        """Call `init` once in this process, while it debugs the stage."""
         if self not in _done_here:
             if self.init is not None:
                 self.init()
@@ -81,7 +81,7 @@ def setup_of(
 def set_up(setup: Setup) -> None:
     """Call `init` in a worker process, unless it was called before.
 
-    A function that was pickled by value is a new function each time. It has its own global
+    A function that was pickled by value is a new function each time. It has separate global
     variables, which it shares with the stage's function.
     """
     if setup in _done:

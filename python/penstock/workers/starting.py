@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-# The modules that every worker imports, and those of DataLoader workers.
+# Modules that every worker imports, and those of DataLoader workers.
 _ALWAYS = (
     *("penstock.workers.process_function", "penstock.workers.answering", "cloudpickle"),
     "penstock.data_loader.in_worker",
 )
-# Modules that are slow to import, and start no thread during import.
+# Modules that are slow to import, but start no thread during import.
 _SLOW = ("torch",)
-_MOST_MODULES = 300  # maximum number that is examined
+_MOST_MODULES = 300  # maximum number of modules to examine
 
 
 class Command(NamedTuple):
@@ -43,7 +43,7 @@ def command(entry: str, spawns: bool = False) -> Command:
     entry : str
         The module.
     spawns : bool
-        Start a new interpreter for each worker, without a fork server.
+        Whether to start a new interpreter for each worker, without a fork server.
     """
     if spawns or sys.platform != "linux":
         return Command(_program(entry, "serve()"), [], entry)
@@ -98,7 +98,7 @@ def _import(modules: list[str], slow: str) -> bool:
 
 
 def _preloaded() -> list[str]:
-    """Return the modules for the fork server: those of workers and of the user's list."""
+    """Return the modules that the fork server imports: those of workers, and the user's list."""
     asked: list[str] = []
     stdlib = sys.modules.get("multiprocessing.forkserver")
     if stdlib is not None:  # multiprocessing's set_forkserver_preload keeps its list there

@@ -1,4 +1,4 @@
-"""Ragged tensors: the class, and the functions of tf that have another meaning for them."""
+"""Ragged tensors: the class, and the functions of tf that treat them specially."""
 
 from penstock.compat.ragged.tensor import RaggedTensor
 

@@ -1,6 +1,6 @@
-"""tf's functions of arrays, on ragged tensors: joined, cut, chosen from, reshaped.
+"""tf's array functions for ragged tensors: joining, splitting, selecting, reshaping.
 
-Each takes the function for arrays, and then its arguments.
+Each takes the function for arrays, followed by that function's arguments.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from penstock.compat.tensor import in_one_type, tensor
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Any:
-    """Return a value as a tensor, unless it is a ragged one."""
+    """Return a value as a tensor, unless it is ragged."""
     return value if is_ragged(value) else tensor(value, dtype)
 
 
 def same_type(values: Sequence[Any]) -> list[Any]:
-    """Return values as tensors, lists and numbers in the type of the first tensor."""
+    """Return values as tensors, with lists and numbers in the type of the first tensor."""
     typed = in_one_type([value.flat_values if is_ragged(value) else value for value in values])
     return [value if is_ragged(value) else made for value, made in zip(values, typed, strict=True)]
 
 
 def concat(function: Any, values: Any, axis: Any, name: Any = None) -> Any:
-    """Return values one after the other along an axis."""
+    """Concatenate values along an axis."""
     return _combined(values, axis, stacks=False)
 
 
 def stack(function: Any, values: Any, axis: Any = 0, name: Any = None) -> Any:
-    """Return values along a new axis."""
+    """Stack values along a new axis."""
     return _combined(values, axis, stacks=True)
 
 
@@ -76,7 +76,7 @@ def _combined(values: Any, axis: Any, stacks: bool) -> Any:
 
 
 def _of_rank(value: Any, rank: int) -> Any:
-    """Return a value with `rank` ragged axes or more."""
+    """Return a value with at least `rank` ragged axes."""
     if rank == 0:
         return value
     if not is_ragged(value):
@@ -95,7 +95,7 @@ def gather(
     batch_dims: int = 0,
     name: Any = None,
 ) -> Any:
-    """Return the rows along an axis that have these numbers."""
+    """Return the rows with the given numbers along an axis."""
     params, indices = as_tensor(params), as_tensor(indices)
     batch_dims = int(batch_dims) % max(len(indices.shape) + (batch_dims >= 0), 1)
     axes = len(params.shape)
@@ -116,7 +116,7 @@ def _gathered(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
         return params.with_values(_gathered(params.values, indices, axis - 1, 0))
     if axis == 0:
         return _rows_at(params, indices)
-    # The axis and the one before it are made one, in which the rows have other numbers.
+    # Merge the axis with the one before it, and renumber the rows.
     params = _of_rank(params, 1)
     starts, lengths = params.starts_and_lengths()
     extra = (1,) * (len(indices.shape) - (1 if batch_dims else 0))
@@ -151,7 +151,7 @@ def _check_numbers(indices: Any, limit: int) -> None:
 
 
 def expand_dims(function: Any, input: Any, axis: Any, name: Any = None) -> Any:
-    """Return the same values with one more axis of size 1."""
+    """Add an axis of size 1."""
     axis = axis_number(axis, len(input.shape) + 1)
     if not is_ragged(input):
         return tensor(np.expand_dims(input, axis))
@@ -163,7 +163,7 @@ def expand_dims(function: Any, input: Any, axis: Any, name: Any = None) -> Any:
 
 
 def squeeze(function: Any, input: Any, axis: Any = None, name: Any = None) -> Any:
-    """Return the same values without some axes of size 1."""
+    """Remove axes of size 1."""
     if axis is None:
         raise ValueError("Ragged.squeeze must have an axis argument.")
     axes = {input.axis_of(a) for a in np.ravel(axis)}
@@ -186,7 +186,7 @@ def squeeze(function: Any, input: Any, axis: Any = None, name: Any = None) -> An
 
 
 def tile(function: Any, input: Any, multiples: Any, name: Any = None) -> Any:
-    """Return the values repeated along each axis."""
+    """Repeat the values along each axis."""
     for axis, count in enumerate(np.asarray(multiples).tolist()):
         if count != 1:
             input = (
@@ -198,7 +198,7 @@ def tile(function: Any, input: Any, multiples: Any, name: Any = None) -> Any:
 
 
 def reverse(function: Any, tensor: Any, axis: Any, name: Any = None) -> Any:
-    """Return the values with the order along some axes reversed."""
+    """Reverse the order along some axes."""
     axes = {tensor.axis_of(a) for a in np.asarray(axis).tolist()}
     return tensor[
         tuple(
@@ -215,7 +215,7 @@ def split(
     num: Any = None,
     name: Any = None,
 ) -> list[Any]:
-    """Cut into parts along an axis whose size is one."""
+    """Split along an axis of uniform size."""
     axis = value.axis_of(axis)
     length = value.shape[axis]
     if length is None:
@@ -243,7 +243,7 @@ def boolean_mask(
     name: Any = None,
     data: Any = None,
 ) -> Any:
-    """Return the values where a mask is True, in the rows in which they were."""
+    """Return the values where a mask is True, in their original rows."""
     data, mask = as_tensor(data if tensor is None else tensor), as_tensor(mask)
     if not len(mask.shape):
         raise ValueError("mask cannot be scalar.")
@@ -269,7 +269,7 @@ def boolean_mask(
 
 
 def where(function: Any, condition: Any, x: Any = None, y: Any = None, name: Any = None) -> Any:
-    """Return `x` where the condition holds and `y` elsewhere; alone, where it holds."""
+    """Return `x` where the condition is true, else `y`; or the indices of true values."""
     if (x is None) != (y is None):
         raise ValueError("x and y must be either both None or both non-None")
     if x is not None:
@@ -289,7 +289,7 @@ def one_hot(
     dtype: Any = None,
     name: Any = None,
 ) -> Any:
-    """Return for each number a row with one value there."""
+    """Return a one-hot row for each number."""
     if axis is not None and axis >= 0:
         if axis <= indices.ragged_rank:
             raise ValueError(
@@ -312,12 +312,12 @@ def rank(function: Any, input: Any, name: Any = None) -> Any:
 
 
 def shape(function: Any, input: Any, out_type: Any = np.int32, name: Any = None) -> Any:
-    """Return the sizes of the axes, and the lengths of rows."""
+    """Return the sizes of the axes and the lengths of rows."""
     return DynamicRaggedShape.from_tensor(input, out_type)
 
 
 def reshape(function: Any, tensor: Any, shape: Any, name: Any = None) -> Any:
-    """Return the values in an array of a shape."""
+    """Return the values as an array of a given shape."""
     return function(tensor.flat_values, shape)
 
 
@@ -327,7 +327,7 @@ def identity(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def is_tensor(function: Any, x: Any) -> bool:
-    """Return True: it is one."""
+    """Return True: a ragged tensor is a tensor."""
     return True
 
 
@@ -339,7 +339,7 @@ def map_fn(
     fn_output_signature: Any = None,
     **ignored: Any,
 ) -> Any:
-    """Return what a function makes of each row, put together."""
+    """Apply a function to each row, and stack the results."""
     wanted = dtype if fn_output_signature is None else fn_output_signature
     made = [fn(row) for row in elems]
     if hasattr(wanted, "value_type"):
@@ -348,11 +348,11 @@ def map_fn(
 
 
 def add_n(function: Any, inputs: Sequence[Any], name: Any = None) -> Any:
-    """Return the sum of several ragged tensors of the same rows."""
+    """Return the sum of several ragged tensors with the same rows."""
     return map_flat_values(function, list(inputs))
 
 
 def join(function: Any, inputs: Sequence[Any], separator: Any = "", name: Any = None) -> Any:
-    """Return strings joined, those that belong to each other."""
+    """Join corresponding strings."""
     operands = broadcast([as_tensor(value) for value in inputs])
     return map_flat_values(function, operands, separator)

@@ -1,4 +1,4 @@
-"""Functions of each value, on ragged tensors: operands are brought to the same rows."""
+"""Element-wise functions of ragged tensors, with broadcasting to the same rows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Parameters
     ----------
     op : callable
-        Takes and returns as many values.
+        Returns as many values as it receives.
     *args, **kwargs
-        Its arguments; the ragged ones among them, in lists as well, have the same rows.
+        The arguments. Ragged ones, also in lists, must have the same rows.
 
     Returns
     -------
     RaggedTensor
-        Of these rows; without ragged arguments what the function returns.
+        The results in these rows; without ragged arguments, the result of the function.
 
     Raises
     ------
@@ -66,22 +66,22 @@ def same_rows(a: RaggedTensor, b: RaggedTensor) -> bool:
 
 
 def broadcast(operands: Sequence[Any]) -> list[Any]:
-    """Return operands with the same rows, by the rules of NumPy for each axis.
+    """Broadcast operands to the same rows, by NumPy's rules for each axis.
 
     Parameters
     ----------
     operands : sequence of RaggedTensor, Tensor and scalars
-        At least one is ragged.
+        The operands, of which at least one is ragged.
 
     Returns
     -------
     list
-        Ragged tensors; arrays that have no ragged axis of the result are as they were.
+        Ragged tensors. Arrays that do not span a ragged axis of the result are unchanged.
 
     Raises
     ------
     InvalidArgumentError
-        If rows have different lengths, of which neither is 1.
+        If rows have different lengths and neither length is 1.
     """
     ragged = [operand for operand in operands if is_ragged(operand)]
     rank = max(len(np.shape(operand)) for operand in operands)
@@ -109,9 +109,9 @@ def broadcast(operands: Sequence[Any]) -> list[Any]:
 
 
 class _Levels:
-    """An operand as the lengths of its rows, axis by axis, and all of its values.
+    """An operand as the row lengths of each axis, and all of its values.
 
-    Of the rows of an axis, `numbers` has those that the result has, one after the other.
+    `numbers` maps the rows of the result, in order, to rows of the current axis.
     """
 
     def __init__(self, operand: Any, rank: int, depth: int) -> None:
@@ -122,7 +122,7 @@ class _Levels:
         rows = 1
         for axis in range(missing, depth + 1):
             if axis == missing:
-                # The first axis has the whole as its only row.
+                # The first axis is treated as a single row that contains everything.
                 count = operand.shape[0]
                 sizes, known = np.array([count]), None if is_ragged(operand) else count
             elif is_ragged(operand):
@@ -140,7 +140,7 @@ class _Levels:
         self.values = operand.reshape(*shape[:1], *[1] * (inner - len(shape)), *shape[1:])
 
     def descend(self, axis: int, common: Any, repeats: bool) -> None:
-        """Go from the rows of an axis to those within them."""
+        """Move from the rows of an axis to the next axis."""
         starts = splits_of(self.lengths[axis])[self.numbers]
         splits = splits_of(common)
         within = np.arange(splits[-1]) - np.repeat(splits[:-1], common)
@@ -148,7 +148,7 @@ class _Levels:
 
 
 def _common(sizes: list[Any]) -> Any:
-    """Return the lengths that rows of the operands have together."""
+    """Return the common lengths of the operands' rows."""
     common = sizes[0]
     for size in sizes[1:]:
         if np.array_equal(size, common) or (size == 1).all():
@@ -172,12 +172,12 @@ def _rebuilt(levels: _Levels, lengths: list[Any], uniform: list[Any], like: Ragg
 
 
 def elementwise(function: Callable[..., Any], *operands: Any, **kwargs: Any) -> Any:
-    """Call a function with the values of operands that are brought to the same rows."""
+    """Call a function with the values of broadcast operands."""
     return map_flat_values(function, *broadcast(_operands(operands)), **kwargs)
 
 
 def _operands(operands: Sequence[Any]) -> list[Any]:
-    """Return operands as tensors, lists and numbers in the type of the ragged ones."""
+    """Return operands as tensors, with lists and numbers in the type of the ragged ones."""
     typed = next(operand.flat_values for operand in operands if is_ragged(operand))
     return [
         o if is_ragged(o) or isinstance(o, (int, float, bool)) else in_one_type([typed, o])[1]

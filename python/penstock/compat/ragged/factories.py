@@ -1,4 +1,4 @@
-"""Ragged tensors made of lists, of numbers and of others: functions of `tf.ragged`."""
+"""Creation of ragged tensors from lists, numbers and other tensors: functions of `tf.ragged`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def constant(
     name: str | None = None,
     row_splits_dtype: Any = np.int64,
 ) -> Any:
-    """Make a ragged tensor of nested lists.
+    """Create a ragged tensor from nested lists.
 
     Parameters
     ----------
@@ -39,23 +39,23 @@ def constant(
     dtype : dtype-like, optional
         The type of the values.
     ragged_rank : int, optional
-        How many axes after the first are ragged; all but the last by default.
+        Number of ragged axes after the first; by default, all axes but the last.
     inner_shape : sequence of int, optional
         The shape of the innermost values.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     row_splits_dtype : dtype-like
         int64 or int32.
 
     Returns
     -------
     RaggedTensor
-        The rows; a tensor where no axis is ragged.
+        The rows; a Tensor if no axis is ragged.
 
     Raises
     ------
     ValueError
-        If values are nested to different depths.
+        If values are nested at different depths.
 
     Examples
     --------
@@ -99,14 +99,14 @@ def constant(
 def _typed(values: Any, dtype: Any, shape: Any) -> Any:
     if dtype is None and np.size(values) == 0:
         dtype = np.float32
-    # Integers of NumPy in lists count as Python's.
+    # NumPy integers in lists are treated as Python integers.
     plain = isinstance(values, list) and all(isinstance(value, np.integer) for value in values)
     made = tensor([int(value) for value in values] if plain else values, dtype)
     return made if shape is None else tensor(made.reshape(shape))
 
 
 def _depths(value: Any) -> tuple[int | None, int]:
-    """Return how deep scalars are nested, and how deep any list is."""
+    """Return the nesting depth of scalars, and the maximum depth of lists."""
     if not isinstance(value, (list, tuple)) and np.ndim(value) == 0:
         return 0, 0
     found = [_depths(part) for part in value]
@@ -130,7 +130,7 @@ def range(
     name: str | None = None,
     row_splits_dtype: Any = np.int64,
 ) -> Any:
-    """Make rows that count from `starts` (0) to `limits`, which are left out, by `deltas`.
+    """Create rows that count from `starts` (0) up to, excluding, `limits` in steps of `deltas`.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def range(
 
 
 def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
-    """Return values of different sizes along a new axis.
+    """Stack values of different sizes along a new axis.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
 
 
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
-    """Return the values where a mask is True, in the rows in which they were.
+    """Return the values where a mask is True, in their original rows.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
 
 
 def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Any:
-    """Return for each value in which row it is, by where the rows begin."""
+    """Return the row of each value, given row splits."""
     array = as_splits(splits)
     return tensor(row_ids(array), array.dtype if out_type is None else out_type)
 
@@ -191,7 +191,7 @@ def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: An
 def segment_ids_to_row_splits(
     segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: str | None = None
 ) -> Any:
-    """Return where rows begin, by the row of each value."""
+    """Return row splits, given the row of each value."""
     numbers = as_splits(segment_ids)
     rows = (numbers.max(initial=-1) + 1) if num_segments is None else int(num_segments)
     splits = splits_of(np.bincount(numbers, minlength=rows), numbers.dtype)
@@ -201,7 +201,7 @@ def segment_ids_to_row_splits(
 def stack_dynamic_partitions(
     data: Any, partitions: Any, num_partitions: Any, name: str | None = None
 ) -> Any:
-    """Return a row for each number of `partitions`: the values that have it, in their order.
+    """Group values by their partition numbers, with one row for each number.
 
     Examples
     --------
@@ -235,19 +235,19 @@ def stack_dynamic_partitions(
 
 
 def cross(inputs: Any, name: str | None = None) -> Any:
-    """Return for each row all combinations of its values: strings, joined by ``_X_``.
+    """Return all combinations of the values in each row, as strings joined by ``_X_``.
 
     Parameters
     ----------
     inputs : list of RaggedTensor, Tensor and SparseTensor
-        Each of two axes, with the same number of rows.
+        Inputs with two axes each, and the same number of rows.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     RaggedTensor
-        Of strings.
+        The strings.
 
     Examples
     --------

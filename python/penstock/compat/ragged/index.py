@@ -1,4 +1,4 @@
-"""What is between the brackets of ``ragged[...]``: rows, columns, slices of both, new axes."""
+"""Indexing of ragged tensors, ``ragged[...]``: rows, columns, slices and new axes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def item(ragged: Any, key: Any) -> Any:
     Parameters
     ----------
     ragged : RaggedTensor
-        What is indexed.
+        The ragged tensor.
     key : int, slice, Ellipsis, None, or a tuple of them
-        For each axis from the first on. A number needs an axis whose rows have one length.
+        A key for each axis, from the first on. An int requires an axis with uniform row lengths.
 
     Returns
     -------
     RaggedTensor or Tensor
-        What is there.
+        The selected values.
 
     Raises
     ------
     IndexError
-        If there is no such row, or there are more keys than axes.
+        If a row does not exist, or there are more keys than axes.
     ValueError
-        If a number is given for an axis whose rows differ in length.
+        If the key is an int for an axis whose rows differ in length.
     """
     keys = list(key) if isinstance(key, (list, tuple)) else [key]
     return _rows(ragged, _without_ellipsis(keys, len(ragged.shape)))
@@ -77,7 +77,7 @@ def _slice(ragged: Any, key: slice) -> Any:
 
 
 def part(values: Any, first: int, limit: int) -> Any:
-    """Return the rows of an array, or of a ragged tensor, from one on up to another."""
+    """Return a range of rows of an array or ragged tensor."""
     if not is_ragged(values):
         return values[first:limit]
     splits = np.asarray(values.row_splits)[first : limit + 1]
@@ -109,7 +109,7 @@ def _columns(ragged: Any, keys: list[Any]) -> Any:
 
 
 def _slice_columns(ragged: Any, key: slice) -> Any:
-    """Take a slice of each row, by Python's rules for its length."""
+    """Slice each row, by Python's rules for its length."""
     starts, lengths = ragged.starts_and_lengths()
     step = 1 if key.step is None else operator.index(key.step)
     if step == 0:

@@ -1,4 +1,4 @@
-"""Sums, means and the like of ragged tensors along axes."""
+"""Reductions of ragged tensors along axes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Aggregate = Callable[[Any, Any, int], Any]
 
 
 def _of_ufunc(ufunc: np.ufunc, initial: Callable[[Any], Any]) -> _Aggregate:
-    """Return a function of values, the number of a segment for each, and how many there are."""
+    """Return a function of values, segment numbers and the number of segments."""
 
     def aggregate(values: Any, segments: Any, count: int) -> Any:
         values = np.asarray(values)
@@ -59,7 +59,7 @@ _AGGREGATES = {
 
 
 def _by_segment(aggregate: _Aggregate, values: Any, segments: Any, count: int) -> Any:
-    """Aggregate rows: of ragged ones value by value, each result as long as its longest row."""
+    """Aggregate rows; ragged rows are aggregated element-wise, to the length of the longest one."""
     if not is_ragged(values):
         return aggregate(values, segments, count)
     _, lengths = values.starts_and_lengths()
@@ -100,17 +100,17 @@ def _reduced(
 
 
 def reducer(name: str) -> Callable[..., Any]:
-    """Return `tf.reduce_sum` or the like for ragged tensors.
+    """Return the version of a reduction for ragged tensors.
 
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the reduction, such as "reduce_sum".
 
     Returns
     -------
     callable
-        Takes the function for arrays, and then its arguments.
+        Takes the function for arrays, followed by that function's arguments.
     """
     aggregate = _AGGREGATES[name]
 
@@ -133,7 +133,7 @@ def _sum(value: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_mean(
     function: Any, input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None
 ) -> Any:
-    """Return the means of values along axes, or of all."""
+    """Return the mean of values along axes, or of all values."""
     ones = input_tensor.with_flat_values(np.ones_like(input_tensor.flat_values))
     with np.errstate(divide="ignore", invalid="ignore"):
         return _sum(input_tensor, axis, keepdims) / _sum(ones, axis, keepdims)
@@ -142,7 +142,7 @@ def reduce_mean(
 def reduce_variance(
     function: Any, input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None
 ) -> Any:
-    """Return the variances of values along axes, or of all."""
+    """Return the variance of values along axes, or of all values."""
     squares = reduce_mean(None, input_tensor * input_tensor, axis, keepdims)
     mean = reduce_mean(None, input_tensor, axis, keepdims)
     return _flat(lambda x: tensor(np.maximum(x, 0).astype(x.dtype)), squares - mean * mean)
@@ -151,7 +151,7 @@ def reduce_variance(
 def reduce_std(
     function: Any, input_tensor: Any, axis: Any = None, keepdims: bool = False, name: Any = None
 ) -> Any:
-    """Return the standard deviations of values along axes, or of all."""
+    """Return the standard deviation of values along axes, or of all values."""
     return _flat(np.sqrt, reduce_variance(None, input_tensor, axis, keepdims))
 
 
@@ -169,7 +169,7 @@ def count_nonzero(
     dtype: Any = np.int64,
     name: Any = None,
 ) -> Any:
-    """Return how many values along axes, or of all, are not zero."""
+    """Return the number of non-zero values along axes, or of all values."""
     flat = input.flat_values
     there = tensor(flat != zero_of(flat.dtype), dtype)
     return _sum(input.with_flat_values(there), axis, keepdims)
@@ -183,7 +183,7 @@ def reduce_join(
     separator: Any = "",
     name: Any = None,
 ) -> Any:
-    """Return the strings along axes, or all, joined."""
+    """Join the strings along axes, or all strings."""
     text = tensor(separator).item()
 
     def dense(value: Any, axis: Any, keepdims: bool) -> Any:
@@ -200,7 +200,7 @@ def cumsum(
     reverse: bool = False,
     name: Any = None,
 ) -> Any:
-    """Return the sums up to each value along an axis."""
+    """Return cumulative sums along an axis."""
     axis = x.axis_of(axis)
     if axis > x.ragged_rank:
         options = {"exclusive": exclusive, "reverse": reverse}

@@ -1,4 +1,4 @@
-"""What `tf.shape` of a ragged tensor is."""
+"""The result of `tf.shape` for ragged tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DynamicRaggedShape:
     Parameters
     ----------
     lengths : list of int or sequences of int
-        For each axis its size, or the lengths of the rows.
+        For each axis, its size or the lengths of its rows.
     dtype : dtype-like
         The type of sizes.
     partitions : int
@@ -50,11 +50,11 @@ class DynamicRaggedShape:
 
     @property
     def static_shape(self) -> TensorShape:
-        """The sizes, None for axes whose rows differ in length."""
+        """The sizes, with None for axes whose rows differ in length."""
         return TensorShape([None if isinstance(s, tuple) else s for s in self._lengths])
 
     def static_lengths(self) -> list[Any]:
-        """Return the sizes, and the lengths of rows."""
+        """Return the sizes and row lengths."""
         return list(self._lengths)
 
     def __getitem__(self, axis: int) -> Any:

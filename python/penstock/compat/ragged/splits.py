@@ -1,4 +1,4 @@
-"""Where rows begin and end: arithmetic of row splits; rows, and axes, by their numbers."""
+"""Arithmetic of row splits, and selection of rows and axes by number."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from penstock.compat.composite import Composite
 
 
 class Rows(Composite):
-    """What the functions here know `RaggedTensor` by, which is built of them."""
+    """Base class of `RaggedTensor`, which the functions here can refer to."""
 
     __slots__ = ()
 
 
 def as_splits(splits: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """Return row splits as an array of int64, or of int32 if they are that."""
+    """Return row splits as an array of int64, or of int32 if they have that type."""
     array = np.asarray(splits)
     if dtype is None:
         dtype = np.int32 if array.dtype == np.int32 else np.int64
@@ -25,7 +25,7 @@ def as_splits(splits: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
 
 
 def splits_of(lengths: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """Return the row splits of rows of these lengths."""
+    """Return the row splits for rows of these lengths."""
     lengths = as_splits(lengths, dtype)
     splits = np.zeros(len(lengths) + 1, lengths.dtype)
     np.cumsum(lengths, out=splits[1:])
@@ -33,12 +33,12 @@ def splits_of(lengths: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
 
 
 def row_ids(splits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each value in which row it is."""
+    """Return the row of each value."""
     return np.repeat(np.arange(len(splits) - 1, dtype=splits.dtype), np.diff(splits))
 
 
 def ranges(starts: Any, lengths: Any, step: int = 1) -> np.ndarray[Any, Any]:
-    """Return the numbers of several ranges, one range after the other."""
+    """Return the concatenated numbers of several ranges."""
     splits = splits_of(lengths)
     numbers = np.arange(splits[-1], dtype=np.int64)
     numbers -= np.repeat(splits[:-1], lengths)
@@ -58,12 +58,12 @@ def count_rows(values: Any) -> int:
 
 
 def axis_number(axis: Any, axes: int) -> int:
-    """Return the number of an axis from the first on; negative ones count from the last.
+    """Return the number of an axis; negative ones count from the last.
 
     Raises
     ------
     ValueError
-        If there are fewer axes.
+        If the axis does not exist.
     """
     number = int(axis)
     if not -axes <= number < axes:
@@ -72,7 +72,7 @@ def axis_number(axis: Any, axes: int) -> int:
 
 
 def take_rows(values: Any, numbers: np.ndarray[Any, Any]) -> Any:
-    """Return rows of an array, or of a ragged tensor, by their numbers."""
+    """Return rows of an array or ragged tensor by number."""
     if not is_ragged(values):
         return values[numbers]
     starts, lengths = values.starts_and_lengths()

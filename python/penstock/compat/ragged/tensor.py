@@ -1,4 +1,4 @@
-"""RaggedTensor: rows of different lengths, and rows of such rows."""
+"""RaggedTensor: rows of different lengths, possibly nested."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ from penstock.compat.tensor import Tensor, tensor
 
 
 class RaggedTensor(Rows):
-    """Rows of different lengths: all their values, and where each row begins.
+    """Rows of different lengths, stored as concatenated values and row splits.
 
-    Programs make one with `from_row_splits` and the like, or with `tf.ragged.constant`.
+    Programs create ragged tensors with `from_row_splits` and similar methods, or with
+    `tf.ragged.constant`.
 
     Parameters
     ----------
     values : Tensor or RaggedTensor, shape ``(n, ...)``
-        The rows one after the other. Of ragged values the rows are rows of rows.
+        The concatenated rows. If the values are ragged, rows are nested.
     row_splits : array of int64 or int32, shape ``(rows + 1,)``
         Row i is ``values[row_splits[i]:row_splits[i + 1]]``.
     uniform_row_length : int, optional
-        The length of all rows, where that is known to be one.
+        The length of all rows, if it is known to be uniform.
 
     Examples
     --------
@@ -56,24 +57,24 @@ class RaggedTensor(Rows):
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
-        if not Composite.made:  # writing to a class empties the caches of its attributes
+        if not Composite.made:  # writing to a class clears its attribute caches
             Composite.made = True
         self._values = values if isinstance(values, RaggedTensor) else tensor(values)
         self._row_splits = as_splits(row_splits)
         self.uniform = uniform_row_length
 
-    # How it is made.
+    # Creation.
 
     @classmethod
     def from_row_splits(
         cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Make one of all values, and where rows begin.
+        """Create a ragged tensor from values and row splits.
 
         Raises
         ------
         InvalidArgumentError
-            If the splits do not begin with 0, decrease, or do not end where the values do.
+            If the splits do not start with 0, decrease, or do not end with the number of values.
         """
         made = cls(values, row_splits)
         splits = made._row_splits
@@ -96,14 +97,14 @@ class RaggedTensor(Rows):
     def from_row_lengths(
         cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Make one of all values, and how many are in each row."""
+        """Create a ragged tensor from values and the length of each row."""
         return cls.from_row_splits(values, splits_of(row_lengths), name, validate)
 
     @classmethod
     def from_row_starts(
         cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Make one of all values, and where each row begins."""
+        """Create a ragged tensor from values and the start of each row."""
         values = values if isinstance(values, RaggedTensor) else tensor(values)
         splits = np.append(as_splits(row_starts), as_splits(count_rows(values)))
         return cls.from_row_splits(values, splits, name, validate)
@@ -112,7 +113,7 @@ class RaggedTensor(Rows):
     def from_row_limits(
         cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Make one of all values, and where each row ends."""
+        """Create a ragged tensor from values and the end of each row."""
         limits = as_splits(row_limits)
         return cls.from_row_splits(values, np.append(limits[:0].sum(), limits), name, validate)
 
@@ -125,7 +126,7 @@ class RaggedTensor(Rows):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Make one of all values, and in which row each is; the numbers never decrease."""
+        """Create a ragged tensor from values and the row of each; row numbers must not decrease."""
         numbers = as_splits(value_rowids)
         rows = int(numbers[-1]) + 1 if len(numbers) else 0
         if nrows is not None and validate and rows > int(nrows):
@@ -144,7 +145,7 @@ class RaggedTensor(Rows):
         validate: bool = True,
         name: str | None = None,
     ) -> RaggedTensor:
-        """Make one whose rows all have one length, which its shape then has."""
+        """Create a ragged tensor with rows of uniform length, which its shape includes."""
         values = values if isinstance(values, RaggedTensor) else tensor(values)
         length = int(uniform_row_length)
         if nrows is None:
@@ -165,7 +166,7 @@ class RaggedTensor(Rows):
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
-        """Make one of the innermost values, and the splits of each ragged axis from the first."""
+        """Create a ragged tensor from the innermost values and the splits of each ragged axis."""
         made = flat_values
         for splits in reversed(list(nested_row_splits)):
             made = cls.from_row_splits(made, splits, name, validate)
@@ -179,7 +180,7 @@ class RaggedTensor(Rows):
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
-        """Make one of the innermost values, and the lengths along each ragged axis."""
+        """Create a ragged tensor from the innermost values and the row lengths of each axis."""
         splits = [splits_of(lengths) for lengths in nested_row_lengths]
         return cls.from_nested_row_splits(flat_values, splits, name, validate)
 
@@ -192,7 +193,7 @@ class RaggedTensor(Rows):
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
-        """Make one of the innermost values, and the numbers of rows along each ragged axis."""
+        """Create a ragged tensor from the innermost values and the row numbers of each axis."""
         made = flat_values
         counts = nested_nrows or [None] * len(nested_value_rowids)
         for numbers, nrows in reversed(list(zip(nested_value_rowids, counts, strict=True))):
@@ -209,32 +210,32 @@ class RaggedTensor(Rows):
         name: str | None = None,
         row_splits_dtype: Any = np.int64,
     ) -> RaggedTensor:
-        """Make one of an array, of whose rows the ends may be left out.
+        """Create a ragged tensor from an array, whose rows may be shortened.
 
         Parameters
         ----------
         tensor : array_like
-            Of two axes at least.
+            An array with at least two axes.
         lengths : sequence of int, or a tuple of sequences, optional
-            How long the rows are, of one ragged axis or of several.
+            The row lengths, for one or several ragged axes.
         padding : scalar, optional
-            Values like that are left out at the ends of rows.
+            Values equal to this are dropped at the ends of rows.
         ragged_rank : int
-            How many axes are to be ragged.
+            The number of ragged axes of the result.
         name : str, optional
-            A label without further meaning.
+            A label without effect.
         row_splits_dtype : dtype-like
             int64 or int32.
 
         Returns
         -------
         RaggedTensor
-            Of as many rows.
+            A ragged tensor with the same number of rows.
 
         Raises
         ------
         ValueError
-            If there are not enough axes, or both `lengths` and `padding` are given.
+            If there are too few axes, or both `lengths` and `padding` are passed.
         """
         array = _tensor(tensor)
         if lengths is not None and padding is not None:
@@ -271,12 +272,12 @@ class RaggedTensor(Rows):
     def from_sparse(
         cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = np.int64
     ) -> RaggedTensor:
-        """Make one of a sparse tensor of two axes whose rows are filled from the first column on.
+        """Create a ragged tensor from a sparse tensor with two axes, whose rows start at column 0.
 
         Raises
         ------
         ValueError
-            If they are not, or there are more axes.
+            If rows do not start at column 0 or have gaps, or there are more axes.
         """
         indices = np.asarray(st_input.indices)
         if indices.shape[1] != 2:
@@ -290,11 +291,11 @@ class RaggedTensor(Rows):
             raise InvalidArgumentError(None, None, "SparseTensor is not right-ragged")
         return made
 
-    # What it is made of.
+    # Parts.
 
     @property
     def values(self) -> Any:
-        """The rows one after the other: an array, or a ragged tensor itself."""
+        """The concatenated rows: an array or a ragged tensor."""
         return self._values
 
     @property
@@ -304,17 +305,17 @@ class RaggedTensor(Rows):
 
     @property
     def row_splits(self) -> Tensor:
-        """Where the rows begin, and where the last one ends."""
+        """The start of each row, and the end of the last one."""
         return self._row_splits.view(Tensor)
 
     @property
     def nested_row_splits(self) -> tuple[Tensor, ...]:
-        """`row_splits` of each ragged axis, from the first."""
+        """The `row_splits` of each ragged axis, from the first."""
         return (self.row_splits, *(self._values.nested_row_splits if self.ragged_rank > 1 else ()))
 
     @property
     def uniform_row_length(self) -> Any:
-        """The length of all rows if that is one by construction; None otherwise."""
+        """The length of all rows if it is uniform by construction, else None."""
         return None if self.uniform is None else self._sizes(self.uniform)
 
     @property
@@ -329,7 +330,7 @@ class RaggedTensor(Rows):
 
     @property
     def shape(self) -> TensorShape:
-        """The size of each axis: None where rows differ in length."""
+        """The size of each axis; None where rows differ in length."""
         inner = self._values.shape[1:]
         return TensorShape([self._count, self.uniform, *inner])
 
@@ -349,11 +350,11 @@ class RaggedTensor(Rows):
         return self._sizes(self._count, out_type)
 
     def row_starts(self, name: str | None = None) -> Any:
-        """Return where each row begins."""
+        """Return the start of each row."""
         return self.row_splits[:-1]
 
     def row_limits(self, name: str | None = None) -> Any:
-        """Return where each row ends."""
+        """Return the end of each row."""
         return self.row_splits[1:]
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
@@ -373,7 +374,7 @@ class RaggedTensor(Rows):
         return tuple(self._sizes(np.diff(np.asarray(s))) for s in self.nested_row_splits)
 
     def value_rowids(self, name: str | None = None) -> Any:
-        """Return for each of the values in which row it is."""
+        """Return the row of each value."""
         return self._sizes(row_ids(self._row_splits))
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
@@ -383,17 +384,17 @@ class RaggedTensor(Rows):
     def bounding_shape(
         self, axis: Any = None, name: str | None = None, out_type: Any = None
     ) -> Any:
-        """Return the shape of the smallest array that holds all rows."""
+        """Return the shape of the smallest array that can hold all rows."""
         lengths = [each.max(initial=0) for each in self.nested_row_lengths()]
         sizes = self._sizes([self._count, *lengths, *self.flat_values.shape[1:]], out_type)
         return sizes if axis is None else sizes[axis]
 
     def starts_and_lengths(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return where each row begins, and how long it is: arrays."""
+        """Return the start and length of each row, as arrays."""
         return self._row_splits[:-1], np.diff(self._row_splits)
 
     def coordinates(self) -> list[np.ndarray[Any, Any]]:
-        """Return where each of the innermost values is: its number along each axis."""
+        """Return the index along each axis of each of the innermost values."""
         found: list[np.ndarray[Any, Any]] = []
         numbers = np.arange(count_rows(self.flat_values))
         for splits in reversed(self.nested_row_splits):
@@ -406,17 +407,17 @@ class RaggedTensor(Rows):
         """Return the number of an axis from the first on."""
         return axis_number(axis, len(self.shape))
 
-    # The same rows of other values.
+    # Other values in the same rows.
 
     def with_partition(
         self, values: Any, row_splits: Any, uniform_row_length: int | None = None
     ) -> Self:
-        """Return one of other values and rows, whose splits have the type of these."""
+        """Return a ragged tensor with other values and rows, keeping the type of the splits."""
         splits = as_splits(row_splits, self._row_splits.dtype)
         return type(self)(values, splits, uniform_row_length)
 
     def with_values(self, new_values: Any) -> Self:
-        """Return one of the same rows, of other values."""
+        """Return a ragged tensor with the same rows and other values."""
         values = new_values if is_ragged(new_values) else _tensor(new_values)
         if (not is_ragged(values) and values.ndim == 0) or count_rows(values) != count_rows(
             self._values
@@ -428,24 +429,24 @@ class RaggedTensor(Rows):
         return type(self)(values, self._row_splits, self.uniform)
 
     def with_flat_values(self, new_values: Any) -> Self:
-        """Return one of the same rows on all axes, of other innermost values."""
+        """Return a ragged tensor with the same rows on all axes and other innermost values."""
         inner = self._values.with_flat_values(new_values) if self.ragged_rank > 1 else new_values
         return self.with_values(inner)
 
     def with_row_splits_dtype(self, dtype: Any) -> Self:
-        """Return one whose row splits are int32, or int64."""
+        """Return a ragged tensor with row splits of type int32 or int64."""
         inner = self._values
         if is_ragged(inner):
             inner = inner.with_row_splits_dtype(dtype)
         return type(self)(inner, as_splits(self._row_splits, dtype), self.uniform)
 
     def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
-        """Return the values with the axes from one to another made one.
+        """Merge a range of axes into one.
 
         Raises
         ------
         ValueError
-            If there are no such axes, or the first comes after the last.
+            If an axis does not exist, or the first is after the last.
         """
         outer, inner = self.axis_of(outer_axis), self.axis_of(inner_axis)
         if outer > inner:
@@ -454,26 +455,27 @@ class RaggedTensor(Rows):
             )
         return _merged(self, outer, inner)
 
-    # Other forms.
+    # Conversions.
 
     def to_tensor(
         self, default_value: Any = None, name: str | None = None, shape: Any = None
     ) -> Any:
-        """Return the rows in one array, the shorter ones filled up.
+        """Return the rows as one array, with shorter rows padded.
 
         Parameters
         ----------
         default_value : scalar, optional
-            What is filled in: 0 or an empty string by default.
+            The padding value; 0 or an empty string by default.
         name : str, optional
-            A label without further meaning.
+            A label without effect.
         shape : sequence of int or None, optional
-            To which size along each axis the result is filled up or cut; None is what is there.
+            The size along each axis to which the result is padded or cut; None for the maximum
+            size.
 
         Returns
         -------
         Tensor
-            Without ragged axes.
+            The array.
         """
         flat = np.asarray(self.flat_values)
         if default_value is None:
@@ -491,7 +493,7 @@ class RaggedTensor(Rows):
         return tensor(filled)
 
     def to_sparse(self, name: str | None = None) -> SparseTensor:
-        """Return the values and where they are, as a `SparseTensor`."""
+        """Return the values and their indices, as a `SparseTensor`."""
         flat = np.asarray(self.flat_values)
         each = np.indices(flat.shape).reshape(flat.ndim, -1)
         outer = [numbers[each[0]] for numbers in self.coordinates()]
@@ -507,7 +509,7 @@ class RaggedTensor(Rows):
         return rows
 
     def numpy(self) -> Any:
-        """Return an array of the rows: of arrays, where they differ in length."""
+        """Return an array of the rows, which are arrays themselves if they differ in length."""
         values = self._values.numpy()
         splits = self._row_splits.tolist()
         rows = [values[a:b] for a, b in itertools.pairwise(splits)]
@@ -519,7 +521,7 @@ class RaggedTensor(Rows):
         made[:] = rows
         return made
 
-    # Elements of datasets.
+    # Use as elements of datasets.
 
     def rows(self) -> list[Any]:
         """Return the rows: arrays, or ragged tensors."""
@@ -531,7 +533,7 @@ class RaggedTensor(Rows):
 
     @classmethod
     def stacked(cls, values: Sequence[Any]) -> Self:
-        """Return a ragged tensor of these rows."""
+        """Return a ragged tensor with these rows."""
         return cls(concatenated(values), splits_of([count_rows(value) for value in values]))
 
     def components(self) -> tuple[Any, ...]:
@@ -540,7 +542,7 @@ class RaggedTensor(Rows):
 
     @classmethod
     def of_components(cls, *components: Any) -> Any:
-        """Return what `components` were of; of values alone it is a row."""
+        """Return the tensor with these components; values alone are a row."""
         return cls.from_nested_row_splits(components[0], components[1:], validate=False)
 
     def __getitem__(self, key: Any) -> Any:
@@ -557,18 +559,18 @@ class RaggedTensor(Rows):
             return f"<tf.RaggedTensor {_text(self.numpy())}>"
 
 
-_tensor = tensor  # from_tensor has an argument of that name
+_tensor = tensor  # for from_tensor, which has an argument of the same name
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, np.ndarray):
         return str(value)
-    # NumPy would write [] for any array without values.
+    # NumPy would print [] for any empty array.
     return np.array2string(value, separator=", ") if value.size else repr(value.tolist())
 
 
 def concatenated(values: Sequence[Any]) -> Any:
-    """Return arrays, or ragged tensors of the same ragged axes, one after the other."""
+    """Concatenate arrays, or ragged tensors with the same ragged axes."""
     if not is_ragged(values[0]):
         return tensor(np.concatenate([np.asarray(tensor(value)) for value in values]))
     lengths = np.concatenate([value.starts_and_lengths()[1] for value in values])

@@ -1,4 +1,4 @@
-"""tf.sparse.bincount: how often values occur, without those that do not."""
+"""tf.sparse.bincount: counts of values, without those that do not occur."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def bincount(
     values : array_like of int, RaggedTensor or SparseTensor
         The numbers.
     weights : array_like, RaggedTensor or SparseTensor, optional
-        What each number counts for, nested in the same way; 1 by default.
+        The weight of each number, in the same structure; 1 by default.
     axis : int
-        0 counts all of them, -1 those of each row.
+        0 counts all numbers, -1 those of each row.
     minlength, maxlength : int, optional
-        The smallest, and the greatest, size of the result; greater numbers are not counted.
+        Minimum and maximum size of the result; larger numbers are ignored.
     binary_output : bool
-        Give 1 for each number that occurs.
+        Whether to return 1 for each number that occurs, instead of its count.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     SparseTensor
-        Of as many columns as the greatest number has use for.
+        The counts, with columns up to the largest number.
     """
     numbers, rows, count = _flat(values)
     shares = np.ones(len(numbers), np.int32) if weights is None else _flat(weights)[0]
@@ -59,7 +59,7 @@ def bincount(
 
 
 def _flat(values: Any) -> tuple[Any, Any, int | None]:
-    """Return the values in one row, the row of each, and how many rows there are, if any."""
+    """Return all values, the row of each, and the number of rows, if any."""
     if isinstance(values, RaggedTensor):
         return array(values.values), array(values.value_rowids()), int(values.nrows())
     if isinstance(values, SparseTensor):

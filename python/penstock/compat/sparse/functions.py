@@ -17,23 +17,23 @@ from penstock.compat.tensor import in_one_type, tensor
 def to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
-    """Return the array that a sparse tensor stands for.
+    """Convert a sparse tensor to a dense one.
 
     Parameters
     ----------
     sp_input : SparseTensor
-        Values, and where they lie.
+        The sparse tensor.
     default_value : scalar, optional
-        What lies elsewhere: 0 or an empty string by default.
+        The value elsewhere; 0 or an empty string by default.
     validate_indices : bool
-        Whether the indices must be in order, and none there twice.
+        Whether the indices must be sorted and unique.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor
-        Of shape ``dense_shape``.
+        An array of shape ``dense_shape``.
     """
     if not isinstance(sp_input, SparseTensor):
         raise TypeError("Input must be a SparseTensor.")
@@ -46,7 +46,7 @@ def to_dense(
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """Return a sparse tensor of what is not zero, or no empty string, in an array.
+    """Return the values of an array that are not zero or empty strings as a sparse tensor.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
-    """Return the values in the order of their indices."""
+    """Sort the values by their indices."""
     return _chosen(sp_input, np.argsort(sp_input.flat_indices(), kind="stable"))
 
 
 def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
-    """Return the values for which there is True."""
+    """Keep only the values where `to_retain` is True."""
     return _chosen(sp_input, np.flatnonzero(np.asarray(to_retain)))
 
 
@@ -74,7 +74,7 @@ def _chosen(sp_input: SparseTensor, numbers: Any) -> SparseTensor:
 
 
 def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> SparseTensor:
-    """Return the same values in an array of another shape; -1 is what fits."""
+    """Reshape the tensor; -1 stands for the remaining size."""
     sizes = np.asarray(shape, np.int64)
     total = int(np.prod(np.asarray(sp_input.dense_shape)))
     if (sizes == -1).sum() == 1:
@@ -88,7 +88,7 @@ def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> Spar
 
 
 def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """Return the values with the axes in another order: reversed by default."""
+    """Permute the axes; reversed by default."""
     axes = np.arange(len(sp_input.shape))[::-1] if perm is None else np.asarray(perm)
     moved = SparseTensor(sp_input.indices[:, axes], sp_input.values, sp_input.dense_shape[axes])
     return reorder(moved)
@@ -97,7 +97,7 @@ def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None)
 def expand_dims(
     sp_input: SparseTensor, axis: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Return the values with one more axis of size 1: the last by default."""
+    """Add an axis of size 1, by default the last one."""
     axes = len(sp_input.shape) + 1
     axis = axes - 1 if axis is None else int(axis)
     if not -axes <= axis < axes:
@@ -116,18 +116,18 @@ def concat(
     expand_nonconcat_dims: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
-    """Return sparse tensors one after the other along an axis.
+    """Concatenate sparse tensors along an axis.
 
     Parameters
     ----------
     axis : int
-        Along which.
+        The axis.
     sp_inputs : sequence of SparseTensor
-        At least one.
+        One or more sparse tensors.
     expand_nonconcat_dims : bool
-        Allow other axes to differ in size; the result has the largest.
+        Whether other axes may differ in size; the result has the maximum size.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     shapes = np.array([np.asarray(each.dense_shape) for each in sp_inputs])
     axis = int(axis) % shapes.shape[1]
@@ -168,7 +168,7 @@ def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None
 def split(
     sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None
 ) -> list[SparseTensor]:
-    """Cut into as many parts along an axis; the first ones are larger where it is not even."""
+    """Split along an axis; if the parts are uneven, the first ones are larger."""
     sizes = np.asarray(sp_input.dense_shape)
     axis = int(axis) % len(sizes)
     each, extra = divmod(int(sizes[axis]), int(num_split))
@@ -198,7 +198,7 @@ def _reduced(
     starts = np.cumsum(counts) - counts
     made = ufunc.reduceat(values, starts, dtype=values.dtype) if len(values) else values
     flat = np.zeros(shape, values.dtype).reshape([int(sizes[i]) for i in kept])
-    flat[tuple(found.T)] = made if kept else made.sum()  # of one value, or none
+    flat[tuple(found.T)] = made if kept else made.sum()  # each is a single value or empty
     if not output_is_sparse:
         return tensor(flat.reshape(shape))
     sparse = SparseTensor(found, made, [int(sizes[i]) for i in kept])
@@ -212,7 +212,7 @@ def reduce_sum(
     output_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the sum of the values along axes, or of all."""
+    """Return the sum of the values along axes, or of all values."""
     return _reduced(np.add, sp_input, axis, keepdims, output_is_sparse)
 
 
@@ -223,12 +223,12 @@ def reduce_max(
     output_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the greatest value that lies along axes, or of all; 0 where none lies."""
+    """Return the maximum of the values along axes, or of all values; 0 where there are none."""
     return _reduced(np.maximum, sp_input, axis, keepdims, output_is_sparse)
 
 
 def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = None) -> Any:
-    """Return an array of bool, True at the numbers that are the values of each row.
+    """Return a bool array, with True at the columns given by the values of each row.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = Non
 def eye(
     num_rows: int, num_columns: int | None = None, dtype: Any = np.float32, name: str | None = None
 ) -> SparseTensor:
-    """Return a matrix with ones on its diagonal."""
+    """Return an identity matrix."""
     columns = num_rows if num_columns is None else num_columns
     numbers = np.arange(min(num_rows, columns))
     ones = tensor(np.ones(len(numbers)), dtype)
@@ -256,7 +256,7 @@ def eye(
 def fill_empty_rows(
     sp_input: SparseTensor, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Any]:
-    """Return a matrix with a value in the first column of each empty row, and which were empty."""
+    """Fill the first column of empty rows with a value; also return which rows were empty."""
     rows = int(sp_input.dense_shape[0])
     empty = ~np.isin(np.arange(rows), np.asarray(sp_input.indices)[:, 0])
     filled = np.flatnonzero(empty)
@@ -270,7 +270,7 @@ def fill_empty_rows(
 
 
 def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
-    """Return the values in a larger array, or in the smallest that has all of them."""
+    """Return the values with a larger shape, or with the smallest shape that contains them."""
     if new_shape is None:
         new_shape = np.asarray(sp_input.indices).max(axis=0, initial=-1) + 1
     elif (np.asarray(new_shape) < np.asarray(sp_input.dense_shape)).any():
@@ -281,7 +281,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
 
 
 def _united(combine: Callable[[Any, Any], Any], a: SparseTensor, b: SparseTensor) -> SparseTensor:
-    """Combine the values of two where either has one: the other one is 0 there."""
+    """Combine the values of two tensors where either has one, using 0 for missing ones."""
     if a.shape != b.shape:
         raise InvalidArgumentError(None, None, f"shapes {a.shape} and {b.shape} differ")
     mine, others = a.flat_indices(), b.flat_indices()
@@ -296,19 +296,19 @@ def _united(combine: Callable[[Any, Any], Any], a: SparseTensor, b: SparseTensor
 
 
 def add(a: Any, b: Any, threshold: Any = 0) -> Any:
-    """Return the sum of two sparse tensors, or of one and an array.
+    """Return the sum of two sparse tensors, or of a sparse tensor and an array.
 
     Parameters
     ----------
     a, b : SparseTensor or array_like
-        One of them is sparse.
+        The operands, of which at least one is sparse.
     threshold : scalar
-        Sums whose magnitude is less are left out of a sparse result.
+        Sums with a smaller magnitude are dropped from a sparse result.
 
     Returns
     -------
     SparseTensor or Tensor
-        Sparse if both are.
+        The sum; sparse if both operands are.
     """
     if not isinstance(a, SparseTensor):
         a, b = b, a
@@ -321,12 +321,12 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
 
 
 def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
-    """Return the greater value where either has one."""
+    """Return the maximum where either tensor has a value."""
     return _united(np.maximum, sp_a, sp_b)
 
 
 def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
-    """Return the lesser value where either has one."""
+    """Return the minimum where either tensor has a value."""
     return _united(np.minimum, sp_a, sp_b)
 
 
@@ -339,4 +339,4 @@ def sparse_dense_matmul(
     return left @ (np.conj(right).T if adjoint_b else right)
 
 
-_tensor = tensor  # from_dense has an argument of that name
+_tensor = tensor  # for from_dense, which has an argument of the same name

@@ -23,9 +23,9 @@ def rows_of(value: Any) -> tuple[dict[Position, list[Any]], Position]:
     Returns
     -------
     rows : dict
-        Those that are not empty, by their position.
+        The non-empty rows, by position.
     shape : tuple of int
-        How many rows there are along each axis.
+        The number of rows along each axis.
     """
     if isinstance(value, SparseTensor):
         shape = tuple(value.dense_shape.numpy().tolist())
@@ -46,25 +46,26 @@ def edit_distance(
     normalize: bool = True,
     name: str = "edit_distance",
 ) -> Any:
-    """Return how many insertions, deletions and replacements make one row of another.
+    """Return the edit distance between corresponding rows: insertions, deletions and replacements.
 
     Parameters
     ----------
     hypothesis, truth : SparseTensor
         The rows.
     normalize : bool
-        Divide by the length of the row of `truth`.
+        Whether to divide by the length of the row of `truth`.
     name : str
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor
-        float32, without the last axis. Divided by an empty row, it is infinite, or 0 for two.
+        The distances as float32, without the last axis. Normalised by an empty row, the distance is
+        infinite, or 0 if both rows are empty.
 
     Notes
     -----
-    Levenshtein's distance, by the algorithm of Wagner and Fischer (1974).
+    Computes the Levenshtein distance with the algorithm of Wagner and Fischer (1974).
     """
     (rows, shape), (wanted, other) = rows_of(hypothesis), rows_of(truth)
     made = np.zeros(tuple(map(max, shape, other)), np.float32)

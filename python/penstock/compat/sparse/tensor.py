@@ -1,4 +1,4 @@
-"""SparseTensor: values, and where they lie in an array that is otherwise empty."""
+"""SparseTensor: values with their indices in an otherwise empty array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.compat.tensor import Tensor, in_one_type, tensor
 
 
 class SparseTensorValue(NamedTuple):
-    """A sparse tensor as `Session.run` gives it."""
+    """A sparse tensor as returned by `Session.run`."""
 
     indices: Any
     values: Any
@@ -23,14 +23,14 @@ class SparseTensorValue(NamedTuple):
 
 
 class SparseTensor(Composite):
-    """Values, and where they lie in an array that is otherwise empty.
+    """Values with their indices in an otherwise empty array.
 
     Parameters
     ----------
     indices : array_like, shape ``(n, axes)``
-        Where: the number along each axis, int64.
+        The index of each value along each axis, int64.
     values : array_like, shape ``(n,)``
-        What lies there.
+        The values.
     dense_shape : array_like, shape ``(axes,)``
         The shape of the array, int64.
 
@@ -45,7 +45,7 @@ class SparseTensor(Composite):
     __slots__ = ("_dense_shape", "_indices", "_values")
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        if not Composite.made:  # writing to a class empties the caches of its attributes
+        if not Composite.made:  # writing to a class clears its attribute caches
             Composite.made = True
         self._values: Any = tensor(values)
         sizes = np.asarray(dense_shape, np.int64)
@@ -60,17 +60,17 @@ class SparseTensor(Composite):
 
     @property
     def indices(self) -> Any:
-        """Where the values lie: int64, a row for each."""
+        """The indices of the values: int64, one row for each value."""
         return self._indices
 
     @property
     def values(self) -> Any:
-        """What lies there."""
+        """The values."""
         return self._values
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the array: int64."""
+        """The shape of the array, as int64."""
         return self._dense_shape
 
     @property
@@ -88,17 +88,17 @@ class SparseTensor(Composite):
         return self._values.dtype
 
     def with_values(self, new_values: Any) -> Self:
-        """Return one of other values where these are."""
+        """Return a sparse tensor with the same indices and other values."""
         return type(self)(self._indices, new_values, self._dense_shape)
 
     def flat_indices(self) -> Any:
-        """Return where the values lie in the array with all axes made one."""
+        """Return the indices of the values in the flattened array."""
         if not len(self._values):
             return np.zeros(0, np.int64)
         return np.ravel_multi_index(tuple(np.asarray(self._indices).T), self.shape)
 
     def dense(self, default_value: Any = None) -> Any:
-        """Return the array."""
+        """Return the dense array."""
         values = np.asarray(self._values)
         if default_value is None:
             default_value = zero_of(values.dtype)
@@ -107,7 +107,7 @@ class SparseTensor(Composite):
         return tensor(filled)
 
     def numpy(self) -> Any:
-        """Return the array as NumPy has it."""
+        """Return the dense array in NumPy's form."""
         return self.dense().numpy()
 
     def __mul__(self, other: Any) -> SparseTensor:
@@ -119,7 +119,7 @@ class SparseTensor(Composite):
         return self._with_dense("__truediv__", other)
 
     def _with_dense(self, operator: str, other: Any) -> SparseTensor:
-        """Combine each value with the one that lies there in an array."""
+        """Combine each value with the element of an array at the same index."""
         _, dense = in_one_type([self._values, other])
         there = np.broadcast_to(np.asarray(dense), self.shape)[tuple(np.asarray(self._indices).T)]
         return self.with_values(getattr(self._values, operator)(there.view(Tensor)))
@@ -130,7 +130,7 @@ class SparseTensor(Composite):
             f"dense_shape={self._dense_shape!s})"
         )
 
-    # Elements of datasets.
+    # Use as elements of datasets.
 
     def rows(self) -> list[Any]:
         """Return the elements along the first axis, as sparse tensors."""
@@ -144,7 +144,7 @@ class SparseTensor(Composite):
 
     @classmethod
     def stacked(cls, values: Sequence[Any]) -> Self:
-        """Return a sparse tensor with these along a new first axis, as wide as the widest."""
+        """Stack sparse tensors along a new first axis, with the maximum size of the others."""
         return cls(
             np.concatenate([np.insert(v.indices, 0, i, axis=1) for i, v in enumerate(values)]),
             np.concatenate([v.values for v in values]),
@@ -157,7 +157,7 @@ class SparseTensor(Composite):
 
     @classmethod
     def of_components(cls, *components: Any) -> Self:
-        """Return the tensor that `components` are of."""
+        """Return the tensor with these components."""
         return cls(*components)
 
 
@@ -167,19 +167,19 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Parameters
     ----------
     op : callable
-        Takes and returns as many values.
+        Returns as many values as it receives.
     *args, **kwargs
-        Its arguments; the sparse ones among them have values in the same positions.
+        The arguments; sparse ones must have the same indices.
 
     Returns
     -------
     SparseTensor
-        With values in these positions.
+        The results, with these indices.
 
     Raises
     ------
     ValueError
-        If no argument is sparse, or the positions differ.
+        If no argument is sparse, or the indices differ.
     """
     found: list[SparseTensor] = []
 

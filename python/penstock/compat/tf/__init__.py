@@ -1,6 +1,6 @@
 """TensorFlow's names for input pipelines: ``import penstock.compat.tf as tf``.
 
-Whatever a name has in TensorFlow that makes no sense without graphs and devices is left out.
+Parts of an API that make no sense without graphs and devices are omitted.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _dispatch.install(vars(strings), _dispatch.STRINGS)
 _dispatch.install(globals(), _dispatch.ARRAYS)
 print = printing.print_
 
-# A function that calls only these may be traced to find the shapes of its results.
+# A function that calls only these may be traced to infer the shapes of its results.
 _QUIET = (
     *("arrays", "audio", "bitwise", "counting", "debugging", "elementwise", "functions", "image"),
     *("indexing", "io", "linalg", "looping", "math", "nest", "nn", "printing", "segments"),
@@ -108,7 +108,7 @@ QUIET_TYPES.update((DType, RaggedTensor, SparseTensor, Tensor))
 
 
 def executing_eagerly() -> bool:
-    """Return True: everything runs at once."""
+    """Return True: execution is always eager."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""tf's functions of arrays that are not penstock's: NumPy's, by TensorFlow's names and types."""
+"""tf's array functions that penstock lacks: NumPy's, with TensorFlow's names and types."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     Parameters
     ----------
     value : array_like
-        Python's numbers become int32 and float32, text becomes bytes.
+        The value. Python numbers become int32 and float32, text becomes bytes.
     dtype : dtype-like, optional
-        The type wanted.
+        The type of the tensor.
     shape : sequence of int, optional
-        What it is arranged to; a single value fills it.
+        The shape of the tensor; a single value is repeated.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 def convert_to_tensor(
     value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
 ) -> Any:
-    """Return a value as a tensor: `constant`."""
+    """Return a value as a tensor; see `constant`."""
     return given(value, dtype)
 
 
@@ -65,12 +65,12 @@ def identity(input: Any, name: str | None = None) -> Any:
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
-    """Return `x`, whose shape is checked.
+    """Return `x` after checking its shape.
 
     Raises
     ------
     InvalidArgumentError
-        If it has another shape.
+        If `x` has another shape.
     """
     try:
         tensor(x).set_shape(shape)
@@ -82,7 +82,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Any:
-    """Count from `start` (0) to `limit`, which is left out, by `delta`.
+    """Count from `start` (0 by default) up to, but excluding, `limit` in steps of `delta`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Any:
 
 
 def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Any:
-    """Return an array of one value."""
+    """Return an array filled with one value."""
     return tensor(np.full([int(size) for size in np.ravel(dims)], tensor(value)))
 
 
@@ -119,7 +119,7 @@ def ones(shape: Any, dtype: Any = np.float32, name: str | None = None, layout: A
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
-    """Return zeros, or empty strings, of the shape and type of an array."""
+    """Return zeros, or empty strings, with the shape and type of an array."""
     input = tensor(input)
     if dtype is None and type(input) is Tensor and input.dtype.kind == "O":
         return zeros(np.shape(input), "string")
@@ -127,18 +127,18 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
-    """Return ones of the shape and type of an array."""
+    """Return ones with the shape and type of an array."""
     return _ones_like(input, dtype)
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Any:
-    """Put the axes in another order; `conjugate` changes the sign of imaginary parts, too."""
+    """Permute the axes; with `conjugate`, also return complex conjugates."""
     made = _transpose(a, perm)
     return tensor(np.conj(made)) if conjugate else made
 
 
 def linspace(start: Any, stop: Any, num: int, name: str | None = None, axis: int = 0) -> Any:
-    """Return `num` values from `start` to `stop`, at equal distances."""
+    """Return `num` equally spaced values from `start` to `stop`."""
     kind = np.result_type(tensor(start), np.float16)
     return tensor(np.linspace(start, stop, num, axis=axis).astype(kind))
 
@@ -150,7 +150,7 @@ def eye(
     dtype: Any = np.float32,
     name: str | None = None,
 ) -> Any:
-    """Return a matrix with ones on its diagonal, or as many as `batch_shape` says."""
+    """Return an identity matrix, or a batch of them with shape `batch_shape`."""
     made = np.eye(int(num_rows), None if num_columns is None else int(num_columns))
     shape = (*np.ravel([] if batch_shape is None else batch_shape).astype(int), *made.shape)
     return tensor(np.broadcast_to(made, shape).copy(), dtype)
@@ -169,14 +169,14 @@ def rank(input: Any, name: str | None = None) -> Any:
 def argmax(
     input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
 ) -> Any:
-    """Return where the greatest value along an axis (the first) is."""
+    """Return the index of the maximum along an axis (the first by default)."""
     return _first(np.argmax, input, axis, output_type)
 
 
 def argmin(
     input: Any, axis: int | None = None, output_type: Any = np.int64, name: str | None = None
 ) -> Any:
-    """Return where the least value along an axis (the first) is."""
+    """Return the index of the minimum along an axis (the first by default)."""
     return _first(np.argmin, input, axis, output_type)
 
 
@@ -194,20 +194,20 @@ def split(
     num: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Cut an array into parts along an axis.
+    """Split an array into parts along an axis.
 
     Parameters
     ----------
     value : array_like
-        What is cut.
+        The array.
     num_or_size_splits : int or sequence of int
-        The number of equal parts, or their sizes; -1 is the rest.
+        The number of equal parts, or the sizes of the parts; -1 for the remaining size.
     axis : int
-        Along which axis.
+        The axis to split.
     num : int, optional
         Ignored: the number of sizes is known.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def split(
     Raises
     ------
     InvalidArgumentError
-        If the parts do not make up the whole.
+        If the sizes do not add up to the size of the axis.
     """
     array = tensor(value)
     length = array.shape[axis]
@@ -237,7 +237,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None 
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
-    """Return `size` values from `begin` on, along each axis; -1 is all that there are."""
+    """Return `size` values from `begin` on, along each axis; -1 for all remaining values."""
     array = tensor(input_)
     ends = [n if s == -1 else b + s for b, s, n in zip(begin, size, array.shape, strict=True)]
     return array[tuple(np.s_[int(b) : int(e)] for b, e in zip(begin, ends, strict=True))]
@@ -246,12 +246,12 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
 def boolean_mask(
     tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
 ) -> Any:
-    """Return the values, or rows, where `mask` is True: it spans axes from `axis` (the first) on.
+    """Return the values or rows where `mask` is True; it covers axes from `axis` (the first) on.
 
     Raises
     ------
     ValueError
-        If the mask has no axes, or other sizes than these.
+        If the mask is 0-d, or its sizes do not match these axes.
     """
     values, kept, first = np.asarray(_tensor(tensor)), np.asarray(_tensor(mask)), int(axis or 0)
     spanned = values.shape[first : first + kept.ndim]
@@ -261,43 +261,43 @@ def boolean_mask(
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return `x` where the condition holds and `y` elsewhere; alone, the indices where it holds."""
+    """Return `x` where the condition is true, else `y`; or the indices of true values."""
     if x is None and y is None:
         return _where(condition)
     return _where(condition, *in_one_type([x, y]))
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:
-    """Return values, those below a least and above a greatest value replaced by it."""
+    """Clip values to a minimum and maximum."""
     return _clip_by_value(*in_one_type([t, clip_value_min, clip_value_max]))
 
 
 def sequence_mask(
     lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
 ) -> Any:
-    """Return rows that begin with as many True as `lengths` says."""
+    """Return rows that start with the number of True values given by `lengths`."""
     counts = tensor(lengths)
     width = int(counts.max(initial=0)) if maxlen is None else int(maxlen)
     return tensor(np.arange(width) < np.asarray(counts)[..., None], dtype)
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
-    """Return each value, or row along an axis, several times."""
+    """Repeat each value, or each row along an axis."""
     return tensor(np.repeat(tensor(input), repeats, axis))
 
 
 def reverse(tensor: Any, axis: Sequence[int], name: str | None = None) -> Any:
-    """Return an array with the order along some axes reversed."""
+    """Return an array reversed along some axes."""
     return _tensor(np.flip(_tensor(tensor), tuple(axis)))
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
-    """Return an array moved along an axis, its end at the beginning."""
+    """Shift an array along an axis; values beyond the end reappear at the start."""
     return tensor(np.roll(tensor(input), shift, axis))
 
 
 def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
-    """Return the values along an axis in order, ASCENDING or DESCENDING."""
+    """Sort the values along an axis, ASCENDING or DESCENDING."""
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"sort: ASCENDING or DESCENDING was expected, got {direction!r}")
     ordered = np.sort(tensor(values), axis)
@@ -305,7 +305,7 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | 
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
-    """Return an array repeated along axes of size 1, and new ones, up to a shape."""
+    """Broadcast an array to a shape."""
     return tensor(np.broadcast_to(tensor(input), tuple(shape)).copy())
 
 
@@ -314,11 +314,11 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor) or hasattr(x, "__tf_tensor__")
 
 
-_tensor = tensor  # also where a parameter has its name
+_tensor = tensor  # for functions with a parameter of the same name
 
 
 def _misshapen(error: Exception, tensor: Any, shape: Any, **ignored: Any) -> NoReturn:
-    """Raise what `reshape` has found, with the shape that was asked for."""
+    """Raise the error of `reshape`, with the requested shape."""
     if isinstance(error, ValueError) and "as many items" in str(error):
         written = np.ravel(np.asarray(_tensor(shape))).tolist()
         size = np.size(_tensor(tensor))

@@ -15,7 +15,7 @@ from penstock.compat.tensor import tensor
 
 
 class _DecodeWav(NamedTuple):
-    """Sound, and how many samples of it there are in a second."""
+    """Decoded audio, and the number of samples per second."""
 
     audio: Any
     sample_rate: Any
@@ -24,31 +24,31 @@ class _DecodeWav(NamedTuple):
 def decode_wav(
     contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
 ) -> _DecodeWav:
-    """Decode a WAV of 16 bits.
+    """Decode a 16-bit WAV file.
 
     Parameters
     ----------
     contents : bytes
-        The content of a file.
+        The contents of a file.
     desired_channels : int
-        The number of channels: further ones are left out, the last one is repeated where there are
-        too few. -1 is as the file has it.
+        The number of channels. Additional channels are dropped; the last channel is repeated if
+        there are too few. -1: as in the file.
     desired_samples : int
-        The number of samples: cut, or with zeros at the end. -1 is as the file has it.
+        The number of samples; audio is cut or padded with zeros. -1: as in the file.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     audio : Tensor, shape ``(samples, channels)``
-        float32, from -1 to 1, which is left out.
+        Values in ``[-1, 1)``, float32.
     sample_rate : Tensor
-        Samples in a second: int32.
+        Samples per second, int32.
 
     Raises
     ------
     InvalidArgumentError
-        If it is no such file.
+        If the contents are not a valid WAV file.
     """
     data = tensor(contents).item()
     channels, rate, samples = _read(data)
@@ -92,21 +92,21 @@ def _wrong(message: str) -> InvalidArgumentError:
 
 
 def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Any:
-    """Encode sound as a WAV of 16 bits.
+    """Encode audio as a 16-bit WAV file.
 
     Parameters
     ----------
     audio : array of float, shape ``(samples, channels)``
-        From -1 to 1; what is beyond is clipped.
+        Values from -1 to 1; values outside are clipped.
     sample_rate : int
-        Samples in a second.
+        Samples per second.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor
-        The content of a file.
+        The contents of a file.
     """
     values = np.asarray(tensor(audio), np.float32)
     if values.ndim != 2 or not values.shape[1]:
@@ -114,7 +114,7 @@ def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Any:
             None, None, f"encode_wav: audio must be 2-dimensional, got {values.shape}"
         )
     wide = values * np.float32(32768)
-    rounded = np.trunc(wide + np.copysign(np.float32(0.5), wide))  # halves away from zero
+    rounded = np.trunc(wide + np.copysign(np.float32(0.5), wide))  # round halves away from zero
     file = io.BytesIO()
     with wave.open(file, "wb") as writer:
         writer.setnchannels(values.shape[1])

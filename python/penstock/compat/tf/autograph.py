@@ -1,4 +1,4 @@
-"""tf.autograph: functions are Python's, and run as they are written."""
+"""tf.autograph: functions run unchanged, as Python functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
 
 
 def trace(*args: Any) -> None:
-    """Print values on the standard output."""
+    """Print values to the standard output."""
     print(*args, file=sys.stdout)
 
 

@@ -1,4 +1,4 @@
-"""tf.autograph.experimental: decorators of functions, which stay as they are."""
+"""tf.autograph.experimental: decorators that return functions unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.compat.listing import listing
 
 
 class Feature(enum.Enum):
-    """What may be converted; nothing is."""
+    """Features to convert; none has an effect."""
 
     ALL = "ALL"
     ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
@@ -31,7 +31,7 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Do nothing: loops are Python's."""
+    """Do nothing: loops are Python loops."""
 
 
 __dir__ = listing(globals())

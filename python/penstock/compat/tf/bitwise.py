@@ -1,4 +1,4 @@
-"""tf.bitwise: operations on the bits of integers, by NumPy."""
+"""tf.bitwise: bitwise operations on integers, with NumPy."""
 
 import numpy as np
 

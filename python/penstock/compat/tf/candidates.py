@@ -1,4 +1,4 @@
-"""tf.random's samplers of classes, such as those that are not in a sentence."""
+"""tf.random's candidate samplers, which draw classes such as negative samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.compat.tf import draws
 
 
 class CandidateSamples(NamedTuple):
-    """Classes that were drawn, and how often they, and the true ones, were to be expected."""
+    """Sampled classes, and the expected counts of the true and sampled classes."""
 
     sampled_candidates: Any
     true_expected_count: Any
@@ -31,29 +31,29 @@ def log_uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> CandidateSamples:
-    """Draw classes, small numbers more often: as words do that are numbered by frequency.
+    """Draw classes from a log-uniform distribution, as for words sorted by frequency.
 
     Parameters
     ----------
     true_classes : array_like of int, shape ``(batch, num_true)``
-        Classes whose expected count is returned.
+        Classes whose expected counts are returned.
     num_true : int
-        How many there are in each row.
+        The number of true classes in each row.
     num_sampled : int
-        How many to draw.
+        The number of classes to draw.
     unique : bool
-        Draw each at most once.
+        Whether to draw each class at most once.
     range_max : int
         The number of classes.
     seed : int, optional
-        For the same classes in each run of the program.
+        The seed, for reproducible results.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     CandidateSamples
-        Classes, int64, and expected counts, float32.
+        Classes (int64) and expected counts (float32).
     """
     whole = math.log(range_max + 1)
     return _sampled(
@@ -72,7 +72,7 @@ def uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> CandidateSamples:
-    """Draw classes, each as often as others; see `log_uniform_candidate_sampler`."""
+    """Draw classes from a uniform distribution; see `log_uniform_candidate_sampler`."""
     return _sampled(
         lambda rng: int(rng.integers(range_max)),
         lambda classes: np.full(classes.shape, 1 / range_max),

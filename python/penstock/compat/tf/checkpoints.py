@@ -1,4 +1,4 @@
-"""tf.train.Checkpoint, and the files that it writes."""
+"""tf.train.Checkpoint, and its files."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from penstock.compat.tf.module import Module
 from penstock.ops import io as _io
 
 _read_file = ported(_io.read_file)
-_ROOT = "(root)"  # the object that was given by position
+_ROOT = "(root)"  # name of the object passed as positional argument
 _VALUE, _POSITION = "/.ATTRIBUTES/VARIABLE_VALUE", "/.ATTRIBUTES/ITERATOR_STATE"
 
 
 class _LoadStatus:
-    """What `Checkpoint.restore` returns: what was not found can be asked for.
+    """The result of `Checkpoint.restore`, which can report missing and unused values.
 
     Parameters
     ----------
     unmatched : list of str
-        Objects that nothing was saved of.
+        Objects without saved values.
     unused : list of str
-        What was saved, and of which there is no object.
+        Saved values without objects.
     """
 
     def __init__(self, unmatched: list[str], unused: list[str]) -> None:
@@ -46,25 +46,25 @@ class _LoadStatus:
         return self
 
     def assert_consumed(self) -> _LoadStatus:
-        """Raise AssertionError unless all objects were restored, and all that was saved is used."""
+        """Raise AssertionError unless all objects were restored and all saved values were used."""
         if self._unused:
             raise AssertionError(f"Unresolved objects in checkpoint: {self._unused}")
         return self.assert_existing_objects_matched()
 
     def expect_partial(self) -> _LoadStatus:
-        """Do nothing: that something is missing is no warning."""
+        """Do nothing: missing values cause no warnings."""
         return self
 
     assert_nontrivial_match = initialize_or_restore = run_restore_ops = expect_partial
 
 
 class CheckpointOptions:
-    """Settings of how files are written: none has an effect.
+    """Options for writing files; none has an effect.
 
     Parameters
     ----------
     *args, **kwargs
-        Any.
+        Ignored.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -72,15 +72,15 @@ class CheckpointOptions:
 
 
 class Checkpoint:
-    """Saves where iterators are, and the values of variables.
+    """Save the positions of iterators and the values of variables.
 
     Parameters
     ----------
     root : Checkpoint, Module, iterator or variable, optional
-        What is saved under no name; the objects of a checkpoint belong to this one too.
+        An object that is saved without a name. The objects of a checkpoint also belong to this one.
     **kwargs
-        Iterators of datasets, variables, modules, checkpoints, and lists and dicts of them, by
-        name; they are attributes too.
+        Dataset iterators, variables, modules, checkpoints, and lists and dicts of them, by name.
+        They are also available as attributes.
 
     Examples
     --------
@@ -107,13 +107,13 @@ class Checkpoint:
             setattr(self, name, value)
 
     def _objects(self) -> dict[str, Any]:
-        """Return what is saved, by the end of the names of the files."""
+        """Return the objects to save, by the suffix of their file names."""
         found = {".".join(path) or _ROOT: each for path, each in _held((), self, set())}
         return {name: each for name, each in found.items() if each is not None}
 
     @property
     def save_counter(self) -> Any:
-        """How often `save` has been called, also before what was restored."""
+        """Number of calls of `save`, including those before a restored checkpoint."""
         return tensor(self._saved, "int64")
 
     def save(self, file_prefix: str, options: Any = None) -> str:
@@ -122,14 +122,14 @@ class Checkpoint:
         Parameters
         ----------
         file_prefix : str
-            What the names of the files begin with.
+            Prefix of the file names.
         options : CheckpointOptions, optional
             Ignored.
 
         Returns
         -------
         str
-            What `restore` takes.
+            The path to pass to `restore`.
         """
         self._saved += 1
         path = self.write(f"{file_prefix}-{self._saved}")
@@ -140,25 +140,25 @@ class Checkpoint:
         return path
 
     def write(self, file_prefix: str, options: Any = None) -> str:
-        """Write positions and values to files, named without a number."""
+        """Write positions and values to files without a number in their names."""
         for name, held in self._objects().items():
             _io.write_file(f"{file_prefix}.{name}", held.get_state())
         return os.fspath(file_prefix)
 
     def restore(self, save_path: str | None, options: Any = None) -> _LoadStatus:
-        """Have the iterators go on where they were saved, and give variables their values.
+        """Restore the positions of iterators and the values of variables.
 
         Parameters
         ----------
         save_path : str or None
-            What `save` returned; None changes nothing.
+            The result of `save`; None changes nothing.
         options : CheckpointOptions, optional
             Ignored.
 
         Raises
         ------
         NotFoundError
-            If nothing was saved there.
+            If there is no checkpoint at that path.
         """
         if save_path is None:
             return _LoadStatus([], [])
@@ -174,7 +174,7 @@ class Checkpoint:
         for name in objects.keys() & saved.keys():
             objects[name].set_state(_read_file(saved[name]).item())
         numbered = re.fullmatch(r".+-(\d+)", os.fspath(save_path))
-        if numbered:  # the next one that is saved does not replace it
+        if numbered:  # so that the next checkpoint does not replace it
             self._saved = int(numbered[1])
         return _LoadStatus(sorted(objects.keys() - saved), sorted(saved.keys() - objects))
 
@@ -190,7 +190,7 @@ def _is_trackable(value: Any) -> bool:
 
 
 def _held(path: tuple[str, ...], value: Any, seen: set[int]) -> Iterator[tuple[Any, Any]]:
-    """Yield the objects with a state in an object, each with the names that lead to it."""
+    """Yield the objects with state inside an object, each with its path of names."""
     children: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, Checkpoint):
         yield from _held(path, value._root, seen)
@@ -211,7 +211,7 @@ def _held(path: tuple[str, ...], value: Any, seen: set[int]) -> Iterator[tuple[A
 
 
 def _files(prefix: Any) -> dict[str, str]:
-    """Return the files of a checkpoint, by the end of their names."""
+    """Return the files of a checkpoint, by the suffix of their names."""
     path = Path(prefix)
     names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     begin = f"{path.name}."
@@ -219,14 +219,14 @@ def _files(prefix: Any) -> dict[str, str]:
 
 
 class CheckpointState:
-    """What the file ``checkpoint`` of a folder says.
+    """The contents of the file ``checkpoint`` in a folder.
 
     Attributes
     ----------
     model_checkpoint_path : str
-        What was saved last.
+        The latest checkpoint.
     all_model_checkpoint_paths : list of str
-        What is kept, the oldest first.
+        All existing checkpoints, the oldest first.
     """
 
     def __init__(self, paths: list[str]) -> None:
@@ -235,12 +235,12 @@ class CheckpointState:
 
 
 def in_folder(folder: str, name: str) -> str:
-    """Return the path of a file, beginning with the folder as it was given."""
+    """Return the path of a file in a folder, with the folder written unchanged."""
     return os.path.join(folder, name)  # noqa: PTH118 - a Path drops "./"
 
 
 def write_state(paths: list[str]) -> None:
-    """Write the file ``checkpoint`` beside checkpoints, the last of which was saved last."""
+    """Write the file ``checkpoint`` for a list of checkpoints, the latest one last."""
     names = [Path(each).name for each in paths]
     lines = [f'model_checkpoint_path: "{names[-1]}"']
     lines += [f'all_model_checkpoint_paths: "{name}"' for name in names]
@@ -250,7 +250,7 @@ def write_state(paths: list[str]) -> None:
 def get_checkpoint_state(
     checkpoint_dir: Any, latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """Return what the file ``checkpoint`` of a folder says; None where there is none."""
+    """Return the contents of the file ``checkpoint`` in a folder; None if it does not exist."""
     folder = os.fspath(checkpoint_dir)
     file = Path(folder, latest_filename or "checkpoint")
     if not file.is_file():
@@ -260,19 +260,19 @@ def get_checkpoint_state(
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """Return what was saved last in a folder.
+    """Return the latest checkpoint in a folder.
 
     Parameters
     ----------
     checkpoint_dir : str or path
         The folder.
     latest_filename : str, optional
-        The file that says it; ``checkpoint`` by default.
+        The name of the state file; ``checkpoint`` by default.
 
     Returns
     -------
     str or None
-        What `Checkpoint.restore` takes; None where nothing was saved.
+        The path to pass to `Checkpoint.restore`; None if there is no checkpoint.
     """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     path = None if state is None else state.model_checkpoint_path
@@ -285,7 +285,7 @@ class CheckpointReader:
     Parameters
     ----------
     prefix : str
-        What `Checkpoint.save` returned.
+        The result of `Checkpoint.save`.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -299,11 +299,11 @@ class CheckpointReader:
                 self._values[f"{key}{_POSITION}".removeprefix("/")] = tensor(state)
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Return whether there is a value of a name."""
+        """Return whether there is a value with this name."""
         return tensor_str in self._values
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """Return the value of a name."""
+        """Return the value with this name."""
         return self._values[tensor_str].numpy()
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
@@ -316,12 +316,12 @@ class CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
-    """Return the values in a checkpoint, or in the last one of a folder.
+    """Return the values in a checkpoint, or in the latest one of a folder.
 
     Raises
     ------
     NotFoundError
-        If nothing was saved there.
+        If there is no checkpoint.
     """
     path = latest_checkpoint(ckpt_dir_or_file) or os.fspath(ckpt_dir_or_file)
     if not _files(path):
@@ -335,7 +335,7 @@ def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """Return a value of a checkpoint."""
+    """Return a value from a checkpoint."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 

@@ -1,4 +1,4 @@
-"""tf.compat: text and bytes, and in `v1` the older names that programs of today still use."""
+"""tf.compat: text and bytes, and in `v1` older names that current programs still use."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from penstock.compat.tf import old_image as _old_image
 
 
 def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
-    """Return text as bytes, and bytes as they are."""
+    """Return text encoded as bytes; bytes unchanged."""
     return bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes_or_text
 
 
 def as_text(bytes_or_text: str | bytes, encoding: str = "utf-8") -> str:
-    """Return bytes as text, and text as it is."""
+    """Return bytes decoded as text; text unchanged."""
     return bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else bytes_or_text
 
 
@@ -33,32 +33,32 @@ complex_types = (int, float, complex, np.number)
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Return bytes as text, and anything else as Python shows it."""
+    """Return bytes decoded as text, and ``str(value)`` for other values."""
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Any) -> Any:
-    """Return a path as text; anything else as it is."""
+    """Return a path as text; other values unchanged."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
 
 def dimension_value(dimension: Any) -> Any:
-    """Return the size of an axis, which is a number already."""
+    """Return the size of an axis, which is already a number."""
     return dimension
 
 
 def dimension_at_index(shape: Any, index: int) -> Any:
-    """Return the size of an axis; None where the axes are not known."""
+    """Return the size of an axis; None if the rank is unknown."""
     return shape[index] if shape.rank is not None else None
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Return True: nothing is written for older versions."""
+    """Return True: files are never written for older versions."""
     return True
 
 
 class _Older(type):
-    """Names of TensorFlow 1 are loaded when they are asked for."""
+    """Loads TensorFlow 1's names on first access."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -70,7 +70,7 @@ class _Older(type):
 
 
 class _Data:
-    """tf.compat.v1.data, where nothing waits for a session."""
+    """tf.compat.v1.data, with iterators that need no session."""
 
     Dataset = _dataset.Dataset
 
@@ -101,7 +101,7 @@ class v1(metaclass=_Older):
 
     @staticmethod
     def enable_eager_execution() -> None:
-        """Do nothing: everything runs at once."""
+        """Do nothing: execution is always eager."""
 
     enable_v2_behavior = enable_eager_execution
 

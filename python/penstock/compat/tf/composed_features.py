@@ -1,4 +1,4 @@
-"""tf.io.RaggedFeature and SparseFeature: features that examples hold in several parts."""
+"""tf.io.RaggedFeature and SparseFeature: features that consist of several parts of an example."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.ops import io as _io
 
 
 class _Partition(NamedTuple):
-    """How values are divided into rows: by numbers that an example has under a key."""
+    """Division of values into rows, by the numbers stored under a key of an example."""
 
     key: str
 
@@ -30,7 +30,7 @@ class _ValueRowIds(_Partition):
 
 
 class _RowSplits(_Partition):
-    """Where each row begins, and where the last one ends."""
+    """The start of each row, and the end of the last one."""
 
     __slots__ = ()
     method = "from_row_splits"
@@ -44,36 +44,36 @@ class _RowLengths(_Partition):
 
 
 class _RowStarts(_Partition):
-    """Where each row begins."""
+    """The start of each row."""
 
     __slots__ = ()
     method = "from_row_starts"
 
 
 class _RowLimits(_Partition):
-    """Where each row ends."""
+    """The end of each row."""
 
     __slots__ = ()
     method = "from_row_limits"
 
 
 class _UniformRowLength(NamedTuple):
-    """The length of all rows, which examples do not hold."""
+    """The length of all rows, which is not stored in examples."""
 
     length: int
 
 
 class RaggedFeature(_io.RaggedFeature):
-    """A feature of any number of values, divided into rows by other features.
+    """A feature with any number of values, which other features divide into rows.
 
     Parameters
     ----------
     dtype : dtype-like
         float32, int64 or string.
     value_key : str, optional
-        The key of the values; that of the feature by default.
+        The key of the values; by default, the name of the feature.
     partitions : sequence
-        How the values are divided, the outermost first: `RaggedFeature.RowSplits` and others.
+        The partitions, outermost first: `RaggedFeature.RowSplits` and others.
     row_splits_dtype : dtype-like
         The type of the row splits.
     validate : bool
@@ -90,7 +90,7 @@ class RaggedFeature(_io.RaggedFeature):
 
 
 class SparseFeature(NamedTuple):
-    """A feature of a sparse tensor: its indices and values, which examples have under keys.
+    """A feature for a sparse tensor, whose indices and values are stored under keys of examples.
 
     Parameters
     ----------
@@ -99,11 +99,11 @@ class SparseFeature(NamedTuple):
     value_key : str
         The key of the values.
     dtype : dtype-like
-        Of the values.
+        The type of the values.
     size : int or sequence of int
         The size of each axis.
     already_sorted : bool
-        Whether the indices are in order.
+        Whether the indices are sorted.
     """
 
     index_key: Any
@@ -114,7 +114,7 @@ class SparseFeature(NamedTuple):
 
 
 def expanded(features: Mapping[str, Any]) -> dict[str, Any]:
-    """Return features with, for each that consists of several, those."""
+    """Return features with composed ones replaced by their parts."""
     asked: dict[str, Any] = {}
     for name, feature in features.items():
         asked |= _parts(name, feature) if _is_composed(feature) else {name: feature}
@@ -122,16 +122,16 @@ def expanded(features: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def composed(parsed: dict[str, Any], features: Mapping[str, Any], single: bool) -> dict[str, Any]:
-    """Return what was parsed, with what several features make.
+    """Return the parsed features, with composed ones assembled from their parts.
 
     Parameters
     ----------
     parsed : dict
-        Of `expanded`.
+        The parsed features of `expanded`.
     features : mapping
-        What was asked for.
+        The requested features.
     single : bool
-        Whether it was parsed of one example.
+        Whether a single example was parsed.
     """
     sparse: dict[str, Any] = {}
     ragged: dict[str, Any] = {}
@@ -170,7 +170,7 @@ def _index_keys(feature: SparseFeature) -> list[str]:
 
 
 def _rows(feature: Any, name: str, of: Callable[[str], Any]) -> Any:
-    """Return the feature of each example, one after the other."""
+    """Return the feature of each example, concatenated."""
     count = int(of(feature.value_key or name).nrows())
     each = [functools.partial(_row, of, number) for number in range(count)]
     return stack([_divided(feature, name, of_row) for of_row in each])

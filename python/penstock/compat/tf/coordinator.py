@@ -1,4 +1,4 @@
-"""tf.train.Coordinator: tells threads when to stop."""
+"""tf.train.Coordinator: coordinates the end of threads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.compat.listing import listing
 
 
 class Coordinator:
-    """Tells threads when to stop.
+    """Signal threads when to stop.
 
     Parameters
     ----------
     clean_stop_exception_types : tuple of classes, optional
-        Errors that only stop the threads; `tf.errors.OutOfRangeError` by default.
+        Exceptions that stop the threads without an error; `tf.errors.OutOfRangeError` by default.
     """
 
     def __init__(self, clean_stop_exception_types: Any = None) -> None:
@@ -35,35 +35,35 @@ class Coordinator:
         return self._stops.is_set()
 
     def request_stop(self, ex: Any = None) -> None:
-        """Have the threads stop; `join` raises the error that is given."""
+        """Request the threads to stop; `join` raises the exception `ex`."""
         error = ex[1] if isinstance(ex, tuple) else ex
         if error is not None and not isinstance(error, self._clean):
             self._error = self._error or error
         self._stops.set()
 
     def clear_stop(self) -> None:
-        """Forget that threads were to stop, and why."""
+        """Cancel the request to stop, and its exception."""
         self._stops.clear()
         self._error = None
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until threads are to stop, and return whether they are."""
+        """Wait for a request to stop; return whether there is one."""
         return self._stops.wait(timeout)
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Be a context in which errors are requests to stop."""
+        """Return a context manager that turns exceptions into requests to stop."""
         try:
             yield
         except Exception as error:
             self.request_stop(error)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Have `join` wait for a thread."""
+        """Register a thread for `join` to wait for."""
         self._threads.add(thread)
 
     def raise_requested_exception(self) -> None:
-        """Raise the error that `request_stop` was given, if there was one."""
+        """Raise the exception passed to `request_stop`, if any."""
         if self._error is not None:
             raise self._error
 
@@ -73,21 +73,21 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Wait for threads, and raise the error that `request_stop` was given.
+        """Wait for threads, and raise the exception passed to `request_stop`.
 
         Parameters
         ----------
         threads : iterable of Thread, optional
-            Those to wait for, besides those that are registered.
+            The threads to wait for, in addition to registered ones.
         stop_grace_period_secs : float
-            How long to wait for each once they are to stop.
+            Maximum time to wait for each thread after a request to stop.
         ignore_live_threads : bool
-            Whether threads that run on are no error.
+            Whether to ignore threads that are still running.
 
         Raises
         ------
         RuntimeError
-            If threads run on.
+            If threads are still running.
         """
         waiting = self._threads | set(threads or ())
         for thread in waiting:

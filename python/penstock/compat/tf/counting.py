@@ -1,4 +1,4 @@
-"""Counting, ordering and finding values: histograms, distinct values, the greatest ones."""
+"""Counting, ordering and finding values: histograms, distinct values, maxima."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from penstock.compat.tensor import array, in_one_type, tensor
 
 
 class Unique(NamedTuple):
-    """Distinct values, and which of them each value is."""
+    """Distinct values, and the index of each input value among them."""
 
     y: Any
     idx: Any
 
 
 class UniqueWithCounts(NamedTuple):
-    """Distinct values, which of them each value is, and how often each is there."""
+    """Distinct values, the index of each input value among them, and their counts."""
 
     y: Any
     idx: Any
@@ -27,14 +27,14 @@ class UniqueWithCounts(NamedTuple):
 
 
 class TopKV2(NamedTuple):
-    """The greatest values, and where they are."""
+    """The largest values, and their indices."""
 
     values: Any
     indices: Any
 
 
 def unique(x: Any, out_idx: Any = np.int32, name: str | None = None) -> Unique:
-    """Return the distinct values of a vector in the order in which they come first.
+    """Return the distinct values of a vector, in order of first occurrence.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def unique(x: Any, out_idx: Any = np.int32, name: str | None = None) -> Unique:
 
 
 def unique_with_counts(x: Any, out_idx: Any = np.int32, name: str | None = None) -> Any:
-    """Return the distinct values of a vector, and how often each is there."""
+    """Return the distinct values of a vector, and their counts."""
     x = array(x)
     if x.ndim != 1:
         raise InvalidArgumentError(None, None, f"unique: a vector was expected, got {x.shape}")
@@ -69,20 +69,20 @@ def searchsorted(
     out_type: Any = np.int32,
     name: str | None = None,
 ) -> Any:
-    """Return where values would have to be inserted in sorted rows.
+    """Return the indices at which values would be inserted into sorted rows.
 
     Parameters
     ----------
     sorted_sequence : array_like, shape ``(..., n)``
-        The rows.
+        The sorted rows.
     values : array_like, shape ``(..., m)``
-        What is to be inserted, row by row.
+        The values to insert into each row.
     side : str
-        "left" before equal values, "right" after them.
+        "left" for the position before equal values, "right" for the position after them.
     out_type : dtype-like
         int32 or int64.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     rows, wanted = (np.asarray(each) for each in in_one_type([sorted_sequence, values]))
     if rows.ndim == 1 and wanted.ndim <= 1:
@@ -107,7 +107,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return where the values along an axis, in order, are; equal ones as they come."""
+    """Return the indices that sort the values along an axis; equal values keep their order."""
     values = array(values)
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"argsort: ASCENDING or DESCENDING was expected, got {direction!r}")
@@ -124,7 +124,7 @@ def _descending(values: Any, axis: int) -> Any:
 def top_k(
     input: Any, k: Any = 1, sorted: bool = True, index_type: Any = np.int32, name: str | None = None
 ) -> TopKV2:
-    """Return the `k` greatest values along the last axis, and where they are.
+    """Return the `k` largest values along the last axis, and their indices.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def top_k(
 
 
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Any:
-    """Return for each row of predictions whether the target is among the `k` greatest."""
+    """Return for each row of predictions whether the target is among the `k` largest."""
     wanted, rows = array(targets), array(predictions)
     known = (wanted >= 0) & (wanted < rows.shape[1])
     own = rows[np.arange(len(rows)), np.where(known, wanted, 0)]
@@ -160,24 +160,24 @@ def bincount(
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Any:
-    """Count how often each number from 0 on is there.
+    """Count the occurrences of each non-negative integer.
 
     Parameters
     ----------
     arr : array_like of int
-        The numbers.
+        The integers.
     weights : array_like, optional
-        What is summed instead of ones.
+        Values to sum in place of ones.
     minlength, maxlength : int, optional
-        How many numbers are counted at least, and at most: others are left out.
+        Minimum and maximum length of the result; larger integers are ignored.
     dtype : dtype-like
         The type of the result without weights.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     axis : int, optional
         None counts all values, -1 those of each row.
     binary_output : bool
-        Say only whether a number is there: 0 or 1.
+        Whether to return 1 or 0 for the presence of an integer instead of its count.
     """
     numbers = array(arr)
     if numbers.size and numbers.min() < 0:
@@ -226,7 +226,7 @@ def histogram_fixed_width_bins(
     dtype: Any = np.int32,
     name: str | None = None,
 ) -> Any:
-    """Return in which of `nbins` equal intervals each value is; the outer ones have no end.
+    """Return each value's index among `nbins` equal intervals, of which the outer ones are open.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def histogram_fixed_width(
     dtype: Any = np.int32,
     name: str | None = None,
 ) -> Any:
-    """Count how many values are in each of `nbins` equal intervals."""
+    """Count the values in each of `nbins` equal intervals."""
     bins = array(histogram_fixed_width_bins(values, value_range, nbins, np.int64))
     return tensor(np.bincount(bins.ravel(), minlength=int(nbins)), dtype)
 

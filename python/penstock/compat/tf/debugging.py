@@ -13,7 +13,7 @@ from penstock.compat.listing import listing
 from penstock.compat.tensor import in_one_type, tensor
 from penstock.compat.tf import arrays
 
-_SHOWN = 3  # values of a tensor in an error, unless `summarize` says how many
+_SHOWN = 3  # values of a tensor in an error message, unless set by `summarize`
 
 
 def _holds(
@@ -22,7 +22,7 @@ def _holds(
     first, second = in_one_type([x, y])
     try:
         holds = np.asarray(ufunc(first, second))
-    except ValueError as error:  # shapes that do not fit
+    except ValueError as error:  # shapes that do not match
         raise_translated(error)
     if holds.all():
         return
@@ -89,12 +89,12 @@ for _name, _sign, _ufunc in (
 def assert_none_equal(
     x: Any, y: Any, summarize: Any = None, message: str | None = None, name: str | None = None
 ) -> None:
-    """Raise InvalidArgumentError unless ``x != y`` holds everywhere."""
+    """Raise InvalidArgumentError if ``x == y`` anywhere."""
     _holds("!=", np.not_equal, x, y, message, summarize)
 
 
 def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = None) -> None:
-    """Raise InvalidArgumentError, with `data`, unless the condition holds everywhere."""
+    """Raise InvalidArgumentError, showing `data`, unless the condition is true everywhere."""
     if not np.all(condition):
         shown = "\n".join(_summary(each, summarize or _SHOWN) for each in data)
         raise InvalidArgumentError(
@@ -124,13 +124,13 @@ def assert_near(
     x, y : array_like of float
         The values.
     rtol, atol : float, optional
-        The tolerance; ten times the precision of the type by default.
+        The tolerances; by default, ten times the precision of the type.
     message : str, optional
-        What the error begins with.
+        Prefix of the error message.
     summarize : int, optional
-        How many values the error shows.
+        Number of values to show in the error message.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     first, second = in_one_type([x, y])
     precision = 10 * np.finfo(first.dtype).eps
@@ -148,12 +148,12 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
 def assert_rank_at_least(
     x: Any, rank: Any, message: str | None = None, name: str | None = None
 ) -> None:
-    """Raise ValueError unless there are `rank` axes, or more."""
+    """Raise ValueError if there are fewer than `rank` axes."""
     _check_rank(x, message, f"rank at least {int(rank)}", np.ndim(tensor(x)) >= int(rank))
 
 
 def assert_rank_in(x: Any, ranks: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raise ValueError unless the number of axes is among `ranks`."""
+    """Raise ValueError unless the rank is among `ranks`."""
     wanted = tuple(int(rank) for rank in ranks)
     _check_rank(x, message, f"rank in {wanted}", np.ndim(tensor(x)) in wanted)
 
@@ -168,7 +168,7 @@ def _check_rank(x: Any, message: str | None, wanted: str, holds: bool) -> None:
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raise ValueError unless a value has no axes."""
+    """Raise ValueError unless a value is 0-d."""
     shape = np.shape(_tensor(tensor))
     if shape:
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {shape}.")
@@ -177,7 +177,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> None:
-    """Raise TypeError unless the values are of a type."""
+    """Raise TypeError unless the values have a given type."""
     found = as_dtype(_tensor(tensor).dtype)
     if found != tf_type:
         wanted = as_dtype(tf_type)
@@ -192,18 +192,18 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 
 
 def assert_proper_iterable(values: Any) -> None:
-    """Raise TypeError unless a value is a list, a tuple or the like, and no tensor or text."""
+    """Raise TypeError unless a value is a list, tuple or similar, not a tensor or text."""
     if isinstance(values, (str, bytes, np.ndarray)) or not isinstance(values, Iterable):
         raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
-    """Return the type of floats that tensors have in common; float32 where there are none.
+    """Return the common floating-point type of tensors; float32 if there are none.
 
     Raises
     ------
     ValueError
-        If they have different types, or one that is none of floats.
+        If they have different types, or a type that is not floating-point.
     """
     found = [as_dtype(tensor(each).dtype) for each in tensors or () if each is not None]
     common = as_dtype(dtype) if dtype is not None else next(iter(found), DTYPES["float32"])
@@ -222,24 +222,24 @@ def assert_shapes(
     message: str | None = None,
     name: str | None = None,
 ) -> None:
-    """Check the shapes of several tensors against each other.
+    """Check that the shapes of several tensors are consistent.
 
     Parameters
     ----------
     shapes : mapping or sequence of pairs
-        Tensors, and for each what its sizes are: numbers, names (what has one name has one size
-        everywhere), "." or None for any size; "..." or "*" in front for any number of axes.
+        Tensors, each with its expected sizes. A size is a number, a name (equal names require equal
+        sizes), or "." or None for any size. A leading "..." or "*" matches any number of axes.
     data, summarize : object, optional
         Ignored.
     message : str, optional
-        What the error begins with.
+        Prefix of the error message.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Raises
     ------
     ValueError
-        If a shape is another one.
+        If a shape does not match.
 
     Examples
     --------
@@ -272,12 +272,12 @@ def _fits(symbol: Any, size: int, known: dict[Any, int]) -> bool:
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
-    """Return an array of floats, all of which are numbers.
+    """Return an array of floats after checking that all are finite.
 
     Raises
     ------
     InvalidArgumentError
-        If one is infinite or not a number.
+        If a value is infinite or NaN.
     """
     value = _tensor(tensor)
     bad = [
@@ -291,42 +291,42 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
 
 
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
-    """Return an array of floats, all of which are numbers: `check_numerics`."""
+    """Return an array of floats after checking that all are finite; see `check_numerics`."""
     return check_numerics(x, message)
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Return whether a value is a tensor of numbers."""
+    """Return whether a value is a numeric tensor."""
     return arrays.is_tensor(tensor) and _tensor(tensor).dtype.kind in "iufc"
 
 
 def get_log_device_placement() -> bool:
-    """Return False: there is one device."""
+    """Return False: there is only one device."""
     return False
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Return False: tracebacks are Python's own."""
+    """Return False: tracebacks are those of Python."""
     return False
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """Do nothing: `check_numerics` checks where it is called."""
+    """Do nothing: values are only checked where `check_numerics` is called."""
 
 
 def disable_check_numerics() -> None:
-    """Do nothing: `check_numerics` checks where it is called."""
+    """Do nothing: values are only checked where `check_numerics` is called."""
 
 
 def set_log_device_placement(enabled: bool) -> None:
-    """Do nothing: there is one device."""
+    """Do nothing: there is only one device."""
 
 
 def enable_traceback_filtering() -> None:
-    """Do nothing: tracebacks are Python's own."""
+    """Do nothing: tracebacks are those of Python."""
 
 
 disable_traceback_filtering = enable_traceback_filtering
-_tensor = tensor  # also where a parameter has its name
+_tensor = tensor  # for functions with a parameter of the same name
 
 __dir__ = listing(globals())

@@ -1,4 +1,4 @@
-"""tf.distribute: strategies of one replica."""
+"""tf.distribute: strategies with a single replica."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf import distribute_experimental as experimental

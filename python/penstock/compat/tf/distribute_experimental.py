@@ -1,4 +1,4 @@
-"""tf.distribute.experimental: strategies of one replica, by older names."""
+"""tf.distribute.experimental: strategies with a single replica, under older names."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf.strategies import (

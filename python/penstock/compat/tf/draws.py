@@ -1,4 +1,4 @@
-"""Distributions: arrays of numbers drawn with a random generator of NumPy."""
+"""Random arrays from various distributions, drawn with a NumPy generator."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _uniform = ported(_random.uniform)
 
 
 def generator(seed: int | None) -> np.random.Generator:
-    """Return a generator whose numbers belong to the element, and follow penstock's seeds."""
+    """Return a generator that belongs to the current element, and follows penstock's seeds."""
     limits = np.iinfo(np.int64)
     key = array(_uniform([2], limits.min, limits.max, np.int64, seed)).view(np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 
 
 def sizes(shape: Any) -> tuple[int, ...]:
-    """Return a shape as NumPy takes it."""
+    """Return a shape in NumPy's form."""
     return tuple(int(size) for size in np.ravel(np.asarray(shape, np.int64)))
 
 
 def full_integers(random: Random, shape: Any, dtype: Any) -> Any:
-    """Draw integers of all that a type has."""
+    """Draw integers uniformly from the whole range of a type."""
     wanted = as_dtype(dtype).dtype
     limits = np.iinfo(wanted)
     return tensor(random.integers(limits.min, limits.max, sizes(shape), wanted, endpoint=True))
 
 
 def uniform(random: Random, shape: Any, minval: Any, maxval: Any, dtype: Any) -> Any:
-    """Draw numbers that are equally likely in ``[minval, maxval)``."""
+    """Draw numbers uniformly from ``[minval, maxval)``."""
     wanted = as_dtype(dtype).dtype
     if wanted.kind in "iu":
         if minval is None and maxval is None:
@@ -54,7 +54,7 @@ def uniform(random: Random, shape: Any, minval: Any, maxval: Any, dtype: Any) ->
         if (least >= end).any():
             raise InvalidArgumentError(None, None, f"Need minval < maxval, got {least} >= {end}")
         return tensor(random.integers(least, end, sizes(shape), wanted))
-    bits = np.finfo(wanted).nmant + 1  # as many as are below 1 when they are rounded
+    bits = np.finfo(wanted).nmant + 1  # few enough that rounded values stay below 1
     drawn = (random.integers(0, 1 << bits, sizes(shape)) / (1 << bits)).astype(wanted)
     least = np.asarray(0 if minval is None else minval, wanted)
     end = np.asarray(1 if maxval is None else maxval, wanted)
@@ -62,14 +62,14 @@ def uniform(random: Random, shape: Any, minval: Any, maxval: Any, dtype: Any) ->
 
 
 def normal(random: Random, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Any:
-    """Draw numbers of a normal distribution."""
+    """Draw numbers from a normal distribution."""
     wanted = as_dtype(dtype).dtype
     drawn = random.standard_normal(sizes(shape)).astype(wanted)
     return tensor(drawn * np.asarray(stddev, wanted) + np.asarray(mean, wanted))
 
 
 def truncated_normal(random: Random, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Any:
-    """Draw numbers of a normal distribution, none beyond two standard deviations."""
+    """Draw numbers from a normal distribution truncated to two standard deviations."""
     wanted = as_dtype(dtype).dtype
     drawn = random.standard_normal(sizes(shape))
     while (beyond := np.abs(drawn) >= 2).any():
@@ -81,7 +81,7 @@ def truncated_normal(random: Random, shape: Any, mean: Any, stddev: Any, dtype: 
 def normal_between(
     random: Random, shape: Any, mean: Any, stddev: Any, minval: Any, maxval: Any
 ) -> Any:
-    """Draw numbers of a normal distribution within limits."""
+    """Draw numbers from a normal distribution truncated to given limits."""
     curve = statistics.NormalDist()
     every = [np.broadcast_to(array(each), sizes(shape)) for each in (mean, stddev, minval, maxval)]
     made = np.empty(sizes(shape), np.float32)
@@ -94,7 +94,7 @@ def normal_between(
 
 
 def categorical(random: Random, logits: Any, num_samples: Any, dtype: Any) -> Any:
-    """Draw numbers of classes for each row of their logarithmic probabilities."""
+    """Draw class numbers for each row of log probabilities."""
     rows = array(logits).astype(np.float64)
     if rows.ndim != 2:
         raise InvalidArgumentError(
@@ -107,25 +107,25 @@ def categorical(random: Random, logits: Any, num_samples: Any, dtype: Any) -> An
 
 
 def gamma(random: Random, shape: Any, alpha: Any, beta: Any, dtype: Any) -> Any:
-    """Draw numbers of gamma distributions of shape `alpha` and rate `beta`."""
+    """Draw numbers from gamma distributions with shape `alpha` and rate `beta`."""
     rate = 1.0 if beta is None else array(beta)
     return tensor(random.gamma(array(alpha), 1 / rate, sizes(shape)), dtype)
 
 
 def poisson(random: Random, shape: Any, lam: Any, dtype: Any) -> Any:
-    """Draw numbers of Poisson distributions of rate `lam`."""
+    """Draw numbers from Poisson distributions with rate `lam`."""
     return tensor(random.poisson(array(lam), sizes(shape)), dtype)
 
 
 def binomial(random: Random, shape: Any, counts: Any, probs: Any, dtype: Any) -> Any:
-    """Draw how many of `counts` trials succeed, each with probability `probs`."""
+    """Draw the number of successes in `counts` trials with probability `probs`."""
     return tensor(
         random.binomial(array(counts).astype(np.int64), array(probs), sizes(shape)), dtype
     )
 
 
 def check_ends_with(shape: Any, *parameters: Any) -> None:
-    """Raise InvalidArgumentError unless a shape ends with that of parameters together."""
+    """Raise InvalidArgumentError unless a shape ends with the parameters' broadcast shape."""
     shapes = [np.shape(array(each)) for each in parameters if each is not None]
     together = np.broadcast_shapes(*(tuple(each) for each in shapes))
     wanted = sizes(shape)

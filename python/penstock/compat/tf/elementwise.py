@@ -1,4 +1,4 @@
-"""Functions of tensors made of NumPy's functions of arrays, value by value."""
+"""Element-wise functions of tensors, based on NumPy functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _dtype = vars(np.ndarray)["dtype"].__get__
 
 
 def of_one(name: str, function: Any, module: str) -> Callable[..., Any]:
-    """Return a function of one tensor."""
+    """Return a unary function of tensors."""
 
     def call(x: Any, name: str | None = None) -> Any:
         if type(x) is Tensor:
@@ -28,21 +28,21 @@ def of_one(name: str, function: Any, module: str) -> Callable[..., Any]:
 
 
 def of_two(name: str, operator: str, module: str) -> Callable[..., Any]:
-    """Return a function of two tensors: an operator, by the name of its method."""
+    """Return a binary function of tensors for an operator, given its method name."""
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
-        # A number of Python takes the type of the other one, so that one must be on the left.
+        # A Python number takes the type of the other operand, which must therefore be on the left.
         x, y = in_one_type([x, y])
         try:
             return tensor(getattr(tensor(x, getattr(y, "dtype", None)), operator)(y))
-        except ValueError as error:  # shapes that do not fit
+        except ValueError as error:  # shapes that do not match
             raise_translated(error)
 
     return _named(call, name, module, f"Return ``x.{operator}(y)`` for each pair of values.")
 
 
 def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
-    """Return a function of two tensors: one of NumPy's."""
+    """Return a binary function of tensors for a NumPy function."""
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         try:
@@ -51,7 +51,7 @@ def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
             else:
                 made = function(*in_one_type([x, y]))
             return made.view(Tensor) if type(made) is _array else tensor(made)
-        except ValueError as error:  # shapes that do not fit
+        except ValueError as error:  # shapes that do not match
             raise_translated(error)
 
     return _named(
@@ -60,12 +60,12 @@ def of_two_ufunc(name: str, function: Any, module: str) -> Callable[..., Any]:
 
 
 def _keeps_type(x: Tensor, y: Any) -> bool:
-    """Return whether NumPy gives `y` the type of `x` by itself, as it does with Python's floats."""
+    """Return whether NumPy automatically gives `y` the type of `x`, as for Python floats."""
     return type(y) is Tensor or (type(y) is float and _dtype(x).kind == "f")
 
 
 def of_strings(strings: Any, function: Callable[[bytes], bytes]) -> Any:
-    """Return what a function makes of each string."""
+    """Apply a function to each string."""
     texts = array(strings)
     made = np.empty(texts.shape, object)
     made.reshape(-1)[:] = [function(each) for each in texts.ravel().tolist()]
@@ -74,7 +74,7 @@ def of_strings(strings: Any, function: Callable[[bytes], bytes]) -> Any:
 
 def _named(call: Callable[..., Any], name: str, module: str, doc: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
-    call.__module__ = module  # where pickle finds it
+    call.__module__ = module  # where pickle looks it up
     call.__doc__ = doc
     return call
 

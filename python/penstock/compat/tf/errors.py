@@ -1,4 +1,4 @@
-"""tf.errors: the errors that programs catch."""
+"""tf.errors: exceptions that programs catch."""
 
 from penstock.compat.errors import (
     AbortedError,

@@ -1,4 +1,4 @@
-"""tf.train.Example, SequenceExample, and the messages that they consist of."""
+"""tf.train.Example, SequenceExample, and their component messages."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class FeatureLists(Message):
 
 
 class Example(Message):
-    """A message that records are made of; `tf.io.parse_single_example` reads many of them.
+    """A message with named features, read by `tf.io.parse_single_example`.
 
     Parameters
     ----------
     features : Features
-        What it holds.
+        The features.
 
     Examples
     --------
@@ -79,14 +79,14 @@ class Example(Message):
 
 
 class SequenceExample(Message):
-    """A message of features of a whole, and lists of features of its steps.
+    """A message with features of a sequence, and lists of features of its steps.
 
     Parameters
     ----------
     context : Features
-        What belongs to the whole.
+        Features of the whole sequence.
     feature_lists : FeatureLists
-        What belongs to the steps.
+        Features of the steps.
 
     Examples
     --------
@@ -121,12 +121,12 @@ _JSON_LISTS = {"bytesList": "bytes_list", "floatList": "float_list", "int64List"
 
 
 def example_of_json(text: bytes) -> bytes:
-    """Return the bytes of an Example that is written as JSON.
+    """Return the bytes of an Example from its JSON form.
 
     Raises
     ------
     InvalidArgumentError
-        If it is none.
+        If the text is not a valid Example.
     """
     example = Example()
     try:

@@ -1,4 +1,4 @@
-"""tf.experimental: of it, `Optional`."""
+"""tf.experimental: only `Optional`."""
 
 from penstock.compat.iterator import Optional
 from penstock.compat.listing import listing

@@ -1,4 +1,4 @@
-"""What programs wrap functions in, and what they choose between functions with."""
+"""Wrappers of functions, and functions for control flow."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from penstock.functions import py_function as _py_function
 def py_function(
     func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: Any = None
 ) -> Any:
-    """Call ``func(*inp)`` with tensors, and give its results the types `Tout`.
+    """Call ``func(*inp)`` with tensors, and convert its results to the types `Tout`.
 
     Parameters
     ----------
     func : callable, optional
-        The function; without it a decorator is returned, whose function does this when called.
+        The function. If omitted, return a decorator for such functions.
     inp : sequence
-        Its arguments.
+        The arguments of the function.
     Tout : dtype-like or sequence of them
-        One type: one result. A sequence: as many results, as a list.
+        A type for a single result, or a sequence of types for a list of results.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor or list of Tensor
-        As `Tout` says.
+        The results.
 
     Examples
     --------
@@ -59,25 +59,25 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Call ``func(*inp)`` with NumPy values, and give its results the types `Tout`.
+    """Call ``func(*inp)`` with NumPy values, and convert its results to the types `Tout`.
 
     Parameters
     ----------
     func : callable, optional
-        The function; without it a decorator is returned, as of `py_function`.
+        The function. If omitted, return a decorator, as in `py_function`.
     inp : sequence
-        Its arguments; strings are given as bytes.
+        The arguments of the function; strings are passed as bytes.
     Tout : dtype-like or sequence of them
         As in `py_function`.
     stateful : bool
-        Accepted; the function is called every time.
+        Ignored; the function is called every time.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor or list of Tensor
-        As `Tout` says.
+        The results.
     """
     if func is None:
         return _decorator(numpy_function, Tout)
@@ -121,9 +121,9 @@ def function(
     Parameters
     ----------
     func : callable, optional
-        The function; without it a decorator is returned.
+        The function. If omitted, return a decorator.
     input_signature : sequence of nested TensorSpec, optional
-        What the arguments are converted to.
+        Specs to which the arguments are converted.
     autograph, jit_compile, reduce_retracing, **experimental
         Ignored.
 
@@ -145,7 +145,7 @@ def function(
 def cond(
     pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
-    """Call one of two functions."""
+    """Call one of two functions, depending on a condition."""
     return true_fn() if pred else false_fn()
 
 
@@ -157,12 +157,12 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Call the function beside the first condition that holds, or `default`.
+    """Call the function of the first pair whose condition is true, or `default`.
 
     Raises
     ------
     ValueError
-        If none holds, and there is no default.
+        If no condition is true and there is no default.
     """
     pairs = pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs
     for pred, chosen in pairs:
@@ -177,7 +177,7 @@ def case(
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:
-    """Call the function of a number; `default`, or the one of the greatest number, for others.
+    """Call the function with a given number; for other numbers, `default` or the last function.
 
     Parameters
     ----------
@@ -186,9 +186,9 @@ def switch_case(
     branch_fns : sequence or mapping
         Functions, or pairs of a number and a function.
     default : callable, optional
-        What is called for other numbers.
+        The function for other numbers; by default, the one with the highest number.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if isinstance(branch_fns, dict):
         branch_fns = list(branch_fns.items())
@@ -214,25 +214,25 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Call `body` with what it returned, as long as `cond` of it holds.
+    """Call `body` repeatedly with its own results, as long as `cond` is true for them.
 
     Parameters
     ----------
     cond, body : callable
         Called with the variables.
     loop_vars : sequence
-        What they are at first.
+        Initial values of the variables.
     shape_invariants, parallel_iterations, back_prop, swap_memory : object
         Ignored.
     maximum_iterations : int, optional
-        How often `body` is called at most.
+        Maximum number of calls of `body`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     tuple or list
-        The variables at the end, nested as `loop_vars`.
+        The final values of the variables, in the structure of `loop_vars`.
     """
     values = nest.map_structure(_variable, loop_vars)
     left = sys.maxsize if maximum_iterations is None else int(maximum_iterations)
@@ -250,19 +250,19 @@ def _variable(value: Any) -> Any:
 
 @contextlib.contextmanager
 def device(device_name: Any) -> Iterator[None]:
-    """Be a context, and nothing else: values are in the memory of this machine."""
+    """Return a context manager without effect: values are in main memory."""
     yield
 
 
 @contextlib.contextmanager
 def name_scope(name: Any) -> Iterator[None]:
-    """Be a context, and nothing else: there are no names of operations."""
+    """Return a context manager without effect: operations have no names."""
     yield
 
 
 @contextlib.contextmanager
 def control_dependencies(control_inputs: Any) -> Iterator[None]:
-    """Be a context, and nothing else: its arguments have been computed."""
+    """Return a context manager without effect: its arguments are already computed."""
     yield
 
 
@@ -271,11 +271,11 @@ def no_op(name: str | None = None) -> None:
 
 
 def group(*inputs: Any, **kwargs: Any) -> None:
-    """Do nothing: its arguments have been computed."""
+    """Do nothing: its arguments are already computed."""
 
 
 def custom_gradient(f: Any = None) -> Any:
-    """Return a function that gives the first result of `f`: there are no gradients."""
+    """Return a function that returns the first result of `f`: there are no gradients."""
     if f is None:
         return custom_gradient
 
@@ -296,7 +296,7 @@ recompute_grad = grad_pass_through
 
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Be a context, and nothing else: everything runs at once."""
+    """Return a context manager without effect: execution is always eager."""
     yield
 
 
@@ -311,7 +311,7 @@ def is_symbolic_tensor(tensor: Any) -> bool:
 
 
 def get_current_name_scope() -> str:
-    """Return "": there are no names of operations."""
+    """Return "": operations have no names."""
     return ""
 
 

@@ -1,4 +1,4 @@
-"""tf.random.Generator: random numbers with a state of their own, which is saved and restored."""
+"""tf.random.Generator: a random generator whose state can be saved and restored."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from penstock.compat.tensor import array, tensor
 from penstock.compat.tf import draws
 from penstock.compat.tf.variable import Variable
 
-_PER_NUMBER = 256  # how far the count moves for each number drawn
+_PER_NUMBER = 256  # increment of the counter for each number drawn
 
 
 class Algorithm(enum.Enum):
-    """How numbers are drawn: always by Philox."""
+    """The random algorithm: always Philox."""
 
     PHILOX = 1
     THREEFRY = 2
@@ -25,27 +25,28 @@ class Algorithm(enum.Enum):
 
 
 def create_rng_state(seed: Any, alg: Any = "philox") -> Any:
-    """Return the state of a generator that begins with a seed: a count (two numbers) and a key."""
+    """Return the initial state for a seed: a counter (two numbers) and a key."""
     words = [int(each) for each in np.ravel(array(seed))][::-1]
     return tensor(np.array([0, 0, 0, *words][-3:], np.int64))
 
 
 class Generator:
-    """A source of random numbers with a state of its own.
+    """A random generator with separate state.
 
     Parameters
     ----------
     copy_from : Generator, optional
-        One whose state it begins with.
+        A generator whose state to copy.
     state : array_like, optional
-        The state it begins with, as of `create_rng_state`.
+        The initial state, as returned by `create_rng_state`.
     alg : object, optional
         Ignored.
 
     Notes
     -----
-    In a function that `Dataset.map` calls in parallel, which element gets which numbers depends on
-    the threads, as in TensorFlow; those of `tf.random.uniform` and others belong to the element.
+    In functions that `Dataset.map` calls in parallel, the assignment of numbers to elements depends
+    on thread timing, as in TensorFlow. The numbers of `tf.random.uniform` and similar functions
+    depend only on the element.
 
     Examples
     --------
@@ -67,27 +68,27 @@ class Generator:
 
     @classmethod
     def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
-        """Make one whose numbers are repeatable."""
+        """Create a generator with reproducible numbers."""
         return cls(state=create_rng_state(seed))
 
     @classmethod
     def from_state(cls, state: Any, alg: Any = None) -> Generator:
-        """Make one with the state of another one."""
+        """Create a generator with a given state."""
         return cls(state=state)
 
     @classmethod
     def from_key_counter(cls, key: Any, counter: Any, alg: Any = None) -> Generator:
-        """Make one with a key, and a count of two numbers."""
+        """Create a generator with a given key and counter (two numbers)."""
         return cls(state=[*np.ravel(array(counter)).tolist(), int(key)])
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
-        """Make one whose numbers are not repeatable."""
+        """Create a generator with numbers that are not reproducible."""
         return cls(state=np.random.default_rng().integers(-(2**63), 2**63, 3))
 
     @property
     def state(self) -> Variable:
-        """The state: a variable of three int64."""
+        """The state, as a variable of three int64 numbers."""
         return self._state
 
     @property
@@ -97,7 +98,7 @@ class Generator:
 
     @property
     def algorithm(self) -> int:
-        """The number of the algorithm: 1 is Philox."""
+        """Number of the algorithm: 1, for Philox."""
         return Algorithm.PHILOX.value
 
     def get_state(self) -> bytes:
@@ -105,23 +106,23 @@ class Generator:
         return self._state.get_state()
 
     def set_state(self, state: bytes) -> None:
-        """Go on with what `get_state` returned."""
+        """Restore a state returned by `get_state`."""
         self._state.set_state(state)
 
     def reset(self, state: Any) -> None:
-        """Go on with a state."""
+        """Set the state."""
         self._state.assign(array(state).astype(np.int64))
 
     def reset_from_seed(self, seed: Any) -> None:
-        """Go on as `from_seed` begins."""
+        """Set the state of `from_seed`."""
         self.reset(create_rng_state(seed))
 
     def reset_from_key_counter(self, key: Any, counter: Any) -> None:
-        """Go on as `from_key_counter` begins."""
+        """Set the state of `from_key_counter`."""
         self.reset([*np.ravel(array(counter)).tolist(), int(key)])
 
     def skip(self, delta: Any) -> Any:
-        """Leave out as many numbers, and return the state before."""
+        """Skip `delta` numbers, and return the previous state."""
         with self._lock:
             before = self._state.value()
             words = array(before).view(np.uint64).tolist()
@@ -131,7 +132,7 @@ class Generator:
         return before
 
     def _next(self, shape: Any) -> np.random.Generator:
-        """Return a generator for one array of numbers."""
+        """Return a NumPy generator for one array of numbers."""
         low, high, key = array(self.skip(max(1, np.prod(draws.sizes(shape))))).view(np.uint64)
         counter = [0, 0, int(low), int(high)]
         return np.random.Generator(np.random.Philox(key=[int(key), 0], counter=counter))
@@ -144,11 +145,11 @@ class Generator:
         dtype: Any = np.float32,
         name: str | None = None,
     ) -> Any:
-        """Draw numbers that are equally likely in ``[minval, maxval)``."""
+        """Draw numbers uniformly from ``[minval, maxval)``."""
         return draws.uniform(self._next(shape), shape, minval, maxval, dtype)
 
     def uniform_full_int(self, shape: Any, dtype: Any = np.uint64, name: str | None = None) -> Any:
-        """Draw integers of all that a type has."""
+        """Draw integers uniformly from the whole range of a type."""
         return draws.full_integers(self._next(shape), shape, dtype)
 
     def normal(
@@ -159,7 +160,7 @@ class Generator:
         dtype: Any = np.float32,
         name: str | None = None,
     ) -> Any:
-        """Draw numbers of a normal distribution."""
+        """Draw numbers from a normal distribution."""
         return draws.normal(self._next(shape), shape, mean, stddev, dtype)
 
     def truncated_normal(
@@ -170,22 +171,22 @@ class Generator:
         dtype: Any = np.float32,
         name: str | None = None,
     ) -> Any:
-        """Draw numbers of a normal distribution, none beyond two standard deviations."""
+        """Draw numbers from a normal distribution truncated to two standard deviations."""
         return draws.truncated_normal(self._next(shape), shape, mean, stddev, dtype)
 
     def binomial(
         self, shape: Any, counts: Any, probs: Any, dtype: Any = np.int32, name: str | None = None
     ) -> Any:
-        """Draw how many of `counts` trials succeed, each with probability `probs`."""
+        """Draw the number of successes in `counts` trials with probability `probs`."""
         draws.check_ends_with(shape, counts, probs)
         return draws.binomial(self._next(shape), shape, counts, probs, dtype)
 
     def make_seeds(self, count: Any = 1) -> Any:
-        """Draw seeds for functions whose names begin with ``stateless_``: shape ``(2, count)``."""
+        """Draw seeds for the ``stateless_`` functions, with shape ``(2, count)``."""
         return self.uniform_full_int([2, int(count)], np.int64)
 
     def split(self, count: int = 1) -> list[Generator]:
-        """Make generators whose numbers differ from those of this one."""
+        """Create generators that are independent of this one."""
         states = array(self.uniform_full_int([int(count), 3], np.int64))
         return [Generator(state=state) for state in states]
 
@@ -194,14 +195,14 @@ _GLOBAL: list[Generator] = []
 
 
 def get_global_generator() -> Generator:
-    """Return the generator that a program shares."""
+    """Return the global generator of the program."""
     if not _GLOBAL:
         _GLOBAL.append(Generator.from_non_deterministic_state())
     return _GLOBAL[0]
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Have `get_global_generator` return another one."""
+    """Replace the result of `get_global_generator`."""
     _GLOBAL[:] = [generator]
 
 

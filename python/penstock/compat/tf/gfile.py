@@ -1,4 +1,4 @@
-"""tf.io.gfile: files of this machine."""
+"""tf.io.gfile: local files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _path(path: Any) -> Path:
 
 
 def _translated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose errors are those of `tf.errors`."""
+    """Wrap a function to raise the exceptions of `tf.errors`."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -40,12 +40,12 @@ def _translated(function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             raise_translated(error)
 
-    del call.__wrapped__  # it is shown as a name of its own
+    del call.__wrapped__  # so that its own name is shown
     return call
 
 
 class GFile:
-    """A file, opened when it is read or written; text is in UTF-8.
+    """A file, opened at the first read or write; text is encoded as UTF-8.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ class GFile:
 
     @property
     def name(self) -> Any:
-        """The name that was given."""
+        """The name passed to the constructor."""
         return self._name
 
     @property
     def mode(self) -> str:
-        """The mode that was given."""
+        """The mode passed to the constructor."""
         return self._mode
 
     @property
@@ -100,20 +100,20 @@ class GFile:
         return self._file
 
     def size(self) -> int:
-        """Return how many bytes the file has."""
+        """Return the size of the file in bytes."""
         self.flush()
         return _path(self._name).stat().st_size
 
     def read(self, n: int = -1) -> Any:
-        """Return the rest of the file, or `n` characters or bytes of it."""
+        """Return the rest of the file, or up to `n` characters or bytes."""
         return self._to_read().read(n)
 
     def readline(self) -> Any:
-        """Return the next line, with its end."""
+        """Return the next line, including its line break."""
         return self._to_read().readline()
 
     def readlines(self) -> list[Any]:
-        """Return the lines that are left, with their ends."""
+        """Return the remaining lines, including their line breaks."""
         return list(self._to_read().readlines())
 
     def write(self, file_content: Any) -> None:
@@ -128,7 +128,7 @@ class GFile:
         self._file.write(content)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Go to a byte: `offset` from the begin (0), from here (1) or from the end (2)."""
+        """Move to an offset from the start (0), the current position (1) or the end (2)."""
         self._file.seek(position if offset is None else offset, whence)
 
     def seekable(self) -> bool:
@@ -136,11 +136,11 @@ class GFile:
         return True
 
     def tell(self) -> int:
-        """Return at which byte it is."""
+        """Return the current position in bytes."""
         return int(self._file.tell())
 
     def flush(self) -> None:
-        """Have what was written seen by others."""
+        """Flush buffered writes to the file."""
         if self._opened is not None:
             self._opened.flush()
 
@@ -152,7 +152,7 @@ class GFile:
 
     def __enter__(self) -> GFile:
         if "r" not in self._mode:
-            self._file.flush()  # it is there, even if nothing is written
+            self._file.flush()  # creates the file, even if nothing is written
         return self
 
     def __exit__(self, *exception: Any) -> None:
@@ -170,14 +170,14 @@ class GFile:
     next = __next__
 
     def __getattr__(self, name: str) -> Any:
-        # What else libraries ask of a file: readable, fileno, closed.
+        # Other attributes that libraries use: readable, fileno, closed.
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._file, name)
 
 
 class FileStatistics(NamedTuple):
-    """What `stat` says of a file."""
+    """The result of `stat`."""
 
     length: int
     mtime_nsec: int
@@ -185,24 +185,24 @@ class FileStatistics(NamedTuple):
 
 
 def exists(path: Any) -> bool:
-    """Return whether there is such a file or folder."""
+    """Return whether a file or folder exists."""
     return _path(path).exists()
 
 
 def isdir(path: Any) -> bool:
-    """Return whether it is a folder."""
+    """Return whether a path is a folder."""
     return _path(path).is_dir()
 
 
 @_translated
 def stat(path: Any) -> FileStatistics:
-    """Return length (bytes), time of the last change (nanoseconds) and whether it is a folder."""
+    """Return size (bytes), modification time (nanoseconds) and whether it is a folder."""
     found = _path(path).stat()
     return FileStatistics(found.st_size, found.st_mtime_ns, _path(path).is_dir())
 
 
 def glob(pattern: Any) -> list[str]:
-    """Return the names of the files that match patterns: of each pattern in order."""
+    """Return the names of the files that match patterns, in pattern order."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
     names = map(from_here, map(str, map(_path, patterns)))
     return [name for each in names for name in sorted(_glob.glob(each))]  # noqa: PTH207
@@ -210,30 +210,30 @@ def glob(pattern: Any) -> list[str]:
 
 @_translated
 def listdir(path: Any) -> list[str]:
-    """Return the names of what is in a folder."""
+    """Return the names of a folder's contents."""
     return [each.name for each in _path(path).iterdir()]
 
 
 def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Any:
-    """Go through a folder and those in it: as `os.walk`."""
+    """Walk through a folder and its subfolders, like `os.walk`."""
     return os.walk(_path(top), topdown, onerror)
 
 
 def join(path: Any, *paths: Any) -> Any:
-    """Return names joined to a path: bytes, if the first is."""
+    """Join path components; the result is bytes if the first component is."""
     joined = os.path.join(*map(os.fspath, map(_path, (path, *paths))))  # noqa: PTH118
     return joined.encode() if isinstance(path, bytes) else joined
 
 
 @_translated
 def mkdir(path: Any) -> None:
-    """Make a folder; one that is there is left."""
+    """Create a folder, unless it exists."""
     _path(path).mkdir(exist_ok=True)
 
 
 @_translated
 def makedirs(path: Any) -> None:
-    """Make a folder, and those that it lies in."""
+    """Create a folder and its parent folders."""
     _path(path).mkdir(parents=True, exist_ok=True)
 
 
@@ -245,7 +245,7 @@ def remove(path: Any) -> None:
 
 @_translated
 def rmtree(path: Any) -> None:
-    """Remove a folder and all that is in it."""
+    """Remove a folder and its contents."""
     shutil.rmtree(_path(path))
 
 
@@ -256,7 +256,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     Raises
     ------
     AlreadyExistsError
-        If there is one of this name, and `overwrite` is False.
+        If the target exists and `overwrite` is False.
     """
     _check_free(dst, overwrite)
     shutil.copyfile(_path(src), _path(dst))
@@ -264,12 +264,12 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 @_translated
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Rename a file, or move it.
+    """Rename or move a file.
 
     Raises
     ------
     AlreadyExistsError
-        If there is one of this name, and `overwrite` is False.
+        If the target exists and `overwrite` is False.
     """
     _check_free(dst, overwrite)
     _path(src).replace(_path(dst))
@@ -281,7 +281,7 @@ def _check_free(path: Any, overwrite: bool) -> None:
 
 
 def get_registered_schemes() -> list[str]:
-    """Return what names of files may begin with: nothing, not even file://."""
+    """Return the supported URL schemes: none, not even file://."""
     return [""]
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing single values of arrays by their indices: gather_nd, scatter_nd and more."""
+"""Reading and writing array values by index: gather_nd, scatter_nd and others."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def gather_nd(
     name: str | None = None,
     bad_indices_policy: str = "",
 ) -> Any:
-    """Return the values, or rows, at indices.
+    """Return the values or rows at indices.
 
     Parameters
     ----------
     params : array_like
-        What is read.
+        The array.
     indices : array_like of int, shape ``(..., depth)``
-        Where: an index for each of the first `depth` axes.
+        For each result, an index for each of the first `depth` axes.
     batch_dims : int
-        How many axes at the front are common to both.
+        Number of leading axes that both arrays share.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     bad_indices_policy : str
-        "IGNORE" gives zeros for indices beyond the array; otherwise they are errors.
+        "IGNORE" returns zeros for indices out of bounds; otherwise they raise an error.
 
     Raises
     ------
     InvalidArgumentError
-        If an index lies beyond the array.
+        If an index is out of bounds.
 
     Examples
     --------
@@ -138,7 +138,7 @@ for _name, _ufunc in _UPDATES.items():
 def tensor_scatter_nd_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Any:
-    """Return a copy of an array in which the values at indices are replaced by updates."""
+    """Return a copy of an array with the values at indices replaced."""
     first, second = in_one_type([tensor, updates])
     return _scattered(None, np.array(first), indices, second, "")
 
@@ -161,17 +161,18 @@ def strided_slice(
     Parameters
     ----------
     input_ : array_like
-        What is cut.
+        The array.
     begin, end, strides : sequence of int
-        For each axis; steps of 1 by default.
+        Start, end and step for each axis; steps are 1 by default.
     begin_mask, end_mask : int
-        Bits of the axes along which the begin, or the end, is left open.
+        Bit masks of the axes without a start or an end.
     ellipsis_mask, new_axis_mask, shrink_axis_mask : int
-        Bits of what stands for ``...``, for ``newaxis``, and for the single index `begin`.
+        Bit masks of the positions that represent ``...``, ``newaxis``, and the single index
+        `begin`.
     var : object
         Must be None.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     begins, ends = np.ravel(begin).tolist(), np.ravel(end).tolist()
     steps = [1] * len(begins) if strides is None else np.ravel(strides).tolist()
@@ -193,7 +194,7 @@ def strided_slice(
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Any]:
-    """Return `num_partitions` arrays with the rows that have each number."""
+    """Split rows by their partition numbers into `num_partitions` arrays."""
     values, numbers = array(data), array(partitions)
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < num_partitions):
         raise InvalidArgumentError(
@@ -203,7 +204,7 @@ def dynamic_partition(
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
-    """Return rows put together: each at its index, later ones replace earlier ones."""
+    """Place rows at their indices; later rows replace earlier ones."""
     numbers = [np.ravel(array(each)) for each in indices]
     parts = [np.asarray(each) for each in in_one_type(list(data))]
     shape = parts[0].shape[np.ndim(array(indices[0])) :]
@@ -215,7 +216,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Any:
-    """Return the index along each axis for indices of the values in a row."""
+    """Convert flat indices to an index for each axis."""
     indices = array(indices)
     return tensor(np.array(np.unravel_index(indices, tuple(dims))).astype(indices.dtype))
 
@@ -227,18 +228,18 @@ def reverse_sequence(
     batch_axis: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return an array in which the first values of each row are in reversed order.
+    """Reverse the first values of each row.
 
     Parameters
     ----------
     input : array_like
         The rows.
     seq_lengths : array_like of int
-        How many values of each row are reversed.
+        The number of values to reverse in each row.
     seq_axis, batch_axis : int
-        The axis of the values, and the axis of the rows (0).
+        The axis of the values, and the axis of the rows (0 by default).
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     values = array(input)
     seq_axis, batch_axis = int(seq_axis or 0), int(batch_axis or 0)

@@ -1,4 +1,4 @@
-"""tf.io: penstock's operations on files and records, on tensors."""
+"""tf.io: penstock's operations on files and records, for tensors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def matching_files(pattern: Any, name: str | None = None) -> Any:
     pattern : str, or list of str
         Patterns.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     return _matching_files(argument(pattern, "file_pattern"))
 
@@ -47,23 +47,23 @@ def matching_files(pattern: Any, name: str | None = None) -> Any:
 def parse_single_example(
     serialized: Any, features: Any, example_names: Any = None, name: str | None = None
 ) -> dict[str, Any]:
-    """Read features of one `tf.train.Example` message.
+    """Parse features of a `tf.train.Example` message.
 
     Parameters
     ----------
     serialized : bytes
         The message.
     features : mapping of str to features
-        What is asked for.
+        The features to return.
     example_names : str, optional
-        What errors call the example.
+        Name of the example for error messages.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     dict
-        A tensor for each feature; for a `VarLenFeature` a `SparseTensor`.
+        A tensor for each feature; a `SparseTensor` for a `VarLenFeature`.
 
     Examples
     --------
@@ -80,24 +80,24 @@ def parse_single_example(
 def parse_example(
     serialized: Any, features: Any, example_names: Any = None, name: str | None = None
 ) -> dict[str, Any]:
-    """Read features of `tf.train.Example` messages.
+    """Parse features of `tf.train.Example` messages.
 
     Parameters
     ----------
     serialized : sequence of bytes
-        The messages; a single one is read as by `parse_single_example`.
+        The messages; a single message is parsed as by `parse_single_example`.
     features : mapping of str to features
-        What is asked for.
+        The features to return.
     example_names : sequence of str, optional
-        What errors call the examples.
+        Names of the examples for error messages.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     dict
-        A tensor for each feature; for a `VarLenFeature` a `SparseTensor`, for a `RaggedFeature` a
-        `RaggedTensor`.
+        A tensor for each feature; a `SparseTensor` for a `VarLenFeature`, a `RaggedTensor` for a
+        `RaggedFeature`.
     """
     if np.ndim(serialized) == 0:
         return parse_single_example(serialized, features, example_names)
@@ -113,7 +113,7 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Read the context and the steps of one `tf.train.SequenceExample` message."""
+    """Parse the context and the steps of a `tf.train.SequenceExample` message."""
     parsed = _parse_single_sequence_example(
         serialized, context_features, sequence_features, example_name
     )
@@ -128,16 +128,17 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Read the contexts and the steps of `tf.train.SequenceExample` messages, and how many."""
+    """Parse the contexts, steps and lengths of `tf.train.SequenceExample` messages."""
     parsed = _parse_sequence_example(serialized, context_features, sequence_features, example_names)
     asked: Any = (context_features or {}, sequence_features or {}, {})
     return tuple(map(_with_classes, parsed, asked))
 
 
 def _with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
-    """Return what was parsed, with a tensor class where the values are of any number.
+    """Return the parsed features, with tensor classes for variable numbers of values.
 
-    Sparse tensors come first, ragged ones last, each by name: programs stack ``values()``.
+    Sparse tensors come first and ragged ones last, sorted by name, because programs stack
+    ``values()``.
     """
     sparse, dense, ragged = {}, {}, {}
     for key in sorted(parsed):
@@ -151,7 +152,7 @@ def _with_classes(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
 
 
 def _ragged(value: Any) -> Any:
-    """Return a pair of values and row splits, or one of such pairs, as a ragged tensor."""
+    """Return a pair of values and row splits, possibly nested, as a ragged tensor."""
     if not isinstance(value, tuple):
         return value
     values, row_splits = value
@@ -165,7 +166,7 @@ def _sparse(value: Any) -> SparseTensor:
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Any:
-    """Return a tensor as bytes, which `parse_tensor` reads: those that TensorFlow writes.
+    """Return a tensor as bytes for `parse_tensor`, in TensorFlow's format.
 
     Examples
     --------
@@ -177,34 +178,34 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Any:
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
-    """Return the tensor that `serialize_tensor` has written.
+    """Return the tensor that `serialize_tensor` has serialised.
 
     Raises
     ------
     InvalidArgumentError
-        If the bytes are no such tensor, or one of another type.
+        If the bytes are not a serialised tensor, or the tensor has another type.
     """
     return tensor_proto.parsed(tensor(serialized).item(), out_type)
 
 
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
-    """Return strings decompressed.
+    """Decompress strings.
 
     Parameters
     ----------
     bytes : array_like of str or bytes
-        What is compressed.
+        The compressed strings.
     compression_type : str
         "" for none, "ZLIB" or "GZIP".
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Raises
     ------
     InvalidArgumentError
-        If another way is asked for.
+        If the compression type is unknown.
     DataLossError
-        If a string is not compressed in this way.
+        If a string is not valid compressed data of that type.
     """
     windows = {"": None, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
     if compression_type not in windows:
@@ -221,7 +222,7 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Any:
-    """Return the messages of `tf.train.Example` that are written as JSON."""
+    """Return `tf.train.Example` messages from their JSON form."""
     return elementwise.of_strings(json_examples, examples.example_of_json)
 
 
@@ -232,20 +233,20 @@ def decode_raw(
     fixed_length: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Return the numbers whose bytes strings are.
+    """Interpret bytes as numbers.
 
     Parameters
     ----------
     input_bytes : array_like of bytes
-        The strings, all of one length unless `fixed_length` is given.
+        The strings; all must have the same length unless `fixed_length` is set.
     out_type : dtype-like
         The type of the numbers.
     little_endian : bool
-        Whether the lowest byte of each comes first.
+        Whether the numbers are little-endian.
     fixed_length : int, optional
-        How many bytes are taken; shorter strings are filled up with zeros.
+        Number of bytes to use; shorter strings are padded with zeros.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if fixed_length is not None:
         length, size = int(fixed_length), as_dtype(out_type).dtype.itemsize
@@ -260,10 +261,10 @@ def decode_raw(
 
 
 class TFRecordWriter(_io.TFRecordWriter):
-    """Writes records to a file; each may be a tensor."""
+    """Write records to a file; each may be a tensor."""
 
     def write(self, record: Any) -> None:
-        """Write one record.
+        """Write a record.
 
         Parameters
         ----------
@@ -274,16 +275,16 @@ class TFRecordWriter(_io.TFRecordWriter):
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
-    """Write a whole file, and the folders that it lies in where there are none.
+    """Write a whole file, and create missing parent folders.
 
     Parameters
     ----------
     filename : str, bytes or path
         The file.
     contents : bytes or str
-        The content.
+        The contents.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     _io.write_file(argument(filename), argument(tensor(contents)))
 

@@ -1,4 +1,4 @@
-"""tf.linalg: matrices, by NumPy."""
+"""tf.linalg: linear algebra with NumPy."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def norm(
     tensor : array_like of float
         The values.
     ord : str or number
-        "euclidean" or "fro", a power, or infinity.
+        "euclidean", "fro", a power, or infinity.
     axis : int or pair of int, optional
-        An axis for vectors, two for matrices; None is one vector of all values.
+        One axis for vectors, two for matrices. None: treat all values as a single vector.
     keepdims : bool, optional
-        Keep the axes with size 1.
+        Whether to keep the axes, with size 1.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def norm(
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Return values divided by their `norm`, and the norm, its axes kept."""
+    """Return values divided by their `norm`, and the norm with its axes kept."""
     length = norm(tensor, ord, axis, True)
     return _tensor(tensor) / length, length
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Any:
-    """Return the norm of all values of several arrays together; None counts as none."""
+    """Return the common norm of several arrays; None entries are ignored."""
     arrays = [array(each) for each in t_list if each is not None]
     return tensor(np.sqrt(sum(np.sum(np.square(each)) for each in arrays)), arrays[0].dtype)
 
@@ -103,13 +103,13 @@ def matmul(
     output_type: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Return the product of two matrices, or of two stacks of them."""
+    """Return the matrix product, for single matrices or stacks."""
     x, y = map(tensor, in_one_type([a, b]))
     x = np.swapaxes(x, -1, -2) if transpose_a or adjoint_a else x
     y = np.swapaxes(y, -1, -2) if transpose_b or adjoint_b else y
     try:
         made = (np.conj(x) if adjoint_a else x) @ (np.conj(y) if adjoint_b else y)
-    except ValueError as error:  # shapes that do not fit
+    except ValueError as error:  # shapes that do not match
         raise_translated(error)
     return made if output_type is None else tensor(made, output_type)
 
@@ -123,19 +123,19 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the product of a matrix and a vector, or of stacks of them."""
+    """Return the product of a matrix and a vector, for single ones or stacks."""
     x, y = map(tensor, in_one_type([a, b]))
     return matmul(x, y[..., None], transpose_a, adjoint_a=adjoint_a)[..., 0]
 
 
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
-    """Return matrices with rows and columns exchanged."""
+    """Return matrices with rows and columns swapped."""
     exchanged = np.swapaxes(array(a), -1, -2)
     return tensor(exchanged.conj() if conjugate else exchanged)
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Any:
-    """Return the conjugates of matrices with rows and columns exchanged."""
+    """Return the conjugate transpose of matrices."""
     return matrix_transpose(matrix, conjugate=True)
 
 
@@ -148,7 +148,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
     Raises
     ------
     InvalidArgumentError
-        If a matrix has none.
+        If a matrix is singular.
     """
     x = matrix_transpose(input, conjugate=True) if adjoint else input
     return _inverse(x)
@@ -169,7 +169,7 @@ def trace(x: Any, name: str | None = None) -> Any:
 
 
 def cross(a: Any, b: Any, name: str | None = None) -> Any:
-    """Return the cross products of vectors of 3 values."""
+    """Return the cross products of 3-element vectors."""
     return tensor(np.cross(*in_one_type([a, b])))
 
 
@@ -181,9 +181,9 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     input : array_like, shape ``(..., rows, columns)``
         The matrices.
     num_lower, num_upper : int
-        How many diagonals below and above are kept; -1 is all.
+        Number of diagonals to keep below and above the main one; -1 for all.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     x = array(input)
     above = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
@@ -208,15 +208,15 @@ def diag(
     diagonal : array_like, shape ``(..., n)``
         The diagonals.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     k : int
-        Which diagonal: 0 is the main one, above it they are positive.
+        Number of the diagonal: 0 for the main one, positive above it.
     num_rows, num_cols : int
-        The size of the matrices; by default as small as can be, and square if neither is given.
+        The size of the matrices. By default, the minimum; square if both are omitted.
     padding_value : scalar
-        What the other values are.
+        The value of all other entries.
     align : str
-        Ignored: it is about several diagonals.
+        Ignored: it applies to several diagonals only.
     """
     values, k = array(diagonal), _offset(k)
     n = values.shape[-1]
@@ -238,14 +238,14 @@ def diag_part(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
-    """Return a diagonal of each matrix; parameters as of `diag`."""
+    """Return a diagonal of each matrix; parameters as in `diag`."""
     return tensor(np.diagonal(array(input), _offset(k), -2, -1).copy())
 
 
 def set_diag(
     input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Any:
-    """Return matrices with a diagonal replaced; parameters as of `diag`."""
+    """Return matrices with a diagonal replaced; parameters as in `diag`."""
     first, values = in_one_type([input, diagonal])
     made, k = np.array(first), _offset(k)
     at = np.arange(np.shape(values)[-1])
@@ -273,7 +273,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Any:
 
 
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
-    """Return the solutions of systems of linear equations, column by column."""
+    """Solve systems of linear equations, column by column."""
     a, b = in_one_type([matrix, rhs])
     try:
         return tensor(np.linalg.solve(matrix_transpose(a, conjugate=True) if adjoint else a, b))
@@ -284,12 +284,12 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
 def triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
-    """Return the solutions of systems whose matrices are triangular: the rest is not looked at."""
+    """Solve triangular systems; entries outside of the triangle are ignored."""
     return solve(band_part(matrix, *((-1, 0) if lower else (0, -1))), rhs, adjoint)
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
-    """Return the solutions of systems of which there is the `cholesky` factor."""
+    """Solve systems, given the `cholesky` factors of their matrices."""
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
 
 
@@ -300,7 +300,7 @@ def lstsq(
     fast: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Return what solves systems of linear equations with the least squares of the errors."""
+    """Solve systems of linear equations in the least-squares sense."""
     a, b = (np.asarray(each) for each in in_one_type([matrix, rhs]))
     square = np.swapaxes(a, -1, -2) @ a
     if l2_regularizer:
@@ -312,7 +312,7 @@ def lstsq(
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Any, Any]:
-    """Return the orthogonal and the triangular matrix whose product each matrix is."""
+    """Return the QR decomposition of each matrix: orthogonal and triangular factors."""
     made = np.linalg.qr(array(input), "complete" if full_matrices else "reduced")
     return tensor(made[0]), tensor(made[1])
 
@@ -320,7 +320,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tupl
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Return the singular values, and the matrices of the vectors left and right of them."""
+    """Return the singular values, and the matrices of left and right singular vectors."""
     if not compute_uv:
         return _tensor(np.linalg.svd(array(tensor), compute_uv=False))
     u, s, vh = np.linalg.svd(array(tensor), full_matrices)
@@ -339,25 +339,25 @@ def eigvalsh(tensor: Any, name: str | None = None) -> Any:
 
 
 def eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
-    """Return the eigenvalues and eigenvectors of matrices: complex numbers."""
+    """Return the complex eigenvalues and eigenvectors of matrices."""
     values, vectors = np.linalg.eig(array(tensor))
     kind = np.result_type(array(tensor), np.complex64)
     return _tensor(values, kind), _tensor(vectors, kind)
 
 
 def eigvals(tensor: Any, name: str | None = None) -> Any:
-    """Return the eigenvalues of matrices: complex numbers."""
+    """Return the complex eigenvalues of matrices."""
     return eig(tensor)[0]
 
 
 def slogdet(input: Any, name: str | None = None) -> tuple[Any, Any]:
-    """Return the signs of determinants, and the logarithms of what they are without it."""
+    """Return the signs and the logarithms of the absolute values of determinants."""
     sign, log = np.linalg.slogdet(array(input))
     return tensor(sign), tensor(log)
 
 
 def logdet(matrix: Any, name: str | None = None) -> Any:
-    """Return the logarithms of the determinants of matrices that have a `cholesky` factor."""
+    """Return the log determinants of matrices that have a `cholesky` factor."""
     return slogdet(matrix)[1]
 
 
@@ -369,16 +369,16 @@ def matrix_rank(
 
 
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Return the sums of products that an equation says.
+    """Return sums of products, as specified by an equation.
 
     Parameters
     ----------
     equation : str
-        The names of the axes of each array, and of the result: "ij,jk->ik".
+        The names of the axes of each array and of the result, such as "ij,jk->ik".
     *inputs : array_like
         The arrays.
     **kwargs
-        Ignored: how it is computed.
+        Ignored; TensorFlow's options for the computation.
 
     Examples
     --------
@@ -393,23 +393,23 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
-    """Return the sums of products over axes of two arrays.
+    """Return sums of products over axes of two arrays.
 
     Parameters
     ----------
     a, b : array_like
         The arrays.
     axes : int or pair
-        The last axes of `a` and the first of `b`, as many; or which of each.
+        A number n, for the last n axes of `a` and the first n of `b`; or the axes of each array.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     x, y = in_one_type([a, b])
     over: Any = np.asarray(axes).tolist()
     return tensor(np.tensordot(x, y, over))
 
 
-_tensor = tensor  # also where a parameter has its name
+_tensor = tensor  # for functions with a parameter of the same name
 
 __all__ = ["eye", "l2_normalize"]
 

@@ -1,4 +1,4 @@
-"""The logger of programs written for TensorFlow, by its name there."""
+"""The logger of programs written for TensorFlow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.compat.listing import listing
 
 
 def get_logger() -> logging.Logger:
-    """Return the logger "tensorflow", which writes warnings to the standard error."""
+    """Return the logger "tensorflow", which writes warnings to standard error."""
     logger = logging.getLogger("tensorflow")
     if not logger.handlers and not logging.getLogger().handlers:
         handler = logging.StreamHandler()

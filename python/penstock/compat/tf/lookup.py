@@ -23,11 +23,11 @@ class KeyValueTensorInitializer:
     Parameters
     ----------
     keys, values : array_like, shape ``(n,)``
-        Row by row.
+        The keys, and the value of each key.
     key_dtype, value_dtype : dtype-like, optional
-        Their types.
+        The types of keys and values.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class KeyValueTensorInitializer:
 
 
 class TextFileInitializer(KeyValueTensorInitializer):
-    r"""The contents of a table, from the lines of a file.
+    r"""The contents of a table, read from the lines of a file.
 
     Parameters
     ----------
@@ -64,20 +64,20 @@ class TextFileInitializer(KeyValueTensorInitializer):
     key_index, value_index : int
         The number of the column, or a `TextFileIndex`.
     vocab_size : int, optional
-        How many lines are read; all by default.
+        Number of lines to read; all by default.
     delimiter : str
-        What separates columns.
+        The column separator.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     value_index_offset : int
-        Added to values that are numbers of lines.
+        An offset added to values that are line numbers.
 
     Raises
     ------
     NotFoundError
-        If there is no such file.
+        If the file does not exist.
     InvalidArgumentError
-        If a line has no such column, or a column is no number.
+        If a line lacks a column, or a column is not a number.
 
     Examples
     --------
@@ -109,23 +109,23 @@ class TextFileInitializer(KeyValueTensorInitializer):
 
 
 class StaticHashTable:
-    """A table that does not change.
+    """An immutable table.
 
     Parameters
     ----------
     initializer : KeyValueTensorInitializer
-        Its contents.
+        The contents of the table.
     default_value : scalar
-        What is found for other keys.
+        The value for all other keys.
     name : str, optional
-        What it is called.
+        Name of the table.
     experimental_is_anonymous : bool
         Ignored.
 
     Raises
     ------
     FailedPreconditionError
-        If a key is there twice with different values.
+        If a key occurs twice with different values.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class StaticHashTable:
 
     @over_values
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the value for each key, of a tensor, or of ragged rows."""
+        """Return the value of each key in a tensor or ragged tensor."""
         keys = self._checked(keys)
         return self._found(keys, [self._default] * np.size(keys))
 
@@ -195,18 +195,18 @@ class StaticHashTable:
 
 
 class StaticVocabularyTable(StaticHashTable):
-    """A table in which every other key has a number as well, by its hash.
+    """A table that maps unknown keys to numbers by hashing.
 
     Parameters
     ----------
     initializer : KeyValueTensorInitializer or None
-        Its contents: strings or integers, and their numbers; None is none.
+        The contents of the table: strings or integers, and their numbers; None for no contents.
     num_oov_buckets : int
-        How many numbers the other keys share.
+        How many numbers the unknown keys share.
     lookup_key_dtype : dtype-like, optional
-        The type of the keys of `lookup`: int32 keys are found among int64.
+        The type of the keys of `lookup`; int32 keys match int64 ones.
     name : str, optional
-        What it is called.
+        Name of the table.
     experimental_is_anonymous : bool
         Ignored.
     """
@@ -235,7 +235,7 @@ class StaticVocabularyTable(StaticHashTable):
         return self._found(keys, [len(self._entries) + int(bucket) for bucket in buckets])
 
     def size(self, name: str | None = None) -> Any:
-        """Return the number of keys, and of what the others share."""
+        """Return the number of keys, plus the number of hash buckets."""
         return tensor(len(self._entries) + self._buckets, np.int64)
 
 

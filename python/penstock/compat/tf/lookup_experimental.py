@@ -1,4 +1,4 @@
-"""tf.lookup.experimental: tables that change."""
+"""tf.lookup.experimental: mutable tables."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from penstock.compat.tf import tensor_proto, wire
 
 
 class MutableHashTable:
-    """A table whose keys are added and removed.
+    """A mutable table.
 
     Parameters
     ----------
     key_dtype, value_dtype : dtype-like
         The types of keys and values.
     default_value : array_like
-        What is found for other keys; its shape is that of each value.
+        The value for unknown keys; all values have its shape.
     name : str
-        What it is called.
+        Name of the table.
     checkpoint, experimental_is_anonymous : bool
         Ignored.
 
@@ -55,18 +55,18 @@ class MutableHashTable:
         return array(keys, None if hasattr(keys, "__tf_tensor__") else self.key_dtype)
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> None:
-        """Give keys their values, or others."""
+        """Set the values of keys."""
         keys = self._keys(keys)
         rows = array(values, self.value_dtype).reshape(keys.size, *self._default.shape)
         self._entries.update(zip(keys.ravel().tolist(), rows, strict=True))
 
     def remove(self, keys: Any, name: str | None = None) -> None:
-        """Forget keys; those that are not there are ignored."""
+        """Remove keys; unknown keys are ignored."""
         for key in self._keys(keys).ravel().tolist():
             self._entries.pop(key, None)
 
     def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
-        """Return the value for each key; for others the default, or the one given for each."""
+        """Return the value of each key; for unknown keys, the default or a value per key."""
         keys = self._keys(keys)
         shape = (keys.size, *self._default.shape)
         rows = np.broadcast_to(
@@ -98,7 +98,7 @@ class MutableHashTable:
         )
 
     def set_state(self, state: bytes) -> None:
-        """Have the contents that `get_state` returned."""
+        """Restore the contents returned by `get_state`."""
         keys, values = (
             tensor_proto.parsed(part)
             for _, part in wire.fields(state, self.name)
@@ -112,20 +112,20 @@ class MutableHashTable:
 
 
 class DenseHashTable(MutableHashTable):
-    """A table whose keys are added and removed; two keys are not used.
+    """A mutable table with two reserved keys.
 
     Parameters
     ----------
     key_dtype, value_dtype : dtype-like
         The types of keys and values.
     default_value : array_like
-        What is found for other keys; its shape is that of each value.
+        The value for unknown keys; all values have its shape.
     empty_key, deleted_key : scalar
-        The keys that are not used.
+        The reserved keys.
     initial_num_buckets : int, optional
         Ignored.
     name : str
-        What it is called.
+        Name of the table.
     checkpoint, experimental_is_anonymous : bool
         Ignored.
     """
@@ -157,11 +157,11 @@ class DenseHashTable(MutableHashTable):
         return keys
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> None:
-        """Give keys their values, or others: `insert`."""
+        """Set the values of keys; see `insert`."""
         self.insert(keys, values)
 
     def erase(self, keys: Any, name: str | None = None) -> None:
-        """Forget keys: `remove`."""
+        """Remove keys; see `remove`."""
         self.remove(keys)
 
 

@@ -1,4 +1,4 @@
-"""Functions called with each row of tensors: tf.map_fn, foldl, foldr, scan, vectorized_map."""
+"""Functions applied to each row of tensors: tf.map_fn, foldl, foldr, scan, vectorized_map."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """Return what `fn` makes of each row, put together.
+    """Apply `fn` to each row, and stack the results.
 
     Parameters
     ----------
     fn : callable
-        Called with a row of each tensor, nested as `elems`.
+        Called with a row of each tensor, in the structure of `elems`.
     elems : nested tensors
-        All with the same number of rows.
+        Tensors with the same number of rows.
     dtype : nested dtype-like, optional
         The older name of `fn_output_signature`.
     parallel_iterations, back_prop, swap_memory, infer_shape : object
         Ignored.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     fn_output_signature : nested dtype-like or specs, optional
-        What `fn` returns, where it is not of the types of `elems`. Of a spec of a ragged tensor
-        the rows may differ in length.
+        Types of the results of `fn`, if they differ from those of `elems`. With the spec of a
+        ragged tensor, rows may differ in length.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _rows(elems: Any, function: str, reverse: bool = False) -> list[Any]:
 def vectorized_map(
     fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Any:
-    """Return what `fn` makes of each row, put together; of any types."""
+    """Apply `fn` to each row, and stack the results, which may have any types."""
     return _stacked([fn(row) for row in _rows(elems, "vectorized_map")])
 
 
@@ -99,25 +99,25 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Call `fn` with what it returned and the next row; the first time with `initializer`.
+    """Call `fn` repeatedly with its previous result and the next row.
 
     Parameters
     ----------
     fn : callable
-        Called with what has been accumulated, and a row.
+        Called with the accumulated value and a row.
     elems : nested tensors
-        All with the same number of rows.
+        Tensors with the same number of rows.
     initializer : nested values, optional
-        What has been accumulated at first; the first row by default.
+        The initial value; the first row by default.
     parallel_iterations, back_prop, swap_memory : object
         Ignored.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     nested tensors
-        What `fn` returned last.
+        The last result of `fn`.
     """
     return _folded(fn, _rows(elems, "foldl"), initializer)[-1]
 
@@ -131,7 +131,7 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Do as `foldl`, from the last row to the first."""
+    """Like `foldl`, but from the last row to the first."""
     return _folded(fn, _rows(elems, "foldr", True), initializer)[-1]
 
 
@@ -146,7 +146,7 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return all that `fn` returns where `foldl` returns the last; `reverse` begins at the end."""
+    """Return all results of `fn`; `foldl` returns only the last. `reverse` starts at the end."""
     made = _folded(fn, _rows(elems, "scan", reverse), initializer)
     if initializer is not None:
         first, *made = made
@@ -156,12 +156,12 @@ def scan(
 
 
 def _stacked(made: list[Any]) -> Any:
-    """Return nested rows put together, leaf by leaf."""
+    """Stack nested rows, leaf by leaf."""
     return nest.map_structure(lambda *rows: tensor(np.stack(list(map(tensor, rows)))), *made)
 
 
 def _folded(fn: Callable[[Any, Any], Any], rows: list[Any], initializer: Any) -> list[Any]:
-    """Return the first value and all that `fn` returned."""
+    """Return the first value and all results of `fn`."""
     if initializer is None:
         if not rows:
             message = "elems: a row was expected where there is no initializer"

@@ -1,4 +1,4 @@
-"""Cross entropies of tf.nn, as numbers: there are no gradients."""
+"""Cross entropies of tf.nn, as values without gradients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _log_softmax(logits: Any, axis: int = -1) -> Any:
 def softmax_cross_entropy_with_logits(
     labels: Any, logits: Any, axis: int = -1, name: str | None = None
 ) -> Any:
-    """Return the cross entropy of distributions and the softmax of logits, along an axis."""
+    """Return the cross entropy of distributions with the softmax of logits, along an axis."""
     labels, logits = map(array, in_one_type([labels, logits]))
     return tensor(-np.sum(labels * _log_softmax(logits, axis), axis))
 
@@ -26,14 +26,14 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     labels: Any, logits: Any, name: str | None = None
 ) -> Any:
-    """Return the cross entropy of classes and the softmax of logits.
+    """Return the cross entropy of classes with the softmax of logits.
 
     Raises
     ------
     ValueError
-        If there is not one class for each row of logits.
+        If there is not exactly one class for each row of logits.
     InvalidArgumentError
-        If there is no such class.
+        If a class is out of range.
     """
     labels, logits = array(labels), array(logits)
     if labels.shape != logits.shape[:-1]:
@@ -55,7 +55,7 @@ def sparse_softmax_cross_entropy_with_logits(
 def sigmoid_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Any:
-    """Return the cross entropy of probabilities and the sigmoid of logits, value by value."""
+    """Return the element-wise cross entropy of probabilities with the sigmoid of logits."""
     labels, logits = map(array, in_one_type([labels, logits]))
     return tensor(np.maximum(logits, 0) - logits * labels + np.log1p(np.exp(-np.abs(logits))))
 
@@ -63,7 +63,7 @@ def sigmoid_cross_entropy_with_logits(
 def weighted_cross_entropy_with_logits(
     labels: Any, logits: Any, pos_weight: Any, name: str | None = None
 ) -> Any:
-    """Return `sigmoid_cross_entropy_with_logits`, its share for labels of 1 multiplied."""
+    """Return `sigmoid_cross_entropy_with_logits` with the term for label 1 weighted."""
     labels, logits, weight = map(array, in_one_type([labels, logits, pos_weight]))
     positive = np.log1p(np.exp(-np.abs(logits))) + np.maximum(-logits, 0)
     return tensor((1 - labels) * logits + (1 + (weight - 1) * labels) * positive)

@@ -1,4 +1,4 @@
-"""tf.math: elementwise functions and sums, by NumPy and penstock."""
+"""tf.math: element-wise functions and reductions, with NumPy and penstock."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ port_all(globals(), _array, [name for name in _array.__all__ if name.startswith(
 
 
 def _of_none(greatest: bool, error: Exception, *args: Any, **kwargs: Any) -> Any:
-    """Return what is below, or above, all numbers of a type where there is none to compare."""
+    """Return the minimum or maximum of a type, as the result for an empty reduction."""
     given = dict(zip(("input_tensor", "axis", "keepdims"), args, strict=False)) | kwargs
     x = array(given["input_tensor"])
     if x.size or x.dtype.kind not in "iuf":
@@ -107,7 +107,7 @@ reduce_min = ported(_array.reduce_min, refused=functools.partial(_of_none, False
 globals().update({name: getattr(segments, name) for name in segments.NAMES})
 globals().update({name: getattr(special, name) for name in special.NAMES})
 
-# What is also tf's own: tf.add is tf.math.add.
+# Names that tf also has: tf.add is tf.math.add.
 NAMES = [
     *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "floor"),
     *("logical_not", "negative", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
@@ -134,7 +134,7 @@ def imag(input: Any, name: str | None = None) -> Any:
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Any:
-    """Return the number next to each value, in the direction of another one."""
+    """Return the next representable number after each value, in the direction of another."""
     return _nextafter(x1, x2)
 
 
@@ -144,25 +144,25 @@ def real(input: Any, name: str | None = None) -> Any:
 
 
 def rsqrt(x: Any, name: str | None = None) -> Any:
-    """Return one over the square root of each value."""
+    """Return the reciprocal square root of each value."""
     x = tensor(x)
     return x.dtype.type(1) / np.sqrt(x)
 
 
 def sigmoid(x: Any, name: str | None = None) -> Any:
-    """Return ``1 / (1 + exp(-x))`` of each value."""
+    """Return ``1 / (1 + exp(-x))`` for each value."""
     x = tensor(x)
     return x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x))
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the square of the difference of each pair of values."""
+    """Return the squared difference of each pair of values."""
     x, y = in_one_type([x, y])
     return tensor(np.square(np.subtract(x, y)))
 
 
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return quotients, and 0 where the divisor is 0."""
+    """Return quotients, with 0 where the divisor is 0."""
     x, y = map(tensor, in_one_type([x, y]))
     quotient = np.zeros(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x, y))
     return tensor(np.divide(x, y, out=quotient, where=np.asarray(y) != 0))
@@ -179,20 +179,20 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 def cumsum(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """Return the sums up to each value along an axis.
+    """Return cumulative sums along an axis.
 
     Parameters
     ----------
     x : array_like
         The values.
     axis : int
-        Along which axis.
+        The axis.
     exclusive : bool
-        Leave out the value itself: the first sum is 0.
+        Whether to exclude the value itself, so that the first sum is 0.
     reverse : bool
-        Begin at the end.
+        Whether to start at the end.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     return _cumulated(np.add, x, axis, exclusive, reverse)
 
@@ -200,14 +200,14 @@ def cumsum(
 def cumprod(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """Return the products up to each value along an axis; parameters as of `cumsum`."""
+    """Return cumulative products along an axis; parameters as in `cumsum`."""
     return _cumulated(np.multiply, x, axis, exclusive, reverse)
 
 
 def cumulative_logsumexp(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """Return the logarithms of the sums of ``exp(x)`` up to each value; as `cumsum`."""
+    """Return the logarithms of cumulative sums of ``exp(x)``; parameters as in `cumsum`."""
     return _cumulated(np.logaddexp, x, axis, exclusive, reverse)
 
 
@@ -227,7 +227,7 @@ def _cumulated(ufunc: np.ufunc, x: Any, axis: Any, exclusive: bool, reverse: boo
 def reduce_prod(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """Return the product of the values along axes, or of all."""
+    """Return the product of the values along axes, or of all values."""
     x = tensor(input_tensor)
     return tensor(np.prod(x, _axes(axis), x.dtype, keepdims=keepdims))
 
@@ -235,14 +235,14 @@ def reduce_prod(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """Return the standard deviation of the values along axes, or of all."""
+    """Return the standard deviation of the values along axes, or of all values."""
     return tensor(np.std(tensor(input_tensor), _axes(axis), keepdims=keepdims))
 
 
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """Return the variance of the values along axes, or of all."""
+    """Return the variance of the values along axes, or of all values."""
     return tensor(np.var(tensor(input_tensor), _axes(axis), keepdims=keepdims))
 
 
@@ -253,14 +253,14 @@ def count_nonzero(
     dtype: Any = np.int64,
     name: str | None = None,
 ) -> Any:
-    """Return how many values along axes, or of all, are not zero."""
+    """Return the number of non-zero values along axes, or of all values."""
     return tensor(np.count_nonzero(tensor(input), _axes(axis), keepdims=keepdims), dtype)
 
 
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Any:
-    """Return values divided by the root of the sum of their squares along axes.
+    """Return values divided by their Euclidean norm along axes.
 
     `dim` is an older name of `axis`.
     """
@@ -272,7 +272,7 @@ def l2_normalize(
 def reduce_logsumexp(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """Return the logarithm of the sum of ``exp(x)`` along axes, or of all."""
+    """Return the logarithm of the sum of ``exp(x)`` along axes, or of all values."""
     x = array(input_tensor)
     kept: Any = bool(keepdims)
     return tensor(np.logaddexp.reduce(x, _axes(axis), x.dtype, keepdims=kept))
@@ -281,39 +281,39 @@ def reduce_logsumexp(
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """Return the root of the sum of the squares along axes, or of all."""
+    """Return the Euclidean norm along axes, or of all values."""
     x = array(input_tensor)
     squares = np.sum(np.square(np.abs(x)), _axes(axis), x.dtype, keepdims=keepdims)
     return tensor(np.sqrt(squares).astype(x.dtype))
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return products, and 0 where `y` is 0."""
+    """Return products, with 0 where `y` is 0."""
     return _unless_zero(in_one_type([x, y])[1], np.multiply, x, y)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``x * log(y)``, and 0 where `x` is 0."""
+    """Return ``x * log(y)``, with 0 where `x` is 0."""
     return _unless_zero(x, lambda x, y: x * np.log(y), x, y)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``x * log(1 + y)``, and 0 where `x` is 0."""
+    """Return ``x * log(1 + y)``, with 0 where `x` is 0."""
     return _unless_zero(x, lambda x, y: x * np.log1p(y), x, y)
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``x / y``, and 0 where `x` is 0."""
+    """Return ``x / y``, with 0 where `x` is 0."""
     return _unless_zero(x, np.divide, x, y)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
-    """Return one over each value, and 0 where that is 0."""
+    """Return reciprocals, with 0 where the value is 0."""
     return divide_no_nan(tensor(x).dtype.type(1), x)
 
 
 def _unless_zero(tested: Any, function: Any, x: Any, y: Any) -> Any:
-    """Return what a function makes of pairs, and 0 where `tested` is 0."""
+    """Return a function of pairs, with 0 where `tested` is 0."""
     x, y = (np.asarray(each) for each in in_one_type([x, y]))
     with np.errstate(all="ignore"):
         made = function(x, y)
@@ -321,14 +321,14 @@ def _unless_zero(tested: Any, function: Any, x: Any, y: Any) -> Any:
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """Return an array times a number."""
+    """Multiply an array by a number."""
     return tensor(x) * tensor(scalar, tensor(x).dtype)
 
 
 def accumulate_n(
     inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Return the sum of several arrays: `add_n`."""
+    """Return the sum of several arrays; see `add_n`."""
     return add_n(inputs)
 
 
@@ -339,7 +339,7 @@ def log_sigmoid(x: Any, name: str | None = None) -> Any:
 
 
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
-    """Return the polynomial with these coefficients, the highest power first, at each value."""
+    """Evaluate a polynomial, given its coefficients starting with the highest power."""
     if not isinstance(coeffs, list):
         raise ValueError(f"polyval: a list of coefficients was expected, got {type(coeffs)}")
     x = tensor(x)
@@ -350,13 +350,13 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Any:
-    """Return the share of the values that are 0: float32, and NaN where there are none."""
+    """Return the share of zeros as float32; NaN for an empty array."""
     values = array(value)
     return tensor(np.mean(values == 0) if values.size else np.nan, np.float32)
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Any:
-    """Return where each number from 0 on stands in a permutation.
+    """Return the inverse of a permutation.
 
     Raises
     ------
@@ -370,13 +370,13 @@ def invert_permutation(x: Any, name: str | None = None) -> Any:
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Any:
-    """Return whether no value is less than the one before it."""
+    """Return whether no value is less than its predecessor."""
     x = np.ravel(array(x))
     return tensor(np.all(x[1:] >= x[:-1]))
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
-    """Return whether every value is greater than the one before it."""
+    """Return whether every value is greater than its predecessor."""
     x = np.ravel(array(x))
     return tensor(np.all(x[1:] > x[:-1]))
 

@@ -1,4 +1,4 @@
-"""Messages of protocol buffers, with the attributes and methods that programs use of them."""
+"""Protocol buffer messages, with the attributes and methods that programs use."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ CONVERT: dict[str, Callable[[Iterable[Any]], list[Any]]] = {
 
 
 class Repeated(list[Any]):
-    """A list of values of one kind, or of messages of one class."""
+    """A list of values of the same kind, or of messages of the same class."""
 
     def __init__(self, kind: str | type[Message], owner: Message | None = None) -> None:
         super().__init__()
         self._kind = kind
-        self._owner = owner  # which is there as soon as the list was added to, if only nothing
+        self._owner = owner  # set in its parent when the list is modified, even by adding nothing
 
     def _converted(self, values: Iterable[Any]) -> list[Any]:
         if isinstance(self._kind, str):
@@ -65,17 +65,17 @@ class Repeated(list[Any]):
         return made
 
     def copied(self) -> Repeated:
-        """Return a copy, of the messages too."""
+        """Return a deep copy."""
         copy = Repeated(self._kind)
         list.extend(copy, self if isinstance(self._kind, str) else [each.copied() for each in self])
         return copy
 
     def append(self, value: Any) -> None:
-        """Add a value."""
+        """Append a value."""
         super().extend(self._converted([value]))
 
     def extend(self, values: Iterable[Any]) -> None:
-        """Add values."""
+        """Append values."""
         super().extend(self._converted(values))
         if self._owner is not None:
             self._owner.SetInParent()
@@ -83,7 +83,7 @@ class Repeated(list[Any]):
     MergeFrom = extend
 
     def insert(self, index: SupportsIndex, value: Any) -> None:
-        """Put a value before the one at `index`."""
+        """Insert a value before the one at `index`."""
         super().insert(index, self._converted([value])[0])
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -96,14 +96,14 @@ class Repeated(list[Any]):
         return self
 
     def add(self, **given: Any) -> Any:
-        """Add a message with these fields, and return it."""
+        """Append a message with these fields, and return it."""
         assert not isinstance(self._kind, str)
         super().append(self._kind(**given))
         return self[-1]
 
 
 class MessageMap(dict[str, Any]):
-    """Messages by name: one that is asked for is made."""
+    """Messages by name; accessing a missing one creates it."""
 
     def __init__(self, kind: type[Message]) -> None:
         super().__init__()
@@ -123,36 +123,36 @@ class MessageMap(dict[str, Any]):
         raise ValueError("a message is not assigned to; use CopyFrom of the one that is there")
 
     def copied(self) -> MessageMap:
-        """Return a copy, of the messages too."""
+        """Return a deep copy."""
         copy = MessageMap(self._kind)
         copy.update({key: value.copied() for key, value in self.items()})
         return copy
 
     def MergeFrom(self, other: Mapping[str, Any]) -> None:
-        """Take over messages by their names."""
+        """Merge messages by name."""
         for key, value in other.items():
             self.pop(key, None)
             self[key].CopyFrom(value)
 
 
 class Message:
-    """A message whose class says which fields it has.
+    """A message; its class defines the fields.
 
     Parameters
     ----------
     **given
-        Fields: lists, mappings, messages.
+        Values of fields: lists, mappings or messages.
     """
 
-    # By name: the number of the field, its form and its kind. The forms are "list" (of values or
-    # messages), "map" (of messages) and "one" (message).
+    # By name: the field's number, form and kind. The forms are "list" (of values or messages),
+    # "map" (of messages) and "one" (message).
     FIELDS: ClassVar[dict[str, tuple[int, str, Any]]] = {}
-    ONE_OF: ClassVar[str] = ""  # the name of a group, of whose fields one is there
+    ONE_OF: ClassVar[str] = ""  # name of a group of which only one field can be set
     _values: dict[str, Any]
     _explicit: bool
 
     def __init__(self, **given: Any) -> None:
-        # _explicit: whether it is there though it may be empty.
+        # _explicit: whether the message is set although it may be empty.
         self.__dict__.update(_values={}, _explicit=False)
         for name, value in given.items():
             if name not in self.FIELDS:
@@ -191,7 +191,7 @@ class Message:
         super().__setattr__(name, value)
 
     def HasField(self, field_name: str) -> bool:
-        """Return whether there is a message at a field."""
+        """Return whether a message field is set."""
         if field_name not in self.FIELDS or self.FIELDS[field_name][1] != "one":
             raise ValueError(f"{type(self).__name__}: {field_name!r} is no field of a message")
         held = self._values.get(field_name)
@@ -201,13 +201,13 @@ class Message:
         return bool(self.ListFields())
 
     def WhichOneof(self, oneof_group: str) -> str | None:
-        """Return the name of the field of a group that is there, if there is one."""
+        """Return the name of the field of a group that is set, or None."""
         if oneof_group != self.ONE_OF:
             raise ValueError(f"{type(self).__name__} has no group {oneof_group!r}")
         return next((name for name in reversed(self._values) if self.HasField(name)), None)
 
     def ListFields(self) -> list[tuple[str, Any]]:
-        """Return name and value of the fields that are there."""
+        """Return the names and values of the fields that are set."""
         held = [(name, self._values[name]) for name in self.FIELDS if name in self._values]
         one = self.WhichOneof(self.ONE_OF) if self.ONE_OF else None
         return [
@@ -218,7 +218,7 @@ class Message:
         ]
 
     def SetInParent(self) -> None:
-        """Be there, though empty."""
+        """Mark the message as set, although it is empty."""
         self.__dict__["_explicit"] = True
 
     def Clear(self) -> None:
@@ -239,13 +239,13 @@ class Message:
         return copy
 
     def CopyFrom(self, other_msg: Message) -> None:
-        """Become what another message is."""
+        """Replace the contents with those of another message."""
         if other_msg is not self:
             self.Clear()
             self.MergeFrom(other_msg)
 
     def MergeFrom(self, other_msg: Message) -> None:
-        """Add the fields of another message: lists grow, messages are merged."""
+        """Merge the fields of another message: extend lists, and merge messages."""
         if type(other_msg) is not type(self):
             raise TypeError(f"a {type(self).__name__} was expected, got {other_msg!r}")
         self._explicit = True
@@ -280,22 +280,22 @@ class Message:
         return b"".join(wire.field(number, each) for each in parts)
 
     def ByteSize(self) -> int:
-        """Return how many bytes `SerializeToString` gives."""
+        """Return the size of the result of `SerializeToString` in bytes."""
         return len(self.SerializeToString())
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Become what a message in bytes is, and return how many they are.
+        """Replace the contents with a serialised message, and return its size in bytes.
 
         Raises
         ------
         DataError
-            If the bytes are no such message.
+            If the bytes are not a valid message.
         """
         self.Clear()
         return self.MergeFromString(serialized)
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """Add the fields of a message in bytes, and return how many they are."""
+        """Merge the fields of a serialised message, and return its size in bytes."""
         numbers = {number: name for name, (number, _, _) in self.FIELDS.items()}
         for number, payload in wire.fields(bytes(serialized), "Example"):
             if number in numbers:
@@ -308,7 +308,7 @@ class Message:
         if kind == "int64":
             list.extend(getattr(self, name), wire.integers_of(payload, "Example"))
         elif not isinstance(payload, bytes):
-            return  # of another kind than it should be: unknown
+            return  # a field of an unexpected kind counts as unknown
         elif form == "one":
             if self.ONE_OF and self.WhichOneof(self.ONE_OF) not in (None, name):
                 self.Clear()
@@ -329,17 +329,17 @@ class Message:
             if number == 1 and isinstance(each, bytes):
                 key = each
             elif number == 2 and isinstance(each, bytes):
-                value += each  # messages are merged where they are joined
+                value += each  # concatenated messages are merged
         try:
             name = key.decode()
         except UnicodeDecodeError:
             raise DataError(f"Example: a name in UTF-8 was expected, got {key!r}") from None
-        held.pop(name, None)  # the last one of a name counts
+        held.pop(name, None)  # the last one with a name wins
         held[name].MergeFromString(value)
 
     @classmethod
     def FromString(cls, serialized: bytes) -> Self:
-        """Return the message that bytes hold; see `ParseFromString`."""
+        """Return a message from its serialised form; see `ParseFromString`."""
         message = cls()
         message.ParseFromString(serialized)
         return message

@@ -1,4 +1,4 @@
-"""tf.Module: what classes with variables, or with functions of tensors, are derived from."""
+"""tf.Module: base class of classes with variables, or with functions of tensors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.compat.tf.variable import Variable
 
 
 class Module:
-    """A base class; it knows its variables and the modules in it.
+    """A base class that finds its variables and submodules.
 
     Parameters
     ----------
     name : str, optional
-        What it is called; the name of the class by default.
+        Name of the module; the class name by default.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -25,12 +25,12 @@ class Module:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the module."""
         return self._name
 
     @property
     def name_scope(self) -> contextlib.AbstractContextManager[None]:
-        """A context, and nothing else."""
+        """A context manager without effect."""
         return contextlib.nullcontext()
 
     @classmethod
@@ -40,12 +40,12 @@ class Module:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables of the module, and of those in it."""
+        """The variables of the module and its submodules."""
         return tuple(each for each in _within(self, set()) if isinstance(each, Variable))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
-        """The variables that say that they are trainable."""
+        """The trainable variables."""
         return tuple(each for each in self.variables if each.trainable)
 
     @property
@@ -55,12 +55,12 @@ class Module:
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """The modules in the module."""
+        """The submodules."""
         return tuple(each for each in _within(self, set()) if isinstance(each, Module))
 
 
 def _within(value: Any, seen: set[int]) -> Iterator[Any]:
-    """Yield the variables and modules in an object, each once."""
+    """Yield the variables and modules in an object, without duplicates."""
     children = []
     if isinstance(value, Module):
         children = [each for _, each in sorted(vars(value).items())]

@@ -9,7 +9,7 @@ from penstock.compat.listing import listing
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """Return the leaves, those of dicts in the order of the keys.
+    """Return the leaves; those of dicts are sorted by key.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def is_nested(seq: Any) -> bool:
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Call a function with the leaves of one or more structures that are at the same position."""
+    """Call a function with the leaves at the same position of one or more structures."""
     assert_same_structure(structure[0], structure[-1])
     leaves = zip(*map(flatten, structure), strict=True)
     return pack_sequence_as(structure[0], [func(*each) for each in leaves])
@@ -37,19 +37,19 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Check that two structures are nested in the same way.
+    """Check that two values have the same structure.
 
     Parameters
     ----------
     nest1, nest2 : object
         The structures.
     check_types, expand_composites : bool
-        Have no effect: lists and tuples are alike.
+        Ignored: lists and tuples are equivalent.
 
     Raises
     ------
     ValueError
-        If they are not.
+        If the structures differ.
     """
     if is_nested(nest1) != is_nested(nest2):
         raise ValueError(f"nest: {nest1!r} and {nest2!r} are not nested in the same way")
@@ -63,12 +63,12 @@ def assert_same_structure(
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """Nest leaves as `structure` is nested.
+    """Arrange leaves in the structure of `structure`.
 
     Raises
     ------
     ValueError
-        If there are more or fewer leaves.
+        If the number of leaves differs.
     """
     leaves = list(flat_sequence)
     if len(leaves) != len(flatten(structure)):

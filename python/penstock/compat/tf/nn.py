@@ -1,4 +1,4 @@
-"""tf.nn: what input pipelines use of it, such as filters, pools and activations."""
+"""tf.nn: the functions that input pipelines use, such as filters, pooling and activations."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ for _name, (_formula, _doc) in _ACTIVATIONS.items():
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
-    """Return values, those below 0 multiplied by `alpha`."""
+    """Return values, with negative ones multiplied by `alpha`."""
     values = _floats(features)
     return tensor(np.where(values > 0, values, values * values.dtype.type(alpha)))
 
 
 def silu(features: Any, beta: float = 1.0) -> Any:
-    """Return ``x * sigmoid(beta * x)`` of each value."""
+    """Return ``x * sigmoid(beta * x)`` for each value."""
     values = tensor(features)
     return values * sigmoid(values * values.dtype.type(beta))
 
@@ -73,16 +73,16 @@ swish = silu
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
-    """Return each value times the share of a normal distribution that lies below it.
+    """Return each value multiplied by the standard normal distribution function at it.
 
     Parameters
     ----------
     features : array_like of float
         The values.
     approximate : bool
-        Use the formula with `tanh`, of Hendrycks and Gimpel (2016).
+        Whether to use the approximation with `tanh` (Hendrycks and Gimpel, 2016).
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     x = tensor(features)
     if approximate:
@@ -93,7 +93,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 
 def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
-    """Return ``exp(x)`` divided by the sum of these along an axis (the last)."""
+    """Return ``exp(x)`` divided by its sum along an axis (the last by default)."""
     return np.exp(log_softmax(logits, axis))
 
 
@@ -109,7 +109,7 @@ def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -
 def moments(
     x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Return mean and variance along axes; of float16 they are computed in float32."""
+    """Return mean and variance along axes; for float16, they are computed in float32."""
     values = tensor(x)
     along = tuple(int(axis) for axis in np.ravel(axes))
     wide = np.asarray(values, np.result_type(values.dtype, np.float32))
@@ -120,19 +120,19 @@ def moments(
 
 
 def l2_loss(t: Any, name: str | None = None) -> Any:
-    """Return half of the sum of the squares."""
+    """Return half of the sum of squares."""
     return tensor(np.sum(np.square(tensor(t))) / 2, tensor(t).dtype)
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
-    """Return `value` with a number added for each channel: of the last axis, or in NC... axis 1."""
+    """Add a number to each channel: on the last axis, or on axis 1 for NC... formats."""
     x = tensor(value)
     shape = [-1] + [1] * (x.ndim - 2) if str(data_format).startswith("NC") else [-1]
     return x + np.asarray(tensor(bias), x.dtype).reshape(shape)
 
 
 def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Any:
-    """Return the rows of a table at numbers; none longer than `max_norm`, where that is given."""
+    """Return rows of a table, with norms clipped to `max_norm` if set."""
     table, numbers = tensor(params), np.asarray(tensor(ids))
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(table)):
         raise InvalidArgumentError(None, None, f"ids must be in [0, {len(table)}), got {numbers}")
@@ -153,27 +153,27 @@ def conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Filter images, all channels together.
+    """Filter images, summing over channels.
 
     Parameters
     ----------
     input : array of float, shape ``(N, H, W, C)``
         The images.
     filters : array of float, shape ``(height, width, C, made)``
-        A filter for each channel that is made.
+        A filter for each output channel.
     strides, dilations : int, or one, two or four
-        Steps from one result to the next, and distances of the pixels that are looked at.
+        Distance between output positions, and distance between the pixels of a filter.
     padding : str or sequence of pairs
-        "SAME", "VALID", or the zeros that are added in front and at the end of each axis.
+        "SAME", "VALID", or the numbers of zeros to add before and after each axis.
     data_format : str
-        "NHWC", or "NCHW" for channels in front.
+        "NHWC", or "NCHW" for channels first.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor, shape ``(N, rows, columns, made)``
-        Sums of pixels times the filter, which is not mirrored.
+        The sums of pixels multiplied by the filter (cross-correlation).
     """
     return _filtered(
         *(input, filters, strides, padding, data_format, dilations),
@@ -190,23 +190,23 @@ def depthwise_conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Filter each channel of images by itself.
+    """Filter each channel of images separately.
 
     Parameters
     ----------
     input : array of float, shape ``(N, H, W, C)``
         The images.
     filter : array of float, shape ``(height, width, C, each)``
-        As many filters for each channel.
+        The filters of each channel.
     strides, padding, data_format, dilations
         As in `conv2d`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor, shape ``(N, rows, columns, C * each)``
-        What the filters of the first channel make, then those of the second.
+        The results of the filters of the first channel, then those of the second, and so on.
     """
 
     def filtered(shown: Any, kernel: Any) -> Any:
@@ -263,20 +263,20 @@ def max_pool2d(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Any:
-    """Return the greatest value in each window of images.
+    """Return the maximum of each window of images.
 
     Parameters
     ----------
     input : array of float, shape ``(N, H, W, C)``
         The images.
     ksize, strides : int, or one, two or four
-        The size of a window, and steps from one to the next.
+        The size of a window, and the distance between windows.
     padding : str
         "SAME" or "VALID".
     data_format : str
-        "NHWC", or "NCHW" for channels in front.
+        "NHWC", or "NCHW" for channels first.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     images = tensor(input)
     least = as_dtype(images.dtype).min
@@ -295,9 +295,9 @@ def avg_pool2d(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Any:
-    """Return the mean of the values in each window of images, without those beyond the edge.
+    """Return the mean of each window of images, ignoring pixels beyond the edge.
 
-    The arguments are those of `max_pool2d`.
+    The arguments are the same as in `max_pool2d`.
     """
 
     def pooled(images: Any) -> Any:
@@ -319,7 +319,7 @@ max_pool, avg_pool = max_pool2d, avg_pool2d
 def space_to_depth(
     input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
 ) -> Any:
-    """Put the pixels of each block of images into the channels of one pixel."""
+    """Rearrange each block of pixels into the channels of one pixel."""
 
     def moved(images: Any) -> Any:
         count, height, width, channels = images.shape
@@ -333,7 +333,7 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
 ) -> Any:
-    """Make a block of pixels of the channels of each pixel: undo `space_to_depth`."""
+    """Rearrange the channels of each pixel into a block of pixels: undo `space_to_depth`."""
 
     def moved(images: Any) -> Any:
         count, height, width, _ = images.shape

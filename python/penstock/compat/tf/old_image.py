@@ -1,4 +1,4 @@
-"""tf.compat.v1.image: tf.image with the names and arguments that moved or changed."""
+"""tf.compat.v1.image: tf.image with TensorFlow 1's names and arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ transpose_image = _new["transpose"]
 
 
 class ResizeMethod:
-    """How `resize_images` finds values between pixels."""
+    """The interpolation method of `resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -44,7 +44,7 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Resize images as TensorFlow 1 does: pixels are points, the first one stays where it is.
+    """Resize images as in TensorFlow 1: pixels are points, and the first one keeps its position.
 
     Parameters
     ----------
@@ -53,23 +53,24 @@ def resize_images(
     size : sequence of two int
         New height and width in pixels.
     method : int or str
-        A `ResizeMethod`, or a name of the first four of TensorFlow 2.
+        A `ResizeMethod`, or a TensorFlow 2 name of one of the first four.
     align_corners : bool
-        Whether the last pixels stay where they are too.
+        Whether the last pixels also keep their positions.
     preserve_aspect_ratio : bool
-        Keep it, with the greatest size that fits.
+        Whether to keep the aspect ratio, using the largest size that fits.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor
-        float32, unless the method is NEAREST_NEIGHBOR or the images have that size.
+        The images as float32, unless the method is NEAREST_NEIGHBOR or the images already have that
+        size.
 
     Raises
     ------
     ValueError
-        If there is no such method, or `images` have another rank.
+        If the method is unknown, or `images` have another rank.
     """
     values = tensor(images)
     if values.ndim not in (3, 4):
@@ -139,7 +140,7 @@ for _name, _method, _doc in (
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Any:
-    """Resize a batch of images, each pixel the mean of what it covers."""
+    """Resize a batch of images, averaging the area that each pixel covers."""
     return _resized("resize_area", images, size, "area", align_corners)
 
 
@@ -150,7 +151,7 @@ def resize_image_with_pad(
     method: Any = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Any:
-    """Resize images to fit into a size with their proportions, with zeros around them."""
+    """Resize images to fit into a size, keeping proportions, and pad them with zeros."""
     values = tensor(image)
     box = _call("image.fitted_box", [np.asarray(values), target_height, target_width])
     made = resize_images(values, box[2:], method, align_corners)
@@ -167,7 +168,7 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Any:
-    """Do as `tf.image.crop_and_resize`; `box_ind` is the older name of `box_indices`."""
+    """See `tf.image.crop_and_resize`; `box_ind` is the older name of `box_indices`."""
     numbers = box_ind if box_indices is None else box_indices
     return _new["crop_and_resize"](image, boxes, numbers, crop_size, method, extrapolation_value)
 
@@ -175,7 +176,7 @@ def crop_and_resize(
 def draw_bounding_boxes(
     images: Any, boxes: Any, name: str | None = None, colors: Any = None
 ) -> Any:
-    """Do as `tf.image.draw_bounding_boxes`."""
+    """See `tf.image.draw_bounding_boxes`."""
     return _image.draw_bounding_boxes(images, boxes, colors)
 
 
@@ -191,7 +192,7 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Do as `tf.image.sample_distorted_bounding_box`, with a seed of two numbers."""
+    """See `tf.image.sample_distorted_bounding_box`; the seed consists of two numbers."""
     limits = (min_object_covered, aspect_ratio_range, area_range, max_attempts)
     arguments = (*limits, use_image_if_no_bounding_boxes)
     if seed and seed2:
@@ -212,7 +213,7 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Any:
-    """Do as `tf.image.extract_patches`; `ksizes` is the older name of `sizes`."""
+    """See `tf.image.extract_patches`; `ksizes` is the older name of `sizes`."""
     return _image.extract_patches(
         images, ksizes if sizes is None else sizes, strides, rates, padding
     )

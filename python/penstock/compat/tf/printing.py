@@ -1,4 +1,4 @@
-"""tf.print: values as TensorFlow writes them."""
+"""tf.print: print values in TensorFlow's format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.compat.tensor import Tensor
 from penstock.compat.tf import nest
 
 _FILE = "file://"
-_SHOWN = 3  # at either end of an axis
+_SHOWN = 3  # values at either end of an axis
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
 _ESCAPES |= {chr(code): f"\\{code:03o}" for code in (*range(32), 127) if chr(code) not in _ESCAPES}
 _ESCAPED = str.maketrans(_ESCAPES)
@@ -30,20 +30,20 @@ def print_(
     end: str = "\n",
     name: str | None = None,
 ) -> None:
-    """Print values, tensors as TensorFlow does.
+    """Print values, with tensors in TensorFlow's format.
 
     Parameters
     ----------
     *inputs
-        What is printed; tensors may be in tuples, lists and dicts.
+        The values; tensors may be nested in tuples, lists and dicts.
     output_stream : file or str, optional
-        Where; the standard error by default. ``"file://" + path`` adds to a file.
+        The output; standard error by default. ``"file://" + path`` appends to a file.
     summarize : int
-        How many values are shown at either end of an axis; -1 is all.
+        Number of values to show at either end of an axis; -1 for all.
     sep, end : str
-        What stands between the values, and at the end.
+        The separator between values, and the text after the last one.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def print_(
 def _formatted(value: Any, shown: int) -> str:
     if isinstance(value, str):
         return value
-    # Lines are broken as if each tensor were as short as the mark that stands for it.
+    # Lines are wrapped as if each tensor were as short as its placeholder.
     mark = "{}"
     while mark in pprint.pformat(nest.map_structure(lambda leaf: _text(leaf, 0) or leaf, value)):
         mark += "0"
@@ -90,7 +90,7 @@ def _formatted(value: Any, shown: int) -> str:
 
 
 def _text(value: Any, shown: int) -> str | None:
-    """Return the text of a tensor; None of anything else."""
+    """Return the text of a tensor; None for other values."""
     if isinstance(value, RaggedTensor):
         return _of_rows(value.to_list(), shown)
     value = value.__tf_tensor__() if hasattr(value, "__tf_tensor__") else value
@@ -119,7 +119,7 @@ def _of_one(array: Any) -> str:
         return "?"
     if not isinstance(value, float):
         return str(int(value))
-    # Of float32 and double as many digits as it takes to read the number again.
+    # For float32 and double, use as many digits as are needed to read the number back exactly.
     kind, digits = (np.float64, (15, 17)) if array.itemsize == 8 else (np.float32, (6, 9))
     short, long = (f"{value:.{number}g}" for number in digits)
     return short if kind(short) == kind(value) or value != value else long

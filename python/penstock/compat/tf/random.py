@@ -1,4 +1,4 @@
-"""tf.random: numbers that follow penstock's seeds, a seed given, or the state of a generator."""
+"""tf.random: random numbers from penstock's seeds, an explicit seed, or a generator state."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ port_all(globals(), _random, ["normal", "shuffle", "uniform"])
 
 @functools.wraps(_random.set_seed)
 def set_seed(seed: Any) -> None:
-    # Not ported; the seeds of ported operations depend on this seed.
+    # Not wrapped; the seeds of wrapped operations depend on this seed.
     try:
         _random.set_seed(argument(seed))
     except Exception as error:
@@ -55,7 +55,7 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw numbers of a normal distribution, none beyond two standard deviations."""
+    """Draw numbers from a normal distribution truncated to two standard deviations."""
     return draws.truncated_normal(draws.generator(seed), shape, mean, stddev, dtype)
 
 
@@ -66,20 +66,20 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw classes, whose logarithmic probabilities are the rows of `logits`.
+    """Draw classes with the log probabilities given by the rows of `logits`.
 
     Parameters
     ----------
     logits : array_like, shape ``(rows, classes)``
-        Logarithms of the probabilities; they need not sum to 1.
+        Log probabilities; the probabilities need not sum to 1.
     num_samples : int
-        How many are drawn for each row.
+        Number of classes to draw for each row.
     dtype : dtype-like, optional
-        int64 by default.
+        The type of the result; int64 by default.
     seed : int, optional
-        As of `uniform`.
+        As in `uniform`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     return draws.categorical(draws.generator(seed), logits, num_samples, dtype or np.int64)
 
@@ -92,7 +92,7 @@ def gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw `shape` numbers of each gamma distribution of shape `alpha` and rate `beta`."""
+    """Draw numbers of shape `shape` from each gamma distribution (shape `alpha`, rate `beta`)."""
     each = np.broadcast_shapes(np.shape(array(alpha)), np.shape(array(1 if beta is None else beta)))
     return draws.gamma(draws.generator(seed), (*draws.sizes(shape), *each), alpha, beta, dtype)
 
@@ -100,7 +100,7 @@ def gamma(
 def poisson(
     shape: Any, lam: Any, dtype: Any = np.float32, seed: int | None = None, name: str | None = None
 ) -> Any:
-    """Draw `shape` numbers of each Poisson distribution of rate `lam`."""
+    """Draw numbers of shape `shape` from each Poisson distribution with rate `lam`."""
     each = np.shape(array(lam))
     return draws.poisson(draws.generator(seed), (*draws.sizes(shape), *each), lam, dtype)
 

@@ -1,4 +1,4 @@
-"""tf.random.experimental: names of tf.random, and seeds made of seeds."""
+"""tf.random.experimental: some names of tf.random, and seeds derived from seeds."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf import stateless

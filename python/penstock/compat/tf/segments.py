@@ -1,4 +1,4 @@
-"""Sums, means and the like of rows that share a number: tf.math.segment_sum and its relatives."""
+"""Reductions of rows with the same number: tf.math.segment_sum and related functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.compat.listing import listing
 from penstock.compat.tensor import array, tensor
 
 _UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
-# What the greatest and the least value begin with, which have no neutral value of their own.
+# Initial values of maximum and minimum, which depend on the type.
 _FIRST: dict[str, Callable[[Any], Any]] = {
     "max": lambda dtype: as_dtype(dtype).min,
     "min": lambda dtype: as_dtype(dtype).max,
@@ -22,7 +22,7 @@ _KINDS = ("max", "mean", "min", "prod", "sum")
 
 
 def _reduced(kind: str, data: Any, ids: Any, rows: int) -> tuple[Any, Any]:
-    """Return a row for each number from 0 on, and which of them have no row of `data`."""
+    """Return a row for each number from 0 on, and a mask of those without rows in `data`."""
     values, numbers = array(data), array(ids)
     kept = np.ravel(numbers) >= 0
     counts = np.bincount(np.ravel(numbers)[kept], minlength=rows)

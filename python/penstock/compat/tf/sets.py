@@ -1,4 +1,4 @@
-"""tf.sets: the rows along the last axis as sets."""
+"""tf.sets: set operations on the rows along the last axis."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from penstock.compat.tensor import tensor
 
 
 def size(a: Any, validate_indices: bool = True) -> Any:
-    """Return how many values each row has, each counted once.
+    """Return the number of distinct values in each row.
 
     Parameters
     ----------
     a : SparseTensor
         The rows.
     validate_indices : bool
-        What makes no difference.
+        Ignored.
 
     Returns
     -------
     Tensor
-        int32, without the last axis.
+        The numbers as int32, without the last axis.
     """
     rows, shape = rows_of(a)
     counts = np.zeros(shape, np.int32)
@@ -36,14 +36,14 @@ def size(a: Any, validate_indices: bool = True) -> Any:
 
 
 def union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the values that are in a row of one of two tensors.
+    """Return the union of the corresponding rows of two tensors.
 
     Parameters
     ----------
     a, b : tensor or SparseTensor
-        Rows, of the same shape but for the last axis.
+        The rows; the shapes must be equal except for the last axis.
     validate_indices : bool
-        What makes no difference.
+        Ignored.
 
     Returns
     -------
@@ -54,12 +54,12 @@ def union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
 
 
 def intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the values that are in a row of both tensors; see `union`."""
+    """Return the intersection of the corresponding rows of two tensors; see `union`."""
     return _combined(a, b, set.intersection)
 
 
 def difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
-    """Return the values that are in a row of `a` and not of `b`, or the reverse; see `union`."""
+    """Return the values in a row of `a` but not of `b`, or the reverse; see `union`."""
     return _combined(a, b, set.difference) if aminusb else _combined(b, a, set.difference)
 
 

@@ -1,4 +1,4 @@
-"""Arrays arranged in other ways, and what is said of shapes and types without computing."""
+"""Rearranging arrays, and functions of shapes and types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.compat.tf import elementwise, linalg
 
 
 def meshgrid(*args: Any, indexing: Any = "xy", name: str | None = None) -> list[Any]:
-    """Return the coordinates of the points of a grid: an array for each vector given."""
+    """Return the coordinates of the points of a grid, as one array for each vector."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: xy or ij was expected, got {indexing!r}")
     vectors = map(np.asarray, in_one_type(args)) if args else ()
@@ -24,7 +24,7 @@ def meshgrid(*args: Any, indexing: Any = "xy", name: str | None = None) -> list[
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Any:
-    """Return complex numbers of their real and imaginary parts."""
+    """Return complex numbers, given their real and imaginary parts."""
     x, y = in_one_type([real, imag])
     if x.dtype.name not in ("float32", "float64"):
         raise TypeError(f"complex: float32 or float64 was expected, got {x.dtype.name}")
@@ -32,7 +32,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Any:
 
 
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return quotients of integers without their fractions."""
+    """Return quotients of integers, rounded towards zero."""
     x, y = (np.asarray(each) for each in in_one_type([x, y]))
     if x.dtype.kind == "f":
         return tensor(np.trunc(x / y))
@@ -44,7 +44,7 @@ truncatemod = elementwise.of_two_ufunc("truncatemod", np.fmod, __name__)
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
-    """Return values in another type; those beyond its limits become the limits.
+    """Convert values to another type, clipping them to its limits.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
 
 
 def _nearest(limit: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the value of a type that is nearest to a limit of another one, towards 0."""
+    """Return the value of a type that is nearest to a limit of another type, towards 0."""
     own: Any = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
     if dtype.kind in "iu":
         return dtype.type(min(max(int(limit), own.min), own.max))
@@ -69,16 +69,16 @@ def _nearest(limit: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
-    """Return the bytes of values as values of another type.
+    """Reinterpret the bytes of values as values of another type.
 
     Parameters
     ----------
     input : array_like
         The values.
     type : dtype-like
-        Where it is smaller, there is one more axis at the end; where it is greater, one less.
+        The new type. A smaller type adds a last axis; a larger one removes it.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     x, wanted = np.ascontiguousarray(array(input)).reshape(np.shape(input)), as_dtype(type).dtype
     if wanted.itemsize < x.dtype.itemsize:
@@ -89,7 +89,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
 
 
 def shape_n(input: Any, out_type: Any = np.int32, name: str | None = None) -> list[Any]:
-    """Return the sizes of the axes of each of several arrays."""
+    """Return the shape of each of several arrays."""
     return [tensor(np.array(np.shape(tensor(each)), np.int64), out_type) for each in input]
 
 
@@ -114,23 +114,23 @@ def guarantee_const(input: Any, name: str | None = None) -> Any:
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """Return the value of a tensor as NumPy has it; of anything else None."""
+    """Return the value of a tensor in NumPy's form; None for other objects."""
     return tensor.numpy() if hasattr(tensor, "numpy") else None
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """Return the shape that two shapes are broadcast to.
+    """Return the broadcast shape of two shapes.
 
     Raises
     ------
     ValueError
-        If they do not fit.
+        If the shapes are not compatible.
     """
     return TensorShape(np.broadcast_shapes(TensorShape(shape_x), TensorShape(shape_y)))
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
-    """Return the shape that two shapes are broadcast to, as a tensor."""
+    """Return the broadcast shape of two shapes, as a tensor."""
     x, y = (np.asarray(each) for each in in_one_type([shape_x, shape_y]))
     try:
         return tensor(np.array(np.broadcast_shapes(_sizes(x), _sizes(y)), x.dtype))
@@ -139,12 +139,12 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
 
 
 def _sizes(sizes: Any) -> Any:
-    """Return sizes as NumPy's functions take them."""
+    """Return sizes in the form that NumPy's functions accept."""
     return TensorShape(np.asarray(sizes).tolist())
 
 
 def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Any:
-    """Return blocks of an array along its first axis, which grows by their size.
+    """Move the values within each block to the first axis, which grows by the block size.
 
     Parameters
     ----------
@@ -153,9 +153,9 @@ def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | N
     block_shape : int or sequence of int
         The size of a block along each axis after the first.
     paddings : array_like, shape ``(axes, 2)``
-        How many zeros are put before and after.
+        Numbers of zeros to add before and after each axis.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     x, blocks = array(input), _blocks(block_shape, paddings)
     rest = x.ndim - 1 - len(blocks)
@@ -177,18 +177,18 @@ space_to_batch = space_to_batch_nd
 
 
 def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Any:
-    """Put blocks along the first axis back into an array, and cut its margins.
+    """Move blocks from the first axis back into an array, and crop it.
 
     Parameters
     ----------
     input : array_like
-        What `space_to_batch` gives.
+        A result of `space_to_batch`.
     block_shape : int or sequence of int
         The size of a block along each axis after the first.
     crops : array_like, shape ``(axes, 2)``
-        How many values are cut off before and after.
+        Numbers of values to remove before and after each axis.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     x, blocks = array(input), _blocks(block_shape, crops)
     n, sizes = len(blocks), x.shape[1 : 1 + len(blocks)]
@@ -209,7 +209,7 @@ def _blocks(block_shape: Any, margins: Any) -> list[int]:
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Return values scaled so that their norm, along axes or of all, is `clip_norm` at most."""
+    """Scale values so that their norm, along axes or of all values, is at most `clip_norm`."""
     x = array(t)
     axes = TensorShape(np.ravel(axes).tolist()) if axes is not None else None
     norms = np.sqrt(np.sum(np.square(x), None if axes is None else (*axes,), keepdims=True))
@@ -220,7 +220,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> Any:
-    """Return arrays scaled so that their norm together is `clip_norm` at most, and what it was."""
+    """Scale arrays so that their common norm is at most `clip_norm`; also return the old norm."""
     arrays = [None if each is None else array(each) for each in t_list]
     there = [each for each in arrays if each is not None]
     kind = there[0].dtype
@@ -233,7 +233,7 @@ def clip_by_global_norm(
 
 
 def timestamp(name: str | None = None) -> Any:
-    """Return the seconds since 1970: float64."""
+    """Return the seconds since 1970, as float64."""
     return tensor(time.time(), np.float64)
 
 

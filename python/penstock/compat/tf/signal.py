@@ -66,12 +66,12 @@ _rfft, _irfft = globals()["rfft"], globals()["irfft"]
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Move the frequency 0 to the middle of axes, or of all."""
+    """Move the zero frequency to the middle of axes, or of all axes."""
     return tensor(np.fft.fftshift(tensor(x), axes))
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Move the frequency 0 from the middle of axes, or of all, to their beginning."""
+    """Move the zero frequency from the middle of axes, or of all axes, to their start."""
     return tensor(np.fft.ifftshift(tensor(x), axes))
 
 
@@ -103,7 +103,7 @@ def kaiser_window(
 
 
 def vorbis_window(window_length: Any, dtype: Any = np.float32, name: str | None = None) -> Any:
-    """Return the power-complementary window of Vorbis."""
+    """Return the power-complementary Vorbis window."""
     at = (np.arange(int(window_length)) + 0.5) * math.pi / int(window_length)
     return tensor(np.sin(math.pi / 2 * np.sin(at) ** 2), _float_type(dtype))
 
@@ -123,27 +123,27 @@ def frame(
     axis: int = -1,
     name: str | None = None,
 ) -> Any:
-    """Cut a signal into frames, which may overlap.
+    """Split a signal into frames, which may overlap.
 
     Parameters
     ----------
     signal : array_like
         The signals.
     frame_length, frame_step : int
-        Samples of a frame, and from one to the next.
+        Number of samples in a frame, and between the starts of frames.
     pad_end : bool
-        Whether there are frames that go beyond the end.
+        Whether to include frames that extend beyond the end.
     pad_value : number
-        What they have there.
+        The value of samples beyond the end.
     axis : int
-        Along which axis.
+        The axis of the samples.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor
-        With two axes, frames and samples, instead of the one.
+        The frames: the axis is replaced by two, for frames and samples.
     """
     values, length, step = np.asarray(tensor(signal)), int(frame_length), int(frame_step)
     along = int(axis) % values.ndim
@@ -162,7 +162,7 @@ def frame(
 
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Any:
-    """Add up frames, shape ``(..., frames, samples)``, each `frame_step` after the last one."""
+    """Add up overlapping frames, shape ``(..., frames, samples)``, `frame_step` samples apart."""
     frames, step = np.asarray(tensor(signal)), int(frame_step)
     *outer, count, length = frames.shape
     made = np.zeros((*outer, length + step * (count - 1)), frames.dtype)
@@ -187,20 +187,20 @@ def stft(
     signals : array of float, shape ``(..., samples)``
         The signals.
     frame_length, frame_step : int
-        Samples of a frame, and from one to the next.
+        Number of samples in a frame, and between the starts of frames.
     fft_length : int, optional
-        What frames are padded to; by default the next power of two.
+        The length to which frames are padded; by default, the next power of two.
     window_fn : callable or None
-        Takes the length and `dtype`, returns what frames are multiplied by.
+        Takes the length and `dtype`, and returns the window.
     pad_end : bool
-        Whether there are frames that go beyond the end.
+        Whether to include frames that extend beyond the end.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor, shape ``(..., frames, fft_length // 2 + 1)``
-        Complex numbers.
+        The transforms, as complex numbers.
     """
     frames = frame(signals, frame_length, frame_step, pad_end)
     if window_fn is not None:
@@ -216,10 +216,10 @@ def inverse_stft(
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
 ) -> Any:
-    """Return signals of the Fourier transforms of their frames.
+    """Reconstruct signals from the Fourier transforms of their frames.
 
-    The arguments are those of `stft`, but for the window: ``inverse_stft_window_fn(frame_step)``
-    undoes it.
+    The arguments are the same as in `stft`, except that the window is
+    ``inverse_stft_window_fn(frame_step)``.
     """
     length = int(frame_length)
     frames = _irfft(stfts, [_transformed(frame_length, fft_length)])[..., :length]
@@ -269,13 +269,13 @@ def dct(
     type : int
         1, 2, 3 or 4.
     n : int, optional
-        What the signals are cut or padded to.
+        The length to which the signals are cut or padded.
     axis : int
-        -1.
+        Must be -1.
     norm : str, optional
-        "ortho" for a matrix whose inverse is its transpose; not for type 1.
+        "ortho" for an orthonormal transform; not for type 1.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     values = np.asarray(tensor(input))
     if axis != -1:
@@ -303,7 +303,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return the inverse of `dct` along the last axis, which is not scaled unless "ortho"."""
+    """Return the inverse of `dct` along the last axis, unscaled except for "ortho"."""
     return dct(input, {2: 3, 3: 2}.get(type, type), n, axis, norm)
 
 
@@ -335,7 +335,7 @@ def _cosine4(values: Any, ortho: bool) -> Any:
 
 
 def _lengths(count: int) -> Any:
-    """Return the lengths of the vectors that the second transform multiplies by."""
+    """Return the norms of the basis vectors of the second transform."""
     return np.sqrt(np.where(np.arange(count) == 0, 4 * count, 2 * count))
 
 
@@ -351,25 +351,25 @@ def linear_to_mel_weight_matrix(
     dtype: Any = np.float32,
     name: str | None = None,
 ) -> Any:
-    """Return the matrix that a spectrogram is multiplied by for one on the mel scale, as in HTK.
+    """Return the matrix that converts a spectrogram to the mel scale, as in HTK.
 
     Parameters
     ----------
     num_mel_bins, num_spectrogram_bins : int
-        How many frequencies the results and the spectrograms have.
+        Number of frequencies of the results and of the spectrograms.
     sample_rate : int
-        Samples in a second.
+        Samples per second.
     lower_edge_hertz, upper_edge_hertz : float
         The range of frequencies of the results.
     dtype : dtype-like
-        A type of floats.
+        A floating-point type.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor, shape ``(num_spectrogram_bins, num_mel_bins)``
-        Triangles, each from the middle of the one before to that of the next.
+        Triangular filters, each extending to the centres of its neighbours.
     """
     kind = _float_type(dtype)
     if num_mel_bins <= 0:
@@ -391,7 +391,7 @@ def linear_to_mel_weight_matrix(
     mels = _mel(frequencies[1:, np.newaxis])
     rising, falling = (mels - left) / (middle - left), (right - mels) / (right - middle)
     weights = np.maximum(0, np.minimum(rising, falling))
-    return tensor(np.pad(weights, [(1, 0), (0, 0)]), kind)  # the constant has no weight
+    return tensor(np.pad(weights, [(1, 0), (0, 0)]), kind)  # the constant component has no weight
 
 
 def _mel(hertz: Any) -> Any:

@@ -1,4 +1,4 @@
-"""tf.sparse: values, and where they lie in an array that is otherwise empty."""
+"""tf.sparse: sparse tensors, given by indices and values."""
 
 from penstock.compat.listing import listing
 from penstock.compat.sparse.counting import bincount

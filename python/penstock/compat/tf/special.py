@@ -1,4 +1,4 @@
-"""Functions of statistics that tf.math has: Python's own, and SciPy's where it is installed."""
+"""Special functions of tf.math: from Python or, if installed, SciPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from penstock.compat.listing import listing
 from penstock.compat.tensor import array, in_one_type, tensor
 
-# By TensorFlow's name: SciPy's, and the arguments.
+# By TensorFlow's name: SciPy's name and the arguments.
 _OF_SCIPY = {
     "bessel_i0": ("i0", "x"),
     "bessel_i0e": ("i0e", "x"),
@@ -95,7 +95,7 @@ for _name, (_theirs, _arguments) in _OF_SCIPY.items():
 
 
 def lbeta(x: Any, name: str | None = None) -> Any:
-    """Return the logarithm of the beta function of the values along the last axis."""
+    """Return the log beta function of the values along the last axis."""
     values, lgamma = array(x), globals()["lgamma"]
     return tensor(array(lgamma(values)).sum(-1) - array(lgamma(values.sum(-1))))
 

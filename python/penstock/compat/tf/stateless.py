@@ -1,4 +1,4 @@
-"""Numbers that a seed alone says: tf.random.stateless_uniform and its relatives."""
+"""Random numbers that depend only on a seed: tf.random.stateless_uniform and others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROUNDS = 8
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """Return the generator that a seed, a pair of integers, says."""
+    """Return the generator for a seed, which is a pair of integers."""
     pair = np.asarray(seed)
     if pair.shape != (2,):
         raise InvalidArgumentError(None, None, f"seed must have shape [2], not {list(pair.shape)}")
@@ -31,20 +31,20 @@ def stateless_uniform(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
-    """Draw numbers that are equally likely in ``[minval, maxval)``.
+    """Draw numbers uniformly from ``[minval, maxval)``.
 
     Parameters
     ----------
     shape : sequence of int
-        How many.
+        The shape of the result.
     seed : pair of int
-        Says what is drawn: the same numbers each time.
+        The seed; equal seeds return equal numbers.
     minval, maxval : number
-        The range; None for both is all integers of the type.
+        The range; None for both selects all integers of the type.
     dtype : dtype-like
-        The type.
+        The type of the result.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     alg : object
         Ignored.
 
@@ -67,7 +67,7 @@ def stateless_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
-    """Draw numbers of a normal distribution; `seed` as of `stateless_uniform`."""
+    """Draw numbers from a normal distribution; `seed` as in `stateless_uniform`."""
     return draws.normal(generator(seed), shape, mean, stddev, dtype)
 
 
@@ -80,7 +80,7 @@ def stateless_truncated_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
-    """Draw numbers of a normal distribution, none beyond two standard deviations."""
+    """Draw numbers from a normal distribution truncated to two standard deviations."""
     return draws.truncated_normal(generator(seed), shape, mean, stddev, dtype)
 
 
@@ -93,7 +93,7 @@ def stateless_parameterized_truncated_normal(
     maxvals: Any = 2.0,
     name: str | None = None,
 ) -> Any:
-    """Draw numbers of normal distributions within limits."""
+    """Draw numbers from normal distributions truncated to given limits."""
     draws.check_ends_with(shape, means, stddevs, minvals, maxvals)
     return draws.normal_between(generator(seed), shape, means, stddevs, minvals, maxvals)
 
@@ -101,7 +101,7 @@ def stateless_parameterized_truncated_normal(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = np.int64, name: str | None = None
 ) -> Any:
-    """Draw classes, whose logarithmic probabilities are the rows of `logits`."""
+    """Draw classes with the log probabilities given by the rows of `logits`."""
     return draws.categorical(generator(seed), logits, num_samples, dtype)
 
 
@@ -113,7 +113,7 @@ def stateless_gamma(
     dtype: Any = np.float32,
     name: str | None = None,
 ) -> Any:
-    """Draw numbers of gamma distributions of shape `alpha` and rate `beta`."""
+    """Draw numbers from gamma distributions with shape `alpha` and rate `beta`."""
     draws.check_ends_with(shape, alpha, beta)
     return draws.gamma(generator(seed), shape, alpha, beta, dtype)
 
@@ -121,7 +121,7 @@ def stateless_gamma(
 def stateless_poisson(
     shape: Any, seed: Any, lam: Any, dtype: Any = np.int32, name: str | None = None
 ) -> Any:
-    """Draw numbers of Poisson distributions of rate `lam`."""
+    """Draw numbers from Poisson distributions with rate `lam`."""
     draws.check_ends_with(shape, lam)
     return draws.poisson(generator(seed), shape, lam, dtype)
 
@@ -134,18 +134,18 @@ def stateless_binomial(
     output_dtype: Any = np.int32,
     name: str | None = None,
 ) -> Any:
-    """Draw how many of `counts` trials succeed, each with probability `probs`."""
+    """Draw the number of successes in `counts` trials with probability `probs`."""
     draws.check_ends_with(shape, counts, probs)
     return draws.binomial(generator(seed), shape, counts, probs, output_dtype)
 
 
 def split(seed: Any, num: Any = 2, alg: Any = "auto_select") -> Any:
-    """Return `num` seeds that follow from one: shape ``(num, 2)``."""
+    """Return `num` seeds derived from one, with shape ``(num, 2)``."""
     return draws.full_integers(generator(seed), [int(num), 2], np.int32)
 
 
 def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
-    """Return a seed that follows from a seed and a number."""
+    """Return a seed derived from a seed and a number."""
     key, number = (array(each).astype(np.int64).view(np.uint64) for each in (seed, data))
     mixed = np.random.Philox(key=key, counter=[0, 0, 0, int(number)])
     return draws.full_integers(np.random.Generator(mixed), [2], np.int32)
@@ -154,26 +154,26 @@ def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
 def stateless_shuffle(
     value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None
 ) -> Any:
-    """Return the rows of an array in an order that a seed says."""
+    """Shuffle the rows of an array in an order that depends only on the seed."""
     return tensor(generator(seed).permutation(array(value)))
 
 
 def index_shuffle(index: Any, seed: Any, max_index: Any) -> Any:
-    """Return where each index comes in a random order of the numbers up to `max_index`.
+    """Return the position of each index in a random permutation of 0 to `max_index`.
 
     Parameters
     ----------
     index : array_like of int
         Numbers from 0 to `max_index`.
     seed : sequence of two or three int
-        Says the order.
+        The seed of the permutation.
     max_index : int
-        The greatest number.
+        The highest index.
 
     Notes
     -----
-    By a Feistel network (Luby and Rackoff, 1988): each number is computed by itself, without the
-    memory of an order.
+    Uses a Feistel network (Luby and Rackoff, 1988). Each position is computed independently,
+    without storing the permutation.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def index_shuffle(index: Any, seed: Any, max_index: Any) -> Any:
     keys = words.generate_state(_ROUNDS, np.uint64)
     made = np.atleast_1d(numbers).astype(np.uint64)
     outside = np.ones(made.shape, bool)
-    while outside.any():  # a walk from a number beyond the last ends within
+    while outside.any():  # cycle walking always returns into the range
         left, right = made[outside] >> half, made[outside] & mask
         for key in keys:
             left, right = right, left ^ (_mixed(right + key) & mask)
@@ -200,7 +200,7 @@ def index_shuffle(index: Any, seed: Any, max_index: Any) -> Any:
 
 
 def _mixed(values: Any) -> Any:
-    """Return 64 bits, each of which depends on all given: the end of MurmurHash3."""
+    """Mix 64 bits so that each depends on all others, with the finaliser of MurmurHash3."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         values = (values ^ values >> np.uint64(33)) * np.uint64(factor)
     return values ^ values >> np.uint64(33)
@@ -209,7 +209,7 @@ def _mixed(values: Any) -> Any:
 def random_index_shuffle(
     index: Any, seed: Any, max_index: Any, rounds: int = 4, name: str | None = None
 ) -> Any:
-    """Return where each index comes in a random order: `index_shuffle`."""
+    """Return the position of each index in a random permutation; see `index_shuffle`."""
     return index_shuffle(index, seed, max_index)
 
 

@@ -1,4 +1,4 @@
-"""Strategies of one replica, as programs feed their datasets to."""
+"""Distribution strategies with a single replica."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from penstock.compat.tf import math as _math
 
 
 class InputContext:
-    """Which of several inputs a function makes a dataset for.
+    """The input pipeline that a function creates a dataset for.
 
     Parameters
     ----------
     num_input_pipelines : int
-        How many inputs there are.
+        Number of input pipelines.
     input_pipeline_id : int
-        Which one this is.
+        Index of this input pipeline.
     num_replicas_in_sync : int
-        How many replicas share a batch.
+        Number of replicas that share a batch.
     """
 
     def __init__(
@@ -36,12 +36,12 @@ class InputContext:
         self.num_replicas_in_sync = num_replicas_in_sync
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
-        """Return the size of the batches of one replica.
+        """Return the batch size of one replica.
 
         Raises
         ------
         ValueError
-            If the replicas do not divide the batch.
+            If the global batch size is not divisible by the number of replicas.
         """
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(
@@ -58,14 +58,14 @@ class InputContext:
 
 
 class InputReplicationMode(enum.Enum):
-    """How inputs are divided among replicas."""
+    """Division of inputs among replicas."""
 
     PER_WORKER = "PER_WORKER"
     PER_REPLICA = "PER_REPLICA"
 
 
 class InputOptions:
-    """How batches are brought to devices; there is one."""
+    """Options for copying batches to devices; without effect."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.options = kwargs
@@ -75,14 +75,14 @@ RunOptions = InputOptions
 
 
 class ReduceOp(enum.Enum):
-    """How the values of replicas are joined."""
+    """Reduction of the values of replicas."""
 
     SUM = "SUM"
     MEAN = "MEAN"
 
 
 class ReplicaContext:
-    """The one replica."""
+    """The context of the single replica."""
 
     replica_id_in_sync_group = 0
     num_replicas_in_sync = 1
@@ -93,7 +93,7 @@ class ReplicaContext:
         return get_strategy()
 
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
-        """Return the value: there is one replica."""
+        """Return the value: there is only one replica."""
         return value
 
     def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -102,7 +102,7 @@ class ReplicaContext:
 
 
 class Strategy:
-    """One replica on this machine, whatever devices are named."""
+    """A single replica on this machine, whatever devices are named."""
 
     num_replicas_in_sync = 1
 
@@ -118,7 +118,7 @@ class Strategy:
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[Strategy]:
-        """Be the strategy of the program inside a ``with`` block."""
+        """Enter the scope of the strategy, for a ``with`` block."""
         _entered.append(self)
         try:
             yield self
@@ -126,13 +126,13 @@ class Strategy:
             _entered.pop()
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Return the dataset: its batches are those of the one replica."""
+        """Return the dataset: the single replica receives all batches."""
         return dataset
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[[InputContext], Any], options: Any = None
     ) -> Any:
-        """Return the dataset that a function makes for the one input."""
+        """Return the dataset that a function creates for the single input pipeline."""
         return dataset_fn(InputContext())
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
@@ -140,7 +140,7 @@ class Strategy:
     def experimental_distribute_values_from_function(
         self, value_fn: Callable[[ReplicaContext], Any]
     ) -> Any:
-        """Return the value that a function makes for the one replica."""
+        """Return the value that a function creates for the single replica."""
         return value_fn(ReplicaContext())
 
     def run(self, fn: Any, args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
@@ -155,63 +155,63 @@ class Strategy:
         return vars(_math)[f"reduce_{name}"](value, axis)
 
     def gather(self, value: Any, axis: int) -> Any:
-        """Return the value: there is one replica."""
+        """Return the value: there is only one replica."""
         return tensor(value)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Return the value of the one replica in a tuple."""
+        """Return the value of the single replica in a tuple."""
         return (value,)
 
 
 class CentralStorageStrategy(Strategy):
-    """One replica on this machine."""
+    """A single replica on this machine."""
 
 
 class MirroredStrategy(Strategy):
-    """One replica on this machine."""
+    """A single replica on this machine."""
 
 
 class MultiWorkerMirroredStrategy(Strategy):
-    """One replica on this machine."""
+    """A single replica on this machine."""
 
 
 class OneDeviceStrategy(Strategy):
-    """One replica on this machine."""
+    """A single replica on this machine."""
 
 
 class ParameterServerStrategy(Strategy):
-    """One replica on this machine."""
+    """A single replica on this machine."""
 
 
 class TPUStrategy(Strategy):
-    """One replica on this machine."""
+    """A single replica on this machine."""
 
 
 _entered: list[Strategy] = [Strategy()]
 
 
 def get_strategy() -> Strategy:
-    """Return the strategy whose scope has been entered last."""
+    """Return the strategy of the innermost scope."""
     return _entered[-1]
 
 
 def has_strategy() -> bool:
-    """Return whether the scope of a strategy has been entered."""
+    """Return whether code runs in the scope of a strategy."""
     return len(_entered) > 1
 
 
 def in_cross_replica_context() -> bool:
-    """Return whether the scope of a strategy has been entered."""
+    """Return whether code runs in the scope of a strategy."""
     return has_strategy()
 
 
 def get_replica_context() -> ReplicaContext | None:
-    """Return the one replica; None in the scope of a strategy."""
+    """Return the single replica; None in the scope of a strategy."""
     return None if has_strategy() else ReplicaContext()
 
 
 def experimental_set_strategy(strategy: Strategy | None) -> None:
-    """Have a strategy for the rest of the program."""
+    """Set the strategy for the rest of the program."""
     _entered[:] = [_entered[0], *([] if strategy is None else [strategy])]
 
 

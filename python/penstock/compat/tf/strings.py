@@ -1,4 +1,4 @@
-"""tf.strings: penstock's operations on strings, on tensors; rows of parts are ragged tensors."""
+"""tf.strings: penstock's string operations for tensors; rows of parts are ragged tensors."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _split = ported(_strings.split)
 
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
-    """Cut strings at a separator.
+    """Split strings at a separator.
 
     Parameters
     ----------
     input : str, bytes, or sequence of them
-        One string, or a vector.
+        A string or a vector of strings.
     sep : str or bytes, optional
-        Where to cut; ``None`` and "" are runs of white space.
+        The separator; ``None`` and "" split at runs of white space.
     maxsplit : int
-        How often at most; -1 is no limit.
+        Maximum number of splits; -1 for no limit.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor or RaggedTensor
-        The parts of one string, or a row of parts for each.
+        The parts of a single string, or a row of parts for each string.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
-    """Return the bytes of strings, one by one: a row for each of several."""
+    """Split strings into single bytes, with a row for each of several strings."""
     return _each(input, lambda string: [string[i : i + 1] for i in range(len(string))])
 
 

@@ -1,4 +1,4 @@
-"""tf.TensorArray: a list of tensors of one type, filled in a loop."""
+"""tf.TensorArray: a list of tensors of the same type, filled in a loop."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from penstock.compat.tensor import array, converted, tensor
 
 
 class TensorArray:
-    """A list of tensors, each of which is written and read by its index.
+    """A list of tensors, which are written and read by index.
 
     Parameters
     ----------
     dtype : dtype-like
         The type of the tensors.
     size : int
-        How many there are.
+        Number of tensors.
     dynamic_size : bool, optional
-        Let it grow when one beyond the end is written.
+        Whether writing beyond the end extends the list.
     clear_after_read : bool, optional
-        Forget a tensor that has been read; True by default.
+        Whether reading a tensor removes it; True by default.
     tensor_array_name, handle, flow, colocate_with_first_write_call : object
         Ignored.
     infer_shape : bool
-        Expect all to have the shape of the first one.
+        Whether all tensors must have the shape of the first one.
     element_shape : sequence of int or None, optional
         The shape of the tensors.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class TensorArray:
         self._infers = infer_shape
         self._shape = TensorShape(element_shape)
         self._tensors: list[Any] = [None] * int(size)
-        self._read: set[int] = set()  # what has been forgotten
+        self._read: set[int] = set()  # indices of removed tensors
 
     @property
     def dtype(self) -> DType:
@@ -78,34 +78,34 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether it grows."""
+        """Whether the list can grow."""
         return self._dynamic
 
     @property
     def element_shape(self) -> TensorShape:
-        """The shape of the tensors, as far as it is known."""
+        """The shape of the tensors, where known."""
         return self._shape
 
     @property
     def flow(self) -> Any:
-        """A tensor without further meaning."""
+        """A tensor without effect."""
         return tensor(0)
 
     def size(self, name: str | None = None) -> Any:
-        """Return how many tensors there are."""
+        """Return the number of tensors."""
         return tensor(len(self._tensors))
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Put a tensor at an index, and return the array.
+        """Write a tensor at an index, and return the array.
 
         Raises
         ------
         OutOfRangeError
-            If there is no such index.
+            If the index is out of range.
         InvalidArgumentError
             If the tensor has another type.
         ValueError
-            If it has another shape.
+            If the tensor has another shape.
         """
         index = int(index)
         if index < 0:
@@ -139,14 +139,14 @@ class TensorArray:
         return self
 
     def read(self, index: Any, name: str | None = None) -> Any:
-        """Return the tensor at an index: zeros where none was written.
+        """Return the tensor at an index, or zeros if none was written.
 
         Raises
         ------
         OutOfRangeError
-            If there is no such index.
+            If the index is out of range.
         InvalidArgumentError
-            If it has been read before, and `clear_after_read` is not False.
+            If the tensor was already read and `clear_after_read` is not False.
         """
         index = int(index)
         if not 0 <= index < len(self._tensors):
@@ -180,7 +180,7 @@ class TensorArray:
         return [np.asarray(self._there(int(index))) for index in chosen]
 
     def stack(self, name: str | None = None) -> Any:
-        """Return all tensors put together along a new first axis."""
+        """Stack all tensors along a new first axis."""
         made = self._all()
         if not made:
             sizes = [size or 0 for size in self._shape] if self._shape.known else []
@@ -188,18 +188,18 @@ class TensorArray:
         return tensor(np.stack(made))
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
-        """Return the tensors at indices, put together along a new first axis."""
+        """Stack the tensors at indices along a new first axis."""
         return tensor(np.stack(self._all(indices)))
 
     def concat(self, name: str | None = None) -> Any:
-        """Return all tensors joined along their first axis."""
+        """Concatenate all tensors along their first axis."""
         made = self._all()
         if not made:
             raise InvalidArgumentError(None, None, "TensorArray: nothing to concat")
         return tensor(np.concatenate(made))
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """Put the rows of a tensor at the indices from 0 on, and return the array."""
+        """Write the rows of a tensor at the indices from 0 on, and return the array."""
         rows = tensor(value)
         if len(rows) > len(self._tensors) and not self._dynamic:
             raise ValueError(
@@ -209,16 +209,16 @@ class TensorArray:
         return self.scatter(range(len(rows)), rows)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Put the rows of a tensor at indices, and return the array."""
+        """Write the rows of a tensor at indices, and return the array."""
         for index, row in zip(list(indices), tensor(value), strict=True):
             self.write(index, row)
         return self
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Cut a tensor into as many rows for each index as `lengths` says, and return the array."""
+        """Write parts of a tensor with the given numbers of rows, and return the array."""
         ends = np.cumsum(array(lengths))
         for index, rows in enumerate(np.split(array(value), ends[:-1]) if len(ends) else []):
-            self._shape = TensorShape(None)  # they differ in length
+            self._shape = TensorShape(None)  # the parts differ in length
             self.write(index, tensor(rows))
         return self
 
@@ -227,7 +227,7 @@ class TensorArray:
         return self
 
     def close(self, name: str | None = None) -> None:
-        """Forget all tensors."""
+        """Remove all tensors."""
         self._tensors = [None] * len(self._tensors)
 
     def mark_used(self) -> None:

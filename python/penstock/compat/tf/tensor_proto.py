@@ -1,4 +1,4 @@
-"""Tensors as messages, as tf.io.serialize_tensor writes and tf.io.parse_tensor reads them."""
+"""Tensors as protocol buffer messages, for tf.io.serialize_tensor and tf.io.parse_tensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.compat.tensor import tensor
 from penstock.compat.tf import wire
 from penstock.errors import DataError
 
-# The numbers of types in messages: DataType of TensorFlow's types.proto.
+# The numbers of types in messages: DataType in TensorFlow's types.proto.
 _NUMBERS = {
     **{"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7},
     **{"complex64": 8, "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18},
@@ -21,14 +21,14 @@ _NUMBERS = {
 }
 _NAMES = {number: name for name, number in _NUMBERS.items()}
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
-# Fields in which values are written one by one, rather than as the bytes of all.
+# Fields that contain individual values, rather than the bytes of the whole array.
 _FLOATS = {5: "<f4", 6: "<f8", 9: "<f4", 12: "<f8"}
 _INTEGERS = frozenset({7, 10, 11, 13, 16, 17})
 _NAME = "parse_tensor"
 
 
 def serialized(value: Any) -> bytes:
-    """Return the message for a tensor."""
+    """Serialise a tensor."""
     array = np.asarray(tensor(value))
     name = as_dtype(array.dtype).name
     sizes = (wire.number_field(1, size) if size else b"" for size in array.shape)
@@ -41,19 +41,19 @@ def serialized(value: Any) -> bytes:
 
 
 def parsed(message: bytes, out_type: Any = None) -> Any:
-    """Return the tensor of a message.
+    """Parse a serialised tensor.
 
     Parameters
     ----------
     message : bytes
-        What `serialized`, or TensorFlow, has made.
+        A message written by `serialized` or by TensorFlow.
     out_type : dtype-like, optional
-        Which type it must have.
+        The expected type.
 
     Raises
     ------
     InvalidArgumentError
-        If the bytes are no such message, or of a tensor of another type.
+        If the bytes are not a valid message, or contain a tensor of another type.
     """
     try:
         number, shape, content, values = _fields_of(message)
@@ -104,7 +104,7 @@ def _size_of(dimension: bytes | int) -> int:
 
 
 def _of_values(values: list[Any], dtype: np.dtype[Any], size: int) -> Any:
-    """Return an array of single values, the last of which stands for those that follow."""
+    """Return an array of individual values; the last one is repeated to fill it."""
     if dtype.kind == "O":
         made = np.full(size, b"", object)
         made[: len(values)] = values

@@ -1,4 +1,4 @@
-"""tf.test: what programs ask about the machine."""
+"""tf.test: queries about the machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ is_built_with_rocm = is_built_with_gpu_support = is_built_with_xla = is_built_wi
 
 
 def is_cpu_target_available(target: str) -> bool:
-    """Return False: nothing is compiled."""
+    """Return False: there is no compiler."""
     return False
 
 

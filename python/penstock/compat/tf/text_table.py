@@ -1,4 +1,4 @@
-"""Columns of the lines of a file, as tables are read from."""
+"""Columns of text files, for lookup tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _read_file = ported(read_file)
 
 
 class TextFileIndex:
-    """What stands for the whole line, and for its number, among the numbers of columns."""
+    """Special column numbers for the whole line and for the line number."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -32,11 +32,11 @@ def columns_of(
     filename : str or path
         The file.
     wanted : list of (int, dtype-like)
-        The number of each column, or a `TextFileIndex`, and its type.
+        For each column, its number or a `TextFileIndex`, and its type.
     vocab_size : int or None
-        How many lines; None is all.
+        Number of lines to read; None for all.
     delimiter : str
-        What separates columns.
+        The column separator.
     """
     lines = _read_file(filename).item().split(b"\n")
     lines = [line.removesuffix(b"\r") for line in (lines[:-1] if not lines[-1] else lines)]

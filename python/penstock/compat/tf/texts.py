@@ -1,4 +1,4 @@
-"""More of tf.strings: n-grams, hashes, formats, joined segments."""
+"""More of tf.strings: n-grams, hashes, formatting, and joins of segments."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def ngrams(
     preserve_short_sequences: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return neighbouring strings joined, along the last axis.
+    """Join adjacent strings along the last axis.
 
     Parameters
     ----------
     data : array_like of str, or RaggedTensor
         The strings.
     ngram_width : int or sequence of int
-        How many are joined; of several widths, one after the other.
+        Number of strings to join. For several widths, their results are concatenated.
     separator : str
-        What stands between them.
+        The separator.
     pad_values : str or pair of str, optional
-        What is put before and after each row.
+        The padding before and after each row.
     padding_width : int, optional
-        How many of them; one fewer than the width by default.
+        Amount of padding; by default, one less than the width.
     preserve_short_sequences : bool
-        Join the strings of a row that is shorter than each width.
+        Whether to return the joined row if it is shorter than all widths.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Examples
     --------
@@ -83,33 +83,33 @@ def ngrams(
 def to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Sequence[int], name: str | None = None
 ) -> Any:
-    """Return a number below `num_buckets` for each string, by its hash with a key.
+    """Map each string to a number below `num_buckets`, with a keyed hash.
 
     Parameters
     ----------
     input : array_like of str
         The strings.
     num_buckets : int
-        How many numbers there are.
+        The number of buckets.
     key : pair of int
-        Without it the numbers cannot be foreseen.
+        The key; without it, the results are not predictable.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Notes
     -----
-    By SipHash-2-4 (Aumasson and Bernstein, 2012).
+    The hash is SipHash-2-4 (Aumasson and Bernstein, 2012).
     """
     first, second = (int(each) & _64_BITS for each in key)
     return _buckets(input, num_buckets, lambda each: _siphash(first, second, each))
 
 
 def to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Any:
-    """Return a number below `num_buckets` for each string, by an older hash.
+    """Map each string to a number below `num_buckets`, with an older hash.
 
     Notes
     -----
-    By MurmurHash64A (Appleby, 2008), with TensorFlow's seed.
+    The hash is MurmurHash64A (Appleby, 2008), with TensorFlow's seed.
     """
     return _buckets(input, num_buckets, _murmur)
 
@@ -171,25 +171,25 @@ def format(
     summarize: int = 3,
     name: str | None = None,
 ) -> Any:
-    """Return a text with tensors put into it.
+    """Return a text with placeholders replaced by tensors.
 
     Parameters
     ----------
     template : str
         The text.
     inputs : tensor or sequence of tensors
-        What is put at each placeholder.
+        The values of the placeholders.
     placeholder : str
-        What stands for a tensor.
+        The placeholder text.
     summarize : int
-        How many values are shown at the begin and the end of each axis; -1 is all.
+        Number of values to show at either end of each axis; -1 for all.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Raises
     ------
     ValueError
-        If there are more placeholders than tensors, or fewer.
+        If the numbers of placeholders and tensors differ.
     """
     values = nest.flatten(inputs)
     parts = template.split(placeholder)
@@ -219,7 +219,7 @@ def _shown(value: Any, summarize: int, depth: int = 1) -> str:
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Any:
-    """Return the strings of each segment joined, in the order in which they come."""
+    """Join the strings of each segment, in input order."""
     texts, ids, count = array(inputs), array(segment_ids), int(num_segments)
     if ids.size and not (ids.min() >= 0 and ids.max() < count):
         raise InvalidArgumentError(None, None, f"segment ids from 0 to {count - 1} were expected")
@@ -262,20 +262,20 @@ def reduce_join(
     separator: str = "",
     name: str | None = None,
 ) -> Any:
-    """Return the strings along axes, or all, joined.
+    """Join the strings along axes, or all strings.
 
     Parameters
     ----------
     inputs : array_like of str
         The strings.
     axis : int or sequence of int, optional
-        The axes, the first of which is joined first.
+        The axes, in the order in which to join.
     keepdims : bool
-        Keep the axes with size 1.
+        Whether to keep the axes, with size 1.
     separator : str
-        What stands between them.
+        The separator.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if np.ndim(axis) == 0:
         return _reduce_join(inputs, axis, keepdims, separator)

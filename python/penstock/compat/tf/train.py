@@ -1,4 +1,4 @@
-"""tf.train: examples to write, and iterators to save."""
+"""tf.train: example messages, and checkpoints of iterators."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from penstock.compat.tf.examples import (
 
 
 class CheckpointManager:
-    """Saves positions and values in a folder, and removes old ones.
+    """Save checkpoints in a folder, and remove old ones.
 
     Parameters
     ----------
     checkpoint : Checkpoint
-        What is saved.
+        The objects to save.
     directory : str
         The folder.
     max_to_keep : int or None
-        How many are kept; None is all.
+        Number of checkpoints to keep; None for all.
     keep_checkpoint_every_n_hours : float, optional
-        Keep one for each such time besides.
+        Also keep one checkpoint per interval of this many hours.
     checkpoint_name : str
-        What the names of the files begin with.
+        Prefix of the file names.
     step_counter : Variable, optional
-        What counts the steps between two saves.
+        The variable that counts steps.
     checkpoint_interval : int, optional
-        How many steps those are at least.
+        Minimum number of steps between two saves.
     init_fn : callable, optional
-        Called by `restore_or_initialize` where nothing was saved.
+        Called by `restore_or_initialize` if there is no checkpoint.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class CheckpointManager:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved."""
+        """The checkpoint object."""
         return self._checkpoint
 
     @property
@@ -98,12 +98,12 @@ class CheckpointManager:
 
     @property
     def checkpoint_interval(self) -> int | None:
-        """How many steps are between two saves at least."""
+        """Minimum number of steps between two saves."""
         return self._interval
 
     @property
     def checkpoints(self) -> list[str]:
-        """What has been saved, the oldest first."""
+        """The existing checkpoints, the oldest first."""
         pattern = re.compile(rf"{re.escape(self._name)}-(\d+)\.")
         files = self._folder.iterdir() if self._folder.is_dir() else ()
         found = [pattern.match(file.name) for file in files]
@@ -112,7 +112,7 @@ class CheckpointManager:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """What was saved last, if anything."""
+        """The latest checkpoint; None if there is none."""
         return (self.checkpoints or [None])[-1]  # type: ignore[list-item]
 
     def save(
@@ -121,21 +121,21 @@ class CheckpointManager:
         check_interval: bool = True,
         options: Any = None,
     ) -> str | None:
-        """Save positions and values, under the next number or the one given.
+        """Save a checkpoint under the next number, or under a given one.
 
         Parameters
         ----------
         checkpoint_number : int, optional
             The number.
         check_interval : bool
-            Do nothing, and return None, before there have been enough steps.
+            Whether to do nothing and return None until enough steps have passed.
         options : object
             Ignored.
 
         Returns
         -------
         str or None
-            What `Checkpoint.restore` takes.
+            The path to pass to `Checkpoint.restore`.
         """
         if self._interval is not None and check_interval:
             step = int(self._counter)
@@ -164,7 +164,7 @@ class CheckpointManager:
                 file.unlink()
 
     def restore_or_initialize(self) -> str | None:
-        """Restore what was saved last, and return its name; None where nothing was."""
+        """Restore the latest checkpoint and return its path; None if there is none."""
         last = self.latest_checkpoint
         if last is not None:
             self._checkpoint.restore(last)

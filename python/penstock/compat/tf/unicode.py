@@ -1,4 +1,4 @@
-"""Characters of strings: tf.strings.unicode_split, unicode_decode, unicode_encode and others."""
+"""Unicode functions: tf.strings.unicode_split, unicode_decode, unicode_encode and others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.compat.tf import elementwise
 def decoded(
     text: bytes, encoding: str, errors: str, replacement: int, replace_controls: bool
 ) -> list[tuple[int, int]]:
-    """Return the characters of a string: the number of each, and the byte where it begins."""
+    """Return the code point of each character of a string, and its byte offset."""
     if errors not in ("strict", "replace", "ignore"):
         raise ValueError(f"errors: strict, replace or ignore was expected, got {errors!r}")
     found: list[tuple[int, int]] = []
@@ -47,7 +47,7 @@ def decoded(
 
 
 def encoded(numbers: Any, encoding: str, errors: str, replacement: int) -> bytes:
-    """Return characters as a string."""
+    """Encode code points as a string."""
     made = []
     for number in numbers:
         valid = 0 <= number < 0x110000 and not 0xD800 <= number < 0xE000
@@ -59,7 +59,7 @@ def encoded(numbers: Any, encoding: str, errors: str, replacement: int) -> bytes
 
 
 def _name(encoding: str) -> str:
-    """Return Python's name of an encoding: strings have no mark of the order of bytes."""
+    """Return Python's name of an encoding, without a byte order mark."""
     return {"UTF-16": "utf-16-be", "UTF-32": "utf-32-be"}.get(encoding.upper(), encoding)
 
 
@@ -79,7 +79,7 @@ def _each(
 
 
 def _shaped(strings: Any, rows: list[list[Any]], dtype: Any) -> Any:
-    """Return a row for each string: an array for one string, a ragged tensor for several."""
+    """Return a row for each string: an array for a single string, else a ragged tensor."""
     if strings.ndim == 0:
         return tensor(rows[0], dtype)
     return constant(rows, dtype, ragged_rank=1)
@@ -93,7 +93,7 @@ def unicode_decode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the numbers of the characters of strings: a row for each of several."""
+    """Return the code points of strings, with a row for each of several strings."""
     return unicode_decode_with_offsets(
         input, input_encoding, errors, replacement_char, replace_control_characters
     )[0]
@@ -107,7 +107,7 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Return the numbers of the characters of strings, and the bytes where they begin.
+    """Return the code points of strings, and their byte offsets.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ def unicode_decode_with_offsets(
     input_encoding : str
         "UTF-8", "UTF-16-BE" or another one.
     errors : str
-        What is done with bytes that are no characters: "replace", "ignore" or "strict".
+        The handling of invalid bytes: "replace", "ignore" or "strict".
     replacement_char : int
-        What "replace" puts there.
+        The replacement code point.
     replace_control_characters : bool
-        Replace those below 32 as well, tabs and ends of lines among them.
+        Whether to also replace code points below 32, including tabs and line breaks.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     strings, rows = _each(
         input, input_encoding, errors, replacement_char, replace_control_characters
@@ -139,7 +139,7 @@ def unicode_split(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> Any:
-    r"""Return the characters of strings, one by one: a row for each of several.
+    r"""Split strings into characters, with a row for each of several strings.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def unicode_split_with_offsets(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Return the characters of strings, one by one, and the bytes where they begin."""
+    """Split strings into characters, and return their byte offsets."""
     strings, rows = _each(input, input_encoding, errors, replacement_char, False)
     encoding = _name(input_encoding)
     texts = [[chr(number).encode(encoding) for number, _ in row] for row in rows]
@@ -172,20 +172,20 @@ def unicode_encode(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> Any:
-    """Return the strings that rows of numbers of characters stand for.
+    """Encode rows of code points as strings.
 
     Parameters
     ----------
     input : array_like of int or RaggedTensor
-        A string is the last axis.
+        The code points; the last axis forms a string.
     output_encoding : str
         "UTF-8", "UTF-16-BE" or "UTF-32-BE".
     errors : str
-        What is done with numbers that are no characters: "replace", "ignore" or "strict".
+        The handling of invalid code points: "replace", "ignore" or "strict".
     replacement_char : int
-        What "replace" puts there.
+        The replacement code point.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if isinstance(input, RaggedTensor):
         if isinstance(input.values, RaggedTensor):
@@ -211,7 +211,7 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return strings in another encoding; parameters as of `unicode_decode_with_offsets`."""
+    """Convert strings to another encoding; parameters as in `unicode_decode_with_offsets`."""
     encoding = _name(input_encoding)
 
     def transcoded(text: bytes) -> bytes:

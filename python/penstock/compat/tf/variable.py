@@ -1,4 +1,4 @@
-"""tf.Variable: a tensor that can be given another value, and saved."""
+"""tf.Variable: a tensor that can be reassigned and saved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.compat.values import register_value
 
 
 class VariableSynchronization(enum.Enum):
-    """When the values of replicas are brought together; there is one replica."""
+    """When to synchronise replicas; there is only one."""
 
     AUTO = 0
     NONE = 1
@@ -27,7 +27,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How the values of replicas are brought together; there is one replica."""
+    """How to aggregate the values of replicas; there is only one."""
 
     NONE = 0
     SUM = 1
@@ -36,24 +36,24 @@ class VariableAggregation(enum.Enum):
 
 
 class Variable:
-    """A tensor that can be given another value.
+    """A tensor that can be reassigned.
 
     Parameters
     ----------
     initial_value : array_like or callable
-        Its first value, or a function that returns it.
+        The initial value, or a function that returns it.
     trainable : bool, optional
-        Whether it says so.
+        The value of the attribute `trainable`, without other effects.
     validate_shape, caching_device, variable_def, import_scope, constraint : object
         Ignored.
     name : str, optional
-        What it is called.
+        Name of the variable.
     dtype : dtype-like, optional
-        Its type; that of the first value by default.
+        The type; by default, the type of the initial value.
     synchronization, aggregation, experimental_enable_variable_lifting : object
         Ignored.
     shape : sequence of int or None, optional
-        The shape that all values have; that of the first one by default.
+        The shape of all values; by default, the shape of the initial one.
 
     Examples
     --------
@@ -93,17 +93,17 @@ class Variable:
 
     @property
     def dtype(self) -> DType:
-        """The type of its values."""
+        """The type of the values."""
         return as_dtype(self._value.dtype)
 
     @property
     def shape(self) -> TensorShape:
-        """The shape of its values."""
+        """The shape of the values."""
         return self._shape
 
     @property
     def device(self) -> str:
-        """The device that has the value: the processor."""
+        """The device of the value: the CPU."""
         return DEVICE
 
     def get_shape(self) -> TensorShape:
@@ -111,40 +111,40 @@ class Variable:
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Check the shape, and remember what it says of it."""
+        """Check the shape, and record the sizes that it specifies."""
         self._shape = self._shape.merge_with(shape)
 
     def value(self) -> Any:
-        """Return the value as a tensor, which stays what it is."""
+        """Return the current value as a tensor, which later assignments do not change."""
         return tensor(self._value)
 
     def read_value(self) -> Any:
-        """Return the value as a tensor, which stays what it is."""
+        """Return the current value as a tensor, which later assignments do not change."""
         return self.value()
 
     def numpy(self) -> Any:
-        """Return a copy of the value as NumPy has it."""
+        """Return a copy of the value in NumPy's form."""
         return self._value.copy()[()]
 
     def is_initialized(self, name: str | None = None) -> Any:
-        """Return True: it has a value."""
+        """Return True: variables always have a value."""
         return tensor(True)
 
     def ref(self) -> Reference:
-        """Return what stands for the variable as a key of a dict."""
+        """Return a hashable reference to the variable, for dict keys."""
         return Reference(self)
 
     def assign(
         self, value: Any, use_locking: bool = False, name: Any = None, read_value: bool = True
     ) -> Variable:
-        """Give it a value, and return the variable.
+        """Assign a value, and return the variable.
 
         Raises
         ------
         ValueError
             If the value has another shape.
         TypeError
-            If it has another type.
+            If the value has another type.
         """
         return self._update(lambda old: converted(value, old.dtype))
 
@@ -169,7 +169,7 @@ class Variable:
                     f"shape {self._shape}, and the assigned value shape {np.shape(made)} are "
                     "incompatible."
                 )
-            # Values that were read stay what they are.
+            # Values that were read before must not change.
             self._value = np.array(made)
         return self
 
@@ -190,11 +190,11 @@ class Variable:
         return self._update(lambda old: scattered(old, indices, updates))
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Any:
-        """Return the values at indices: `tf.gather_nd`."""
+        """Return the values at indices; see `tf.gather_nd`."""
         return indexing.gather_nd(self._value, indices)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
-        """Return the rows at indices: `tf.gather`."""
+        """Return the rows at indices; see `tf.gather`."""
         return tensor(self._value[np.asarray(indices)])
 
     def get_state(self) -> bytes:
@@ -202,7 +202,7 @@ class Variable:
         return tensor_proto.serialized(self._value)
 
     def set_state(self, state: bytes) -> None:
-        """Give it the value that `get_state` returned."""
+        """Restore the value returned by `get_state`."""
         self.assign(tensor_proto.parsed(state, self.dtype))
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:

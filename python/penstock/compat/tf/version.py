@@ -1,4 +1,4 @@
-"""tf.version: of which version the names are."""
+"""tf.version: the version that the names correspond to."""
 
 from penstock.compat.listing import listing
 

@@ -1,4 +1,4 @@
-"""Protocol buffers as bytes: the fields of a message, read and written."""
+"""Reading and writing the fields of protocol buffer messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.compat.listing import listing
 from penstock.errors import DataError
 
 _64_BITS = (1 << 64) - 1
-_FEW = 16  # integers that Python packs faster than NumPy
+_FEW = 16  # maximum number of integers that Python packs faster than NumPy
 
 
 def fields(message: bytes, name: str) -> Iterator[tuple[int, bytes | int]]:
@@ -23,12 +23,12 @@ def fields(message: bytes, name: str) -> Iterator[tuple[int, bytes | int]]:
     message : bytes
         The message.
     name : str
-        What it is, for errors.
+        Name of the message for errors.
 
     Raises
     ------
     DataError
-        If the bytes are no message.
+        If the bytes are not a valid message.
     """
     at = 0
     while at < len(message):
@@ -62,13 +62,13 @@ def _varint(message: bytes, at: int, name: str) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-    """Return the int64 that a field of an integer stands for."""
+    """Return the int64 value of an integer field."""
     value &= _64_BITS
     return value - (1 << 64) if value >> 63 else value
 
 
 def integers_of(field: bytes | int, name: str) -> list[int]:
-    """Return the integers of a field, which may be one or packed."""
+    """Return the integers of a field, which may be single or packed."""
     if isinstance(field, int):
         return [signed(field)]
     found, at = [], 0
@@ -79,7 +79,7 @@ def integers_of(field: bytes | int, name: str) -> list[int]:
 
 
 def numbers_of(field: bytes | int, dtype: str, name: str) -> np.ndarray[Any, Any]:
-    """Return the floats of a field, which may be one or packed."""
+    """Return the floats of a field, which may be single or packed."""
     size = np.dtype(dtype).itemsize
     if isinstance(field, int) or len(field) % size:
         raise DataError(f"{name}: floats of {size} bytes were expected, got {field!r}")
@@ -87,7 +87,7 @@ def numbers_of(field: bytes | int, dtype: str, name: str) -> np.ndarray[Any, Any
 
 
 def varint(value: int) -> bytes:
-    """Return an integer as a field has it."""
+    """Encode an integer as a varint."""
     value &= _64_BITS
     made = bytearray()
     while value > 127:
@@ -98,7 +98,7 @@ def varint(value: int) -> bytes:
 
 
 def packed(values: Any) -> bytes:
-    """Return integers one after the other."""
+    """Encode integers as concatenated varints."""
     if len(values) <= _FEW:
         return b"".join(map(varint, values))
     numbers = np.asarray(values, np.int64).view(np.uint64)
@@ -111,17 +111,17 @@ def packed(values: Any) -> bytes:
 
 
 def field(number: int, payload: bytes) -> bytes:
-    """Return a field of bytes, text or a message."""
+    """Encode a field of bytes, text or a message."""
     return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
 def number_field(number: int, value: int) -> bytes:
-    """Return a field of one integer."""
+    """Encode a field with one integer."""
     return varint(number << 3) + varint(value)
 
 
 def floats(values: Iterable[float]) -> bytes:
-    """Return floats of four bytes one after the other."""
+    """Encode floats as concatenated 4-byte values."""
     values = list(values)
     return struct.pack(f"<{len(values)}f", *values)
 

@@ -1,6 +1,6 @@
 """TensorFlow 1's names for input pipelines: ``import penstock.compat.v1 as tf``.
 
-Everything of `penstock.compat.tf`, the older names beside it, and sessions that compute the
+It contains everything in `penstock.compat.tf`, the older names, and sessions that compute the
 elements of iterators.
 """
 
@@ -72,20 +72,20 @@ def string_split(
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> Any:
-    """Cut strings at a separator.
+    """Split strings at a separator.
 
     Parameters
     ----------
     source : sequence of str or bytes
         The strings.
     sep, delimiter : str or bytes
-        Where to cut, under the newer and the older name.
+        The separator, under its newer and older name.
     skip_empty : bool
-        Omit empty parts.
+        Whether to omit empty parts.
     result_type : "SparseTensor" or "RaggedTensor"
         The kind of the result.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
@@ -104,17 +104,17 @@ def string_split(
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Placeholder:
-    """Return a value that is given to `Session.run`."""
+    """Return a value that is passed to `Session.run`."""
     return Placeholder(dtype, shape, None, name)
 
 
 def placeholder_with_default(input: Any, shape: Any = None, name: str | None = None) -> Placeholder:
-    """Return a value that may be given to `Session.run`, and is `input` otherwise."""
+    """Return a value that may be passed to `Session.run`, and is `input` by default."""
     return Placeholder(_tf.convert_to_tensor(input).dtype, shape, input, name)  # type: ignore[attr-defined]
 
 
 def global_variables_initializer(name: str | None = None) -> Lazy:
-    """Return what does nothing: there are no variables."""
+    """Return an operation without effect: there are no variables."""
     return Lazy(lambda run: None)
 
 
@@ -122,7 +122,7 @@ tables_initializer = local_variables_initializer = global_variables_initializer
 
 
 def enable_eager_execution(*args: Any, **kwargs: Any) -> None:
-    """Do nothing: functions run at once, and datasets can be iterated."""
+    """Do nothing: functions run immediately, and datasets can be iterated."""
 
 
 enable_v2_behavior = disable_eager_execution = disable_v2_behavior = enable_eager_execution
@@ -159,11 +159,11 @@ def __dir__() -> list[str]:
     return [*_listed(), *(["app", "flags"] if importlib.util.find_spec("absl") else [])]
 
 
-if not TYPE_CHECKING:  # which would allow any name
+if not TYPE_CHECKING:  # otherwise type checkers would accept any name
     _absent = missing(__name__)
 
     def __getattr__(name: str) -> Any:
-        """Return `app` and `flags` of the package absl, where it is installed."""
+        """Return `app` and `flags` of the package absl, if it is installed."""
         if name in ("app", "flags") and importlib.util.find_spec("absl"):
             flags = importlib.import_module("absl.flags")
             run = importlib.import_module("absl.app").run

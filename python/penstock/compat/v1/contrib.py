@@ -1,4 +1,4 @@
-"""tf.contrib: of it, `data`."""
+"""tf.contrib: only `data`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.compat.tf.data import experimental
 
 
 def batch_and_drop_remainder(batch_size: int) -> Callable[[Any], Any]:
-    """Return a function for ``dataset.apply``: batches of one size."""
+    """Return a function for ``dataset.apply``: batches of equal size."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 

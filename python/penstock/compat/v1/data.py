@@ -19,7 +19,7 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """Return an iterator whose passes begin with its `initializer`, run by a session."""
+    """Return an iterator whose passes start when a session runs its `initializer`."""
     return dataset.make_initializable_iterator()  # type: ignore[no-any-return]
 
 

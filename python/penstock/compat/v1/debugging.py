@@ -1,4 +1,4 @@
-"""tf.debugging as in TensorFlow 1: checks whose second argument after the values is `data`."""
+"""tf.debugging as in TensorFlow 1: checks with `data` as the argument after the values."""
 
 from __future__ import annotations
 

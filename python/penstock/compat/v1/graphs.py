@@ -1,4 +1,4 @@
-"""Graphs and sessions as programs set them up: names without an effect."""
+"""Graphs and sessions as set up by programs: names without effect."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Do nothing: nothing is kept."""
+    """Do nothing: the graph contains no state."""
 
 
 class ConfigProto(types.SimpleNamespace):
-    """Settings of a session, remembered: they have no effect.
+    """Settings of a session, stored without effect.
 
     Parameters
     ----------
@@ -33,26 +33,26 @@ class ConfigProto(types.SimpleNamespace):
 
 
 class GPUOptions(types.SimpleNamespace):
-    """Settings of GPUs, remembered: they have no effect."""
+    """Settings of GPUs, stored without effect."""
 
 
 class GraphOptions(types.SimpleNamespace):
-    """Settings of graphs, remembered: they have no effect."""
+    """Settings of graphs, stored without effect."""
 
 
 class variable_scope:
-    """A context without an effect: there are no names of operations, and no graph variables.
+    """A context manager without effect: operations have no names, and graphs no variables.
 
     Parameters
     ----------
     name_or_scope : str or variable_scope
         The name.
     default_name : str, optional
-        The name if the former is None.
+        The name if `name_or_scope` is None.
     values, initializer, regularizer, caching_device, partitioner, custom_getter : object
         Have no effect.
     reuse : bool, optional
-        Remembered.
+        Stored.
     dtype, use_resource, constraint, auxiliary_name_scope : object
         Have no effect.
     """
@@ -78,7 +78,7 @@ class variable_scope:
         self.reuse = reuse
 
     def reuse_variables(self) -> None:
-        """Note that variables are reused."""
+        """Record that variables are reused."""
         self.reuse = True
 
     def __enter__(self) -> variable_scope:
@@ -89,12 +89,12 @@ class variable_scope:
 
 
 class name_scope:
-    """A context without an effect: there are no names of operations.
+    """A context manager without effect: operations have no names.
 
     Parameters
     ----------
     name, default_name : str, optional
-        The name, and the one if it is None.
+        The name, and its default.
     values : sequence, optional
         Has no effect.
     """

@@ -1,4 +1,4 @@
-"""tf.image as in TensorFlow 1: each function waits for the session where its arguments do."""
+"""tf.image as in TensorFlow 1: with lazy arguments, functions return lazy values."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ for _name in dir(_image):
 def resize_images(
     images: Any, size: Any, method: Any = _image.ResizeMethod.BILINEAR, *args: Any, **kwargs: Any
 ) -> Any:
-    """Resize images: see `penstock.compat.tf.compat.v1.image.resize_images`."""
+    """Resize images; see `penstock.compat.tf.compat.v1.image.resize_images`."""
     made = _image.resize_images(images, size, method, *args, **kwargs)
-    # A graph does not know the size of a decoded image: one that has it already is resized, too.
+    # A graph does not know the size of a decoded image, so images of the right size are also
+    # resized.
     nearest = method in (_image.ResizeMethod.NEAREST_NEIGHBOR, "nearest")
     return made if nearest else _cast(made, "float32")
 
@@ -37,7 +38,7 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Cut a part out of each image: see `penstock.compat.tf.image.extract_glimpse`."""
+    """Extract a window of each image; see `penstock.compat.tf.image.extract_glimpse`."""
     noise = "uniform" if uniform_noise else "gaussian"
     today = vars(_image)["extract_glimpse"]
     return today(input, size, offsets, centered, normalized, noise)

@@ -14,7 +14,7 @@ _calls: collections.Counter[Any] = collections.Counter()
 
 
 def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Say something at a level."""
+    """Log a message at a level."""
     loggers.get_logger().log(level, msg, *args, **kwargs)
 
 
@@ -22,17 +22,17 @@ vlog = log
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Say something at the level DEBUG."""
+    """Log a message at the level DEBUG."""
     loggers.get_logger().debug(msg, *args, **kwargs)
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Say something at the level INFO."""
+    """Log a message at the level INFO."""
     loggers.get_logger().info(msg, *args, **kwargs)
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Say something at the level WARN."""
+    """Log a message at the level WARN."""
     loggers.get_logger().warning(msg, *args, **kwargs)
 
 
@@ -40,51 +40,51 @@ warn = warning
 
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Say something at the level ERROR."""
+    """Log a message at the level ERROR."""
     loggers.get_logger().error(msg, *args, **kwargs)
 
 
 def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Say something at the level FATAL."""
+    """Log a message at the level FATAL."""
     loggers.get_logger().fatal(msg, *args, **kwargs)
 
 
 def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
-    """Say something if a condition holds."""
+    """Log a message if a condition is true."""
     if condition:
         log(level, msg, *args)
 
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """Say something the first of every `n` times."""
+    """Log a message at the first of every `n` calls."""
     log_if(level, msg, _calls[msg] % n == 0, *args)
     _calls[msg] += 1
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """Say something the first `n` times."""
+    """Log a message at the first `n` calls."""
     log_if(level, msg, _calls[msg] < n, *args)
     _calls[msg] += 1
 
 
 def set_verbosity(v: int | str) -> None:
-    """Say from now on only what is of this level, or a higher one."""
+    """Set the minimum level of messages to log."""
     loggers.get_logger().setLevel(v)
 
 
 def get_verbosity() -> int:
-    """Return the level from which on something is said."""
+    """Return the minimum level of messages to log."""
     return loggers.get_logger().getEffectiveLevel()
 
 
 def flush() -> None:
-    """Have what was said seen."""
+    """Flush the log."""
     for handler in loggers.get_logger().handlers:
         handler.flush()
 
 
 def TaskLevelStatusMessage(msg: Any) -> None:
-    """Say something at the level ERROR."""
+    """Log a message at the level ERROR."""
     error(msg)
 
 

@@ -1,4 +1,4 @@
-"""What TensorFlow 1 had under other names, or with other names of arguments."""
+"""TensorFlow 1's names, and functions with other parameter names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.compat.listing import listing
 from penstock.compat.old_parameters import parameters_of
 from penstock.compat.tensor import array, tensor
 
-# By module of today: what tf itself had, under the same name or another one.
+# By current module: names that tf itself had, either the same or another name.
 _MOVED = {
     "debugging": {"verify_tensor_all_finite": "check_numerics", "is_numeric_tensor": ""},
     "io": {
@@ -89,7 +89,7 @@ _MOVED = {
         "string_to_number": "to_number",
     },
 }
-# The same in the order of arguments, but not in name.
+# Functions with the same parameter order, but other names.
 _AT_TOP = {
     "lin_space": "linspace",
     "reverse_v2": "reverse",
@@ -101,12 +101,12 @@ _AT_TOP = {
 
 
 def old(function: Callable[..., Any], path: str) -> Callable[..., Any]:
-    """Return a function with TensorFlow 1's parameters, which waits for the session.
+    """Return a function with TensorFlow 1's parameters, and lazy results for lazy arguments.
 
     Parameters
     ----------
     function : callable
-        A function of today.
+        The current function.
     path : str
         Its name in TensorFlow 1, without ``tf.``.
     """
@@ -125,7 +125,7 @@ def old(function: Callable[..., Any], path: str) -> Callable[..., Any]:
 
 
 def names() -> dict[str, Any]:
-    """Return what tf had itself, by name."""
+    """Return the names that tf itself had, with their functions."""
     found = {name: _old_or_class(vars(_tf)[now], name) for name, now in _AT_TOP.items()}
     for module, moved in _MOVED.items():
         held = vars(vars(_tf)[module])
@@ -150,7 +150,7 @@ def _to(name: str) -> Callable[..., Any]:
 
 
 def waiting(module: types.ModuleType, more: dict[str, Any]) -> types.ModuleType:
-    """Return a copy of a module of today whose functions wait for the session, and more names."""
+    """Return a copy of a current module with lazy versions of its functions, and more names."""
     made = types.ModuleType(module.__name__.replace(".tf.", ".v1."), module.__doc__)
     named = {name: getattr(module, name) for name in dir(module)} | more
     path = module.__name__.rpartition(".")[2]
@@ -167,13 +167,13 @@ def waiting(module: types.ModuleType, more: dict[str, Any]) -> types.ModuleType:
 def random_poisson(
     lam: Any, shape: Any, dtype: Any = np.float32, seed: int | None = None, name: Any = None
 ) -> Any:
-    """Draw `shape` numbers of each Poisson distribution of rate `lam`."""
+    """Draw numbers of shape `shape` from each Poisson distribution with rate `lam`."""
     return vars(_tf.random)["poisson"](shape, lam, dtype, seed)
 
 
 @deferred
 def setdiff1d(x: Any, y: Any, index_dtype: Any = np.int32, name: str | None = None) -> Any:
-    """Return the values of `x` that are not in `y`, and where they are."""
+    """Return the values of `x` that are not in `y`, and their indices."""
     x, y = array(x), array(y)
     kept = np.flatnonzero(~np.isin(x, y))
     return tensor(x[kept]), tensor(kept, index_dtype)
@@ -181,7 +181,7 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = np.int32, name: str | None = No
 
 @deferred
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
-    """Return the rows at indices, for each of the batches that both have."""
+    """Return the rows at indices, for each batch."""
     axes = np.ndim(array(indices)) - 1
     return vars(_tf)["gather"](params, indices, axis=axes, batch_dims=axes)
 
@@ -195,7 +195,7 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Print `data` on the standard error, and return `input_`."""
+    """Print `data` to standard error, and return `input_`."""
     vars(_tf)["print"](*([message] if message else []), *data)
     return tensor(input_)
 
@@ -207,7 +207,7 @@ def assign(
     use_locking: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Give a variable a value."""
+    """Assign a value to a variable."""
     return ref.assign(value)
 
 
@@ -231,7 +231,7 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """Call one of two functions; without `strict`, a list of one result becomes the result."""
+    """Call one of two functions; without `strict`, unpack a list with a single result."""
     made = vars(_tf)["cond"](pred, true_fn or fn1, false_fn or fn2)
     return made[0] if not strict and isinstance(made, (list, tuple)) and len(made) == 1 else made
 
@@ -249,7 +249,7 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Call `body` with its results while `cond` of them holds.
+    """Call `body` repeatedly with its results, as long as `cond` is true for them.
 
     Without `return_same_structure`, a single variable is returned without its list.
     """
@@ -270,7 +270,7 @@ def batch_to_space(
     name: str | None = None,
     block_shape: Any = None,
 ) -> Any:
-    """Put images of a batch together: see `penstock.compat.tf.batch_to_space`."""
+    """Combine the images of a batch; see `penstock.compat.tf.batch_to_space`."""
     return vars(_tf)["batch_to_space"](input, _block_shape(block_size, block_shape), crops)
 
 
@@ -282,7 +282,7 @@ def space_to_batch(
     name: str | None = None,
     block_shape: Any = None,
 ) -> Any:
-    """Divide images among a batch: see `penstock.compat.tf.space_to_batch`."""
+    """Divide images into a batch; see `penstock.compat.tf.space_to_batch`."""
     return vars(_tf)["space_to_batch"](input, _block_shape(block_size, block_shape), paddings)
 
 
@@ -295,12 +295,12 @@ def strings_split(
     source: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Cut strings at a separator into a sparse or ragged tensor.
+    """Split strings at a separator into a sparse or ragged tensor.
 
     Raises
     ------
     ValueError
-        If `result_type` is another one.
+        If `result_type` is unknown.
     """
     given = array(source if input is None else input, "string")
     rows = vars(_tf.strings)["split"](given[None] if given.ndim == 0 else given, sep, maxsplit)
@@ -308,7 +308,7 @@ def strings_split(
 
 
 def of_kind(result_type: str, rows: Any) -> Any:
-    """Return a ragged tensor in the form that TensorFlow 1 names `result_type`."""
+    """Return a ragged tensor as the type `result_type`."""
     if result_type not in ("RaggedTensor", "SparseTensor"):
         raise ValueError(
             f"result_type must be 'RaggedTensor' or 'SparseTensor', got {result_type!r}"

@@ -1,4 +1,4 @@
-"""tf.nn as in TensorFlow 1: each function waits for the session where its arguments do."""
+"""tf.nn as in TensorFlow 1: with lazy arguments, functions return lazy values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.python_io: records written and read."""
+"""tf.python_io: reading and writing of records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.ops.tf_record import TFRecordOptions
 
 
 class TFRecordCompressionType:
-    """How a file of records is compressed."""
+    """The compression of a file of records."""
 
     NONE = 0
     ZLIB = 1
@@ -31,12 +31,12 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     path : str or path
         The file.
     options : TFRecordOptions or str, optional
-        How it is compressed.
+        The compression of the file.
 
     Raises
     ------
     DataLossError
-        If the file is damaged.
+        If the file is corrupt.
 
     Examples
     --------

@@ -55,24 +55,24 @@ __all__ = [
 
 
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
-    """Return whether something was saved under a name that `Checkpoint.save` returned."""
+    """Return whether a checkpoint with this prefix exists."""
     path = Path(checkpoint_prefix)
     return any(path.parent.glob(f"{path.name}.*"))
 
 
 class MonitoredSession(Session):
-    """A session that, as a context, ends without an error at the end of the data."""
+    """A session whose ``with`` block ends without an error at the end of the data."""
 
     def __exit__(self, *exception: Any) -> bool:  # type: ignore[override]
         return isinstance(exception[1], OutOfRangeError)
 
 
 class MonitoredTrainingSession(MonitoredSession):
-    """A session that, as a context, ends without an error at the end of the data."""
+    """A session whose ``with`` block ends without an error at the end of the data."""
 
 
 class SingularMonitoredSession(MonitoredSession):
-    """A session that, as a context, ends without an error at the end of the data."""
+    """A session whose ``with`` block ends without an error at the end of the data."""
 
 
 def start_queue_runners(

@@ -1,1 +1,1 @@
-"""The rules, by what they are about."""
+"""The rules, by topic."""

@@ -1,4 +1,4 @@
-"""Rules about work ahead of the consumer."""
+"""Rules about prefetching and parallel reads."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _QUICK = frozenset(("repeat", "take", "skip", "ignore_errors", "assert_cardinali
 def no_prefetch_at_the_end(stage: StageView) -> Said:
     """A pipeline that calls functions or reads files does not end with `prefetch`.
 
-    **Why is this bad?** While the training step runs nothing is prepared, and while data is
-    prepared the step waits: the two times add up.
+    **Why is this bad?** No data is prepared while the training step runs, and the step waits while
+    data is prepared. The two times add up.
 
     **Instead of**::
 
@@ -24,13 +24,13 @@ def no_prefetch_at_the_end(stage: StageView) -> Said:
 
         ds.map(decode).batch(32).prefetch(ps.AUTOTUNE)
 
-    **When to ignore it.** A loader after it works ahead: `to_torch` and `to_jax` do on devices.
+    **When to ignore it.** A later stage prefetches: `to_torch` and `to_jax` do so for devices.
     """
     if stage.consumer is not None:
         return
     for each in (stage, *stage.before):
         if each.kind in ("prefetch", "distribute") or each.parallel:
-            return  # its threads or workers work ahead
+            return  # its threads or workers prefetch
         if each.kind not in _QUICK and not each.batches:
             break
     if any(each.works for each in stages_of(stage)):
@@ -39,10 +39,10 @@ def no_prefetch_at_the_end(stage: StageView) -> Said:
 
 @rule("PS016")
 def prefetch_that_helps_no_stage(stage: StageView) -> Said:
-    """A `prefetch` stands before a stage that works ahead itself.
+    """A `prefetch` precedes a stage that prefetches itself.
 
-    **Why is this bad?** Elements are handed from thread to thread once more, which costs time for
-    each, and are held twice.
+    **Why is this bad?** Each element is passed between threads once more, which costs time, and is
+    buffered twice.
 
     **Instead of**::
 
@@ -54,8 +54,8 @@ def prefetch_that_helps_no_stage(stage: StageView) -> Said:
         ds.prefetch(8)
         ds.map(f, num_parallel_calls=4)
 
-    **When to ignore it.** What is before it waits for something, such as a slow disk, while the
-    calls compute.
+    **When to ignore it.** The stages before it wait for I/O, such as a slow disk, while the calls
+    compute.
     """
     after = stage.consumer
     if stage.kind != "prefetch" or after is None:
@@ -71,7 +71,7 @@ def prefetch_before_shuffle(stage: StageView) -> Said:
     """A `prefetch` precedes a `shuffle`.
 
     **Why is this bad?** The shuffle buffer already holds elements, so the second buffer only adds
-    memory. The stages after `prefetch` run in the thread that asks for the next element.
+    memory. The stages after `prefetch` run in the thread that requests the next element.
 
     **Instead of**::
 
@@ -98,10 +98,10 @@ def prefetch_before_shuffle(stage: StageView) -> Said:
 
 @rule("PS017")
 def files_one_after_the_other(stage: StageView) -> Said:
-    """Many files are read one after the other.
+    """Many files are read sequentially.
 
-    **Why is this bad?** Opening each one takes the latency of the disk or the network, while
-    nothing else goes on.
+    **Why is this bad?** Opening each file takes the latency of the disk or network, and nothing
+    else happens meanwhile.
 
     **Instead of**::
 
@@ -113,7 +113,7 @@ def files_one_after_the_other(stage: StageView) -> Said:
         ps.TFRecordDataset(files, num_parallel_reads=8)
         names.interleave(ps.TFRecordDataset, cycle_length=8, num_parallel_calls=8)
 
-    **When to ignore it.** The order of the records is to be that of the files.
+    **When to ignore it.** The records must be in the order of the files.
     """
     if stage.kind not in ("flat_map", "interleave") or stage.parallel or not stage.opens_files:
         return

@@ -1,4 +1,4 @@
-"""Rules about what is kept, and what is computed once more."""
+"""Rules about caching."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from penstock.lint.view import StageView, available_memory
 
 @rule("PS008")
 def cache_of_random_elements(stage: StageView) -> Said:
-    """A `cache` stands after a function that draws random numbers.
+    """A `cache` follows a function that draws random numbers.
 
-    **Why is this bad?** The numbers of the first epoch are kept: each image is cropped or flipped
-    in the same way for ever.
+    **Why is this bad?** The random numbers of the first epoch are cached: each image is cropped or
+    flipped the same way in all epochs.
 
     **Instead of**::
 
@@ -23,7 +23,7 @@ def cache_of_random_elements(stage: StageView) -> Said:
 
         ds.map(decode).cache().map(augment)
 
-    **When to ignore it.** The random numbers are to be the same in each epoch.
+    **When to ignore it.** The random numbers should be the same in each epoch.
     """
     if stage.kind != "cache":
         return
@@ -79,9 +79,9 @@ def cache_of_repeated_elements(stage: StageView) -> Said:
 
 @rule("PS009")
 def cache_larger_than_memory(stage: StageView) -> Said:
-    """A `cache` in memory holds more than there is.
+    """A `cache` in memory is larger than the available memory.
 
-    **Why is this bad?** The process ends for lack of memory, or the machine swaps.
+    **Why is this bad?** The process runs out of memory, or the machine swaps.
 
     **Instead of**::
 
@@ -91,9 +91,10 @@ def cache_larger_than_memory(stage: StageView) -> Said:
 
         ds.map(decode).cache("decoded.cache")
 
-    or keep what is smaller: the files as they are, before they are decoded.
+    or cache smaller elements, such as the encoded files before decoding.
 
-    **When to ignore it.** The sizes are overestimated, as of views of one array.
+    **When to ignore it.** The sizes are overestimated, for example if elements are views of one
+    array.
     """
     if stage.kind != "cache" or stage.args.get("filename"):
         return
@@ -108,9 +109,9 @@ def cache_larger_than_memory(stage: StageView) -> Said:
 
 @rule("PS010")
 def repeated_work_without_cache(stage: StageView) -> Said:
-    """An expensive function is called in each epoch, and its results would fit into memory.
+    """An expensive function is called in each epoch, although its results would fit into memory.
 
-    **Why is this bad?** Decoding and parsing are done again and again for the same elements.
+    **Why is this bad?** The same elements are decoded or parsed again in each epoch.
 
     **Instead of**::
 
@@ -120,8 +121,8 @@ def repeated_work_without_cache(stage: StageView) -> Said:
 
         ds.map(decode).cache().map(augment).repeat(90)
 
-    **When to ignore it.** Memory is needed for other things, or the training step takes longer
-    than the function.
+    **When to ignore it.** The memory is needed for other purposes, or the training step takes
+    longer than the function.
     """
     if stage.kind != "repeat" or stage.args.get("count") in (0, 1):
         return

@@ -6,15 +6,16 @@ from penstock.lint.rule import Said, rule
 from penstock.lint.view import StageView
 from penstock.probing import traceable
 
-_SMALL = 256  # bytes of an element whose call costs more than its work
+_SMALL = 256  # bytes: for smaller elements, a call costs more than its work
 
 
 @rule("PS018")
 def shared_random_generator(stage: StageView) -> Said:
     """A function of parallel calls draws from a generator that all threads share.
 
-    **Why is this bad?** Which element gets which number depends on which thread was first: no run
-    is like another, whatever the seed, and a restored state goes on with other numbers.
+    **Why is this bad?** The order in which threads draw decides which element gets which number.
+    Runs are not reproducible, whatever the seed, and a run that continues from a state draws other
+    numbers.
 
     **Instead of**::
 
@@ -30,7 +31,7 @@ def shared_random_generator(stage: StageView) -> Said:
     also finds generator objects (``g = np.random.default_rng(6)``, `random.Random`,
     ``torch.Generator``) in global and outer variables, default arguments, attributes and lists.
 
-    **When to ignore it.** Runs need not be repeatable.
+    **When to ignore it.** Runs need not be reproducible.
     """
     function = stage.python_function or stage.rows_function
     if stage.parallel and function is not None and function.draws_globally:
@@ -44,8 +45,8 @@ def shared_random_generator(stage: StageView) -> Said:
 def threads_for_pure_python(stage: StageView) -> Said:
     """Parallel calls run loops of plain Python, which hold the GIL.
 
-    **Why is this bad?** Only one thread of a process runs Python at a time: threads take turns,
-    and handing over makes them slower than one.
+    **Why is this bad?** Only one thread of a process can run Python code at any moment. Switching
+    between threads makes them slower than a single thread.
 
     **Instead of**::
 
@@ -55,9 +56,9 @@ def threads_for_pure_python(stage: StageView) -> Said:
 
         ds.map(tokenize, num_parallel_calls=8, executor="process")
 
-    or make the function native, or let it work on arrays.
+    or make the function native, or vectorise it with NumPy.
 
-    **When to ignore it.** The Python is one without a GIL.
+    **When to ignore it.** Python is a free-threaded build, without a GIL.
     """
     function = stage.python_function
     in_threads = stage.parallel and not stage.in_processes
@@ -77,8 +78,8 @@ def threads_for_pure_python(stage: StageView) -> Said:
 def function_that_can_be_native(stage: StageView) -> Said:
     """A plain function could be `@ps.native`.
 
-    **Why is this bad?** Each call takes the GIL and makes objects of Python; a native function runs
-    in C++, on blocks of elements, on all processors.
+    **Why is this bad?** Each call acquires the GIL and creates Python objects. A native function
+    runs in C++, on blocks of elements, on all CPUs.
 
     **Instead of**::
 
@@ -88,8 +89,8 @@ def function_that_can_be_native(stage: StageView) -> Said:
 
         ds.map(ps.native(lambda x: ps.cast(x, np.float32) / 255.0))
 
-    **When to ignore it.** The function takes a small share of the time; `num_parallel_calls` of
-    NumPy on large arrays is as fast.
+    **When to ignore it.** The function takes a small share of the time, or runs NumPy on large
+    arrays: with `num_parallel_calls`, that is as fast.
     """
     if not _may_be_native(stage) or _is_vectorizable(stage):
         return
@@ -98,9 +99,9 @@ def function_that_can_be_native(stage: StageView) -> Said:
 
 @rule("PS021")
 def function_of_single_elements(stage: StageView) -> Said:
-    """A plain function computes with small elements one by one, and a `batch` follows.
+    """A plain function processes small elements individually before a `batch`.
 
-    **Why is this bad?** A call of Python costs more than the arithmetic in it.
+    **Why is this bad?** A Python call costs more than the arithmetic in it.
 
     **Instead of**::
 
@@ -122,9 +123,9 @@ def function_of_single_elements(stage: StageView) -> Said:
 
 @rule("PS022")
 def examples_parsed_one_by_one(stage: StageView) -> Said:
-    """`parse_single_example` is called for each record, and a `batch` follows.
+    """`parse_single_example` is called for each record before a `batch`.
 
-    **Why is this bad?** Parsing a batch at once makes each column in one go, on all processors.
+    **Why is this bad?** Parsing a whole batch builds each column in one step, on all CPUs.
 
     **Instead of**::
 
@@ -134,10 +135,10 @@ def examples_parsed_one_by_one(stage: StageView) -> Said:
 
         records.batch(256).map(lambda r: ps.io.parse_example(r, features))
 
-    **When to ignore it.** Something between them needs single elements, such as a shuffle of
-    parsed ones.
+    **When to ignore it.** A stage between them needs single elements, such as a shuffle of parsed
+    Examples.
     """
-    function = stage.python_function  # a native one takes blocks of records in any case
+    function = stage.python_function  # a native function receives blocks of records anyway
     if stage.kind != "map" or function is None or not function.parses_single_example:
         return
     if any(after.batches for after in stage.after):
@@ -146,9 +147,9 @@ def examples_parsed_one_by_one(stage: StageView) -> Said:
 
 @rule("PS023")
 def crop_after_decode(stage: StageView) -> Said:
-    """One function decodes a JPEG, and the next one crops it.
+    """A function decodes a JPEG, and a later one crops the image.
 
-    **Why is this bad?** The whole image is decoded, and most of it is thrown away.
+    **Why is this bad?** The whole image is decoded, and most of it is discarded.
 
     **Instead of**::
 
@@ -160,9 +161,9 @@ def crop_after_decode(stage: StageView) -> Said:
         def load(data):
             return crop(ps.io.decode_jpeg(data))
 
-    which decodes only what the crop keeps.
+    which decodes only the part that the crop keeps.
 
-    **When to ignore it.** A cache of the whole images stands between the two.
+    **When to ignore it.** The whole images are cached between the two stages.
     """
     function = stage.function
     if stage.kind != "map" or function is None or not function.crops or function.decodes_jpeg:
@@ -183,7 +184,7 @@ def _may_be_native(stage: StageView) -> bool:
     if stage.kind not in ("map", "filter") or stage.python_function is None:
         return False
     if stage.args.get("output_signature") is not None or stage.args.get("part_of"):
-        return False  # which native functions do not have
+        return False  # native functions do not support these arguments
     if stage.inputs[0].dataset._node.first_unknown() is not None:
         return False
     return traceable(stage.dataset) is not None

@@ -8,7 +8,7 @@ from penstock.executors import processors
 from penstock.lint.rule import Said, loader_rule
 from penstock.loaders import LoaderView, has_accelerator
 
-_MANY = 8  # the maximum number of workers to advise
+_MANY = 8  # maximum number of workers to suggest
 
 
 def _cpus() -> int:
@@ -19,8 +19,8 @@ def _cpus() -> int:
 def loader_without_workers(loader: LoaderView) -> Said:
     """A `DataLoader` has no workers.
 
-    **Why is this bad?** The training loop loads each batch itself: while it loads, the accelerator
-    waits, and while the model computes, nothing is loaded.
+    **Why is this bad?** The training loop loads each batch itself. While it loads, the accelerator
+    is idle; while the model computes, nothing is loaded.
 
     **Instead of**::
 
@@ -32,10 +32,10 @@ def loader_without_workers(loader: LoaderView) -> Said:
         ps.DataLoader(dataset, batch_size=32, num_workers=4)
 
     PyTorch's workers are processes: use at most as many as there are CPUs. The workers of
-    `penstock.DataLoader` are threads by default. ``python -m penstock profile`` finds the number.
+    `penstock.DataLoader` are threads by default. ``python -m penstock profile`` suggests a number.
 
-    **When to ignore it.** Samples are rows of a tensor or list in memory, or elements of a penstock
-    dataset, which works ahead (neither is reported), or loading takes no time.
+    **When to ignore it.** Loading takes almost no time. Samples in memory (rows of a tensor or
+    list) and elements of a penstock dataset, which prefetches them, are not reported.
     """
     if loader.num_workers or loader.in_memory or loader.pipeline is not None:
         return
@@ -61,7 +61,7 @@ def loader_without_pinned_memory(loader: LoaderView) -> Said:
 
     and ``batch.to(device, non_blocking=True)`` in the loop.
 
-    **When to ignore it.** The model runs on the CPU, or batches are made on the accelerator.
+    **When to ignore it.** The model runs on the CPU, or batches are created on the accelerator.
     """
     if not loader.pin_memory and has_accelerator() and not loader.in_memory:
         yield "batches are copied to the accelerator from pageable memory", "pass pin_memory=True"
@@ -71,7 +71,7 @@ def loader_without_pinned_memory(loader: LoaderView) -> Said:
 def loader_that_restarts_its_workers(loader: LoaderView) -> Said:
     """The worker processes of a `DataLoader` start again in each epoch.
 
-    **Why is this bad?** Each epoch begins with waiting: processes start, import modules and receive
+    **Why is this bad?** Each epoch starts with a delay: processes start, import modules and receive
     the dataset.
 
     **Instead of**::
@@ -82,8 +82,8 @@ def loader_that_restarts_its_workers(loader: LoaderView) -> Said:
 
         DataLoader(dataset, batch_size=32, num_workers=4, persistent_workers=True)
 
-    **When to ignore it.** There is only one epoch, or the loop changes the dataset between epochs,
-    which running workers would not see.
+    **When to ignore it.** There is only one epoch, or the loop changes the dataset between epochs.
+    Running workers would not see the change.
     """
     if loader.num_workers and loader.processes and not loader.persistent_workers:
         yield "its worker processes start again in each epoch", "pass persistent_workers=True"
@@ -93,7 +93,7 @@ def loader_that_restarts_its_workers(loader: LoaderView) -> Said:
 def loader_with_more_workers_than_cpus(loader: LoaderView) -> Said:
     """A `DataLoader` has more worker processes than there are CPUs.
 
-    **Why is this bad?** They compete for the CPUs, and each takes memory for its copy of the
+    **Why is this bad?** They compete for the CPUs, and each uses memory for its copy of the
     dataset.
 
     **Instead of**::

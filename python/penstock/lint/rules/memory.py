@@ -1,4 +1,4 @@
-"""Rules about the memory that buffers take."""
+"""Rules about the memory of buffers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import math
 from penstock.lint.rule import Said, rule
 from penstock.lint.view import StageView, available_memory, stages_of
 
-_MUCH = 0.5  # of the memory that is free
-_LARGE = 4096  # bytes of an element that is worth another order of stages
+_MUCH = 0.5  # share of the available memory
+_LARGE = 4096  # bytes: for smaller elements, another order of stages is not worth it
 
 
 @rule("PS011")
 def large_elements_in_a_shuffle(stage: StageView) -> Said:
     """The buffer of a `shuffle` takes most of the memory.
 
-    **Why is this bad?** The process ends for lack of memory, or the machine swaps; the first
-    element comes when the buffer is full.
+    **Why is this bad?** The process runs out of memory, or the machine swaps. Also, the first
+    element is not returned before the buffer is full.
 
     **Instead of**::
 
@@ -44,10 +44,11 @@ def large_elements_in_a_shuffle(stage: StageView) -> Said:
 
 @rule("PS012")
 def shuffle_after_expensive_map(stage: StageView) -> Said:
-    """A `shuffle` holds what an expensive function has made.
+    """A `shuffle` holds the results of an expensive function.
 
-    **Why is this bad?** The buffer holds arrays where it could hold names, records or encoded
-    images, which take a tenth of the memory; the first element waits for all of them to be made.
+    **Why is this bad?** The buffer holds arrays, although file names, records or encoded images
+    would take about a tenth of the memory. Also, the first element is not returned before all
+    elements of the buffer have been computed.
 
     **Instead of**::
 
@@ -57,8 +58,8 @@ def shuffle_after_expensive_map(stage: StageView) -> Said:
 
         files.shuffle(1000).map(load_and_decode)
 
-    **When to ignore it.** The function leaves out or splits elements, and each result is to be
-    shuffled by itself.
+    **When to ignore it.** The function drops or splits elements, and its results should be shuffled
+    individually.
     """
     if stage.kind != "shuffle" or not stage.holds_elements:
         return
@@ -84,9 +85,9 @@ def shuffle_after_expensive_map(stage: StageView) -> Said:
 def global_shuffle_of_tables_larger_than_memory(stage: StageView) -> Said:
     """A `global_shuffle` reads Parquet or Arrow files whose decoded rows do not fit into memory.
 
-    **Why is this bad?** The rows of a window are gathered from all over the files, and each row
-    group is decoded once for each window. If a window has a tenth of the rows, an epoch decodes
-    the files ten times.
+    **Why is this bad?** The rows of a window are scattered over all files, so each row group is
+    decoded once per window. If a window has a tenth of the rows, an epoch decodes the files ten
+    times.
 
     **Instead of**::
 
@@ -96,13 +97,13 @@ def global_shuffle_of_tables_larger_than_memory(stage: StageView) -> Said:
 
         ds = ps.ParquetDataset(files, columns=["image", "label"]).global_shuffle()
 
-    with only the columns that are needed, and a higher `Options.memory_limit`, half of which a
-    window takes. Or mix the rows of neighbouring files only::
+    with only the required columns, and a higher `Options.memory_limit`: a window takes half of it.
+    Or mix only the rows of a few files::
 
         ds = ps.Dataset.from_list(files).shuffle(len(files))
         ds = ds.interleave(ps.ParquetDataset, cycle_length=8).shuffle(100_000)
 
-    **When to ignore it.** The order has to be uniform, and decoding takes less time than the
+    **When to ignore it.** The order must be uniformly random, and decoding takes less time than the
     training steps.
     """
     if stage.kind != "select" or stage.inputs[0].kind != "permutation":

@@ -1,4 +1,4 @@
-"""Rules about the order of elements, and which of them come."""
+"""Rules about the order and selection of elements."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from penstock.lint.view import StageView
 
 @rule("PS001")
 def repeat_before_shuffle(stage: StageView) -> Said:
-    """A `repeat` stands before a `shuffle`.
+    """A `repeat` precedes a `shuffle`.
 
-    **Why is this bad?** The buffer mixes elements of neighbouring epochs: some come twice before
-    others have come once, and no epoch has an end.
+    **Why is this bad?** The buffer mixes elements of adjacent epochs. Some elements are returned
+    twice before others are returned once, and epochs have no clear boundary.
 
     **Instead of**::
 
@@ -23,9 +23,9 @@ def repeat_before_shuffle(stage: StageView) -> Said:
 
         ds.shuffle(1000).repeat()
 
-    which is shuffled again in each epoch, and fills its buffer across their border.
+    which reshuffles in each epoch, and keeps its buffer full across epochs.
 
-    **When to ignore it.** The data is an endless stream without epochs.
+    **When to ignore it.** The data is an infinite stream without epochs.
     """
     if stage.kind != "shuffle":
         return
@@ -37,10 +37,10 @@ def repeat_before_shuffle(stage: StageView) -> Said:
 
 @rule("PS002")
 def shuffle_after_batch(stage: StageView) -> Said:
-    """A `shuffle` stands after a `batch`.
+    """A `shuffle` follows a `batch`.
 
-    **Why is this bad?** Whole batches change their order; the elements of each stay together, in
-    every epoch. A buffer of n batches also holds n times the memory.
+    **Why is this bad?** Only the order of batches changes; the elements of a batch stay together in
+    every epoch. A buffer of n batches also takes the memory of n batches.
 
     **Instead of**::
 
@@ -50,7 +50,8 @@ def shuffle_after_batch(stage: StageView) -> Said:
 
         ds.shuffle(1000).batch(32)
 
-    **When to ignore it.** Batches are what belongs together, such as those of one length.
+    **When to ignore it.** The elements of a batch belong together, for example because they have
+    the same length.
     """
     if stage.kind != "shuffle":
         return
@@ -64,10 +65,10 @@ def shuffle_after_batch(stage: StageView) -> Said:
 
 @rule("PS003")
 def shuffle_smaller_than_batch(stage: StageView) -> Said:
-    """The buffer of a `shuffle` is smaller than the batches that are made after it.
+    """The buffer of a `shuffle` is smaller than the batches after it.
 
-    **Why is this bad?** A batch has nearly the same elements in every epoch: an element comes at
-    most some buffers later than without the shuffle.
+    **Why is this bad?** A batch has nearly the same elements in every epoch, because most elements
+    move by only a few buffer sizes.
 
     **Instead of**::
 
@@ -77,9 +78,9 @@ def shuffle_smaller_than_batch(stage: StageView) -> Said:
 
         ds.shuffle(10_000).batch(256)
 
-    or, over a source with positions, `global_shuffle`.
+    or, for a source with random access, `global_shuffle`.
 
-    **When to ignore it.** The data is in random order already.
+    **When to ignore it.** The data is already in random order.
     """
     size = stage.args.get("buffer_size")
     if stage.kind != "shuffle" or not isinstance(size, int) or size >= stage.count:
@@ -96,10 +97,10 @@ def shuffle_smaller_than_batch(stage: StageView) -> Said:
 
 @rule("PS004")
 def split_after_shuffle(stage: StageView) -> Said:
-    """A `take` or `skip` divides elements that are shuffled in another way in each epoch.
+    """A `take` or `skip` splits elements that are reshuffled in each epoch.
 
-    **Why is this bad?** If one is the validation set and the other one the training set, elements
-    go from one to the other with each epoch: the model is evaluated on what it was trained on.
+    **Why is this bad?** If the two parts are the validation set and the training set, elements move
+    between them in each epoch. The model is then evaluated on elements that it was trained on.
 
     **Instead of**::
 
@@ -112,13 +113,13 @@ def split_after_shuffle(stage: StageView) -> Said:
 
     or give the shuffle a `seed` and ``reshuffle_each_iteration=False``.
 
-    **When to ignore it.** Only one of the two is used, as a random sample.
+    **When to ignore it.** Only one of the two parts is used, as a random sample.
     """
     if stage.kind not in ("take", "skip") or stage.args.get("count") in (0, -1):
         return
     for before in stage.before:
         if before.kind == "repeat":
-            return  # take counts steps then
+            return  # take then counts steps
         if before.kind == "shuffle" and before.args.get("reshuffle_each_iteration") is not False:
             yield (
                 "it divides elements that come in another order in each epoch",
@@ -130,9 +131,9 @@ def split_after_shuffle(stage: StageView) -> Said:
 
 @rule("PS005")
 def filter_after_batch(stage: StageView) -> Said:
-    """A `filter` stands after a `batch`.
+    """A `filter` follows a `batch`.
 
-    **Why is this bad?** It keeps or drops whole batches, with all of their elements.
+    **Why is this bad?** It keeps or drops whole batches, not single elements.
 
     **Instead of**::
 
@@ -142,7 +143,7 @@ def filter_after_batch(stage: StageView) -> Said:
 
         ds.filter(lambda x: x > 0).batch(32)
 
-    **When to ignore it.** The predicate is about the batch as a whole.
+    **When to ignore it.** The predicate applies to the batch as a whole.
     """
     if stage.kind != "filter":
         return
@@ -156,10 +157,9 @@ def filter_after_batch(stage: StageView) -> Said:
 
 @rule("PS006")
 def batch_of_different_sizes(stage: StageView) -> Said:
-    """A `batch` takes elements of different sizes.
+    """A `batch` combines elements of different sizes.
 
-    **Why is this bad?** The first element of another size ends the run with an error, perhaps after
-    hours.
+    **Why is this bad?** The first element of another size raises an error, perhaps after hours.
 
     **Instead of**::
 
@@ -170,10 +170,10 @@ def batch_of_different_sizes(stage: StageView) -> Said:
         ds.map(tokenize).padded_batch(32)
 
     or `ragged_batch`. The rule compares the first 16 elements, or as many as can be computed in a
-    second. It also fires where an ``output_signature`` leaves a size open, or where batches are
-    batched again and the last one may be smaller.
+    second. It also reports an ``output_signature`` that leaves a size open, and batches of batches
+    if the last inner batch may be smaller.
 
-    **When to ignore it.** The elements have one size although their signature leaves it open.
+    **When to ignore it.** All elements have the same size, although their signature leaves it open.
     """
     if stage.kind != "batch" or not stage.inputs[0].has_open_sizes:
         return
@@ -195,9 +195,9 @@ def batch_of_different_sizes(stage: StageView) -> Said:
 
 @rule("PS024")
 def list_of_endless_data(stage: StageView) -> Said:
-    """A program collects all elements of an endless dataset.
+    """A program collects all elements of an infinite dataset.
 
-    **Why is this bad?** The call never returns, and memory grows until there is none.
+    **Why is this bad?** The call never returns, and memory use grows until none is left.
 
     **Instead of**::
 
@@ -207,8 +207,8 @@ def list_of_endless_data(stage: StageView) -> Said:
 
         some = list(ds.repeat().take(1000))
 
-    **When to ignore it.** The dataset is known to end with an error. Only
-    ``python -m penstock lint`` sees calls.
+    **When to ignore it.** The dataset is known to end with an error. Only ``python -m penstock
+    lint`` detects such calls.
     """
     if stage.collector and stage.count == math.inf:
         yield f"{stage.collector} never returns", "take(n) first"

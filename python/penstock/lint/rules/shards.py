@@ -1,4 +1,4 @@
-"""Rules about the shares of several processes."""
+"""Rules about sharding between processes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BY_CONTENT = frozenset(
 
 @rule("PS013")
 def shard_after_shuffle_without_seed(stage: StageView) -> Said:
-    """A `shard` stands after a `shuffle` that has no seed.
+    """A `shard` follows a `shuffle` without a seed.
 
-    **Why is this bad?** Each process shuffles in its own way, and takes its share of another
-    order: some elements go to several processes, and others to none.
+    **Why is this bad?** Each process shuffles differently and takes its shard of a different order.
+    Some elements go to several processes, and others to none.
 
     **Instead of**::
 
@@ -50,10 +50,10 @@ def shard_after_shuffle_without_seed(stage: StageView) -> Said:
 
 @rule("PS014")
 def shard_after_work(stage: StageView) -> Said:
-    """A `shard` stands after a function, or after a `batch`.
+    """A `shard` follows a function or a `batch`.
 
-    **Why is this bad?** Each process does the work of all, and throws most of it away. After
-    `batch`, shares are of whole batches.
+    **Why is this bad?** Each process does the work for all shards, and discards most of it. After
+    `batch`, shards consist of whole batches.
 
     **Instead of**::
 
@@ -64,7 +64,7 @@ def shard_after_work(stage: StageView) -> Said:
         files.shard(8, rank).map(decode).batch(32)
 
     **When to ignore it.** The function determines the number of elements. (`shard_evenly` after a
-    `pack` or `filter` is right, and not reported.)
+    `pack` or `filter` is correct, and not reported.)
     """
     if stage.kind not in _SHARDS or stage.args.get("num_shards") == 1:
         return
@@ -81,7 +81,7 @@ def shard_after_work(stage: StageView) -> Said:
 
 @rule("PS025")
 def uneven_after_even_shards(stage: StageView) -> Said:
-    """After `shard_evenly`, a stage produces a number of elements that depends on their contents.
+    """The number of elements that a stage after `shard_evenly` produces depends on their contents.
 
     **Why is this bad?** `shard_evenly` gives every process the same number of elements. A later
     stage that packs, filters, splits or groups them produces more in one process than in another.
@@ -104,7 +104,7 @@ def uneven_after_even_shards(stage: StageView) -> Said:
     if stage.kind != "shard_evenly" or stage.args.get("num_shards") == 1:
         return
     after = list(stage.after)
-    if not after or not math.isnan(after[-1].count):  # the final number is the same
+    if not after or not math.isnan(after[-1].count):  # the final number is equal in all
         return
     for each in after:
         if each.kind in _BY_CONTENT:

@@ -1,4 +1,4 @@
-"""A profile as files that people look at: a page, a trace for Perfetto, a picture."""
+"""Profiles as files: an HTML page, a trace for Perfetto, a picture."""
 
 from penstock.profiling.page.picture import save_picture
 from penstock.profiling.page.report import save_report

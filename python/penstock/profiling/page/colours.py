@@ -1,7 +1,7 @@
-"""The colours of a profile: each has one meaning, in the page and in pictures."""
+"""Colours of activities, the same in the page and in pictures."""
 
-# Near those of Okabe and Ito, and of different lightness, for all kinds of colour vision. A thread
-# that waits for others is grey.
+# Close to the Okabe-Ito palette, with different lightness for colour-blind readers. Waiting for
+# others is grey.
 LIGHT = {
     "run": "#0BA97C",
     "blocked": "#0072B2",

@@ -1,4 +1,4 @@
-"""A profile as a picture: what each thread did, with rate and waiting above."""
+"""A profile as a picture: the activities of each thread, with rate and waiting above."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.profiling.page.colours import LIGHT
 from penstock.profiling.page.sheet import rows, sheet
 from penstock.profiling.page.words import DOINGS, stage_label, threads_of
 
-_COLUMNS = 1500  # about the pixels of a panel's width
+_COLUMNS = 1500  # approximately the width of a panel in pixels
 _ROW = 0.34  # inches
 _MOST_INCHES = 24.0
 _CHART = "#3D4F66"
@@ -23,15 +23,15 @@ _CHART = "#3D4F66"
 def save_picture(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a profile as a PNG.
 
-    A row for each thread has in each of 1500 columns the shares of what the thread did, however
-    many spans that are. Needs Matplotlib (``pip install penstock[viz]``).
+    Each thread has a row of 1500 columns, and each column shows the shares of the thread's
+    activities, however many spans there are. Requires Matplotlib (``pip install penstock[viz]``).
 
     Parameters
     ----------
     data : mapping
-        What `Profile.to_dict` returns.
+        The result of `Profile.to_dict`.
     path : str or os.PathLike
-        The file, which is replaced.
+        The file; replaced if it exists.
 
     Raises
     ------
@@ -96,11 +96,12 @@ def _thread(panel: Any, spans: Sequence[Sequence[Any]], row: int, span: float) -
 def _shares(
     times: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return which share of each column intervals cover that follow one another."""
+    """Return the share of each column that non-overlapping intervals cover."""
     times = times[np.argsort(times[:, 0], kind="stable")]
     lengths = times[:, 1] - times[:, 0]
     sums = np.cumsum(lengths)
-    # Seconds covered until each start and each end, between which they grow evenly or not at all.
+    # Seconds covered until each start and each end. In between, they grow linearly or stay
+    # constant.
     until = np.stack([sums - lengths, sums], axis=1)
     covered = np.interp(edges, times.ravel(), until.ravel())
     shares: npt.NDArray[np.float64] = np.diff(covered) / np.diff(edges)

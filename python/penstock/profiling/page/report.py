@@ -1,4 +1,4 @@
-"""A profile as one HTML file that needs nothing else."""
+"""A profile as a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def save_report(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     data : mapping
-        What `Profile.to_dict` returns.
+        The result of `Profile.to_dict`.
     path : str or os.PathLike
-        The file, which is replaced.
+        The file; replaced if it exists.
 
     Notes
     -----
-    The page is one file without access to the network: its security policy allows the script that
-    it contains, and nothing else. Names of stages, functions and threads are shown as text.
+    The page is a single file that needs no network. Its security policy allows only the script that
+    it contains. Names of stages, functions and threads are inserted as text.
     """
     script = _template("page.js")
     inserts = {
@@ -49,7 +49,7 @@ def _template(name: str) -> str:
 
 
 def _colours() -> str:
-    """Return the colours of what threads do as variables of CSS."""
+    """Return the colours of the activities as CSS variables."""
     light, dark = (
         "".join(f"--{doing}:{colour};" for doing, colour in colours.items())
         for colours in (LIGHT, DARK)
@@ -58,13 +58,13 @@ def _colours() -> str:
 
 
 def _embedded(content: Any) -> str:
-    """Return JSON that cannot end the element of HTML that it is in."""
+    """Return JSON that cannot terminate the HTML element that contains it."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _content(data: Mapping[str, Any]) -> Any:
-    """Return what the page draws: spans in columns, and everything with its label."""
+    """Return the data of the page: spans in columns, and stages and threads with labels."""
     stages = [{**stage, "label": stage_label(stage)} for stage in data["stages"]]
     numbers = {stage["path"]: number for number, stage in enumerate(stages)}
     threads = [
@@ -75,9 +75,9 @@ def _content(data: Mapping[str, Any]) -> Any:
 
 
 def _columns(spans: Sequence[Sequence[Any]], numbers: Mapping[str, int]) -> dict[str, Any]:
-    """Return spans as a list for each field, which is a third of the text: times in microseconds.
+    """Return the spans as columns, with times in microseconds; rows would be three times as long.
 
-    A stage is its number, a doing its number in `DOINGS`; -1 is none, also of elements.
+    Stages and activities are numbers (see `DOINGS`); -1 means none, also for elements.
     """
     doings = {doing: number for number, doing in enumerate(DOINGS)}
     ordered = sorted(spans, key=lambda span: span[0])

@@ -1,4 +1,4 @@
-"""Chooses the form of a file by its name."""
+"""Write a profile in the format that the file extension selects."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -14,38 +14,38 @@ _FORMS = {".html": save_report, ".json": save_trace, ".png": save_picture}
 
 
 def save(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write a profile to a file whose ending says in which form.
+    """Write a profile to a file, in a format selected by the file extension.
 
     Parameters
     ----------
     data : mapping
-        What `Profile.to_dict` returns.
+        The result of `Profile.to_dict`.
     path : str or os.PathLike
-        Ends in ``.html`` (a page for a browser), ``.json`` (a trace for Perfetto) or ``.png`` (a
-        picture). A file that exists is replaced.
+        A path that ends in ``.html`` (a page for a browser), ``.json`` (a trace for Perfetto) or
+        ``.png`` (a picture). An existing file is replaced.
 
     Raises
     ------
     ValueError
-        If `path` ends otherwise.
+        If `path` has another extension.
     """
     _form_of(path)(data, path)
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Raise what `save` would, as far as it can be known before.
+    """Raise the errors of `save` that can be detected in advance.
 
     Parameters
     ----------
     path : str or os.PathLike
-        As `save` takes it.
+        The argument of `save`.
 
     Raises
     ------
     ValueError
-        If it ends otherwise, or its folder is none.
+        If `path` has another extension, its folder does not exist, or it is a folder.
     ModuleNotFoundError
-        If Matplotlib is needed and not installed.
+        If Matplotlib is required but not installed.
     """
     if _form_of(path) is save_picture:
         library("Profile.save", "matplotlib", "viz")

@@ -1,4 +1,4 @@
-"""A picture of panels over one span of time, with a heading and a legend."""
+"""A figure with panels over a common time axis, a heading and a legend."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,16 +10,16 @@ _FOOT = 0.55
 def sheet(
     heights: Sequence[float], title: str, subtitle: str, meanings: Mapping[str, str]
 ) -> tuple[Any, list[Any]]:
-    """Return a figure of Matplotlib, and its panels from the top on.
+    """Return a Matplotlib figure and its panels, from top to bottom.
 
     Parameters
     ----------
     heights : sequence of float
-        Inches of each panel.
+        Height of each panel in inches.
     title, subtitle : str
         The heading.
     meanings : mapping
-        What colours mean: the legend.
+        Labels of the colours, for the legend.
     """
     import matplotlib
 
@@ -42,7 +42,7 @@ def sheet(
 
 
 def rows(panel: Any, names: Sequence[str], span: float) -> None:
-    """Make a panel one of rows with these names, the first at the top, over `span` seconds."""
+    """Format a panel as rows with these names, the first at the top, over `span` seconds."""
     panel.set_xlim(0, span)
     panel.set_ylim(max(len(names), 1), 0)
     panel.set_yticks([row + 0.5 for row in range(len(names))], names)

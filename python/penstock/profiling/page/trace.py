@@ -1,4 +1,4 @@
-"""A profile as events that Perfetto opens."""
+"""A profile as a trace for Perfetto."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _NANOSECONDS = 1e9
 
 
 def save_trace(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write a profile as a trace that https://ui.perfetto.dev opens.
+    """Write a profile as a trace for https://ui.perfetto.dev.
 
-    A track for each thread has an event for what it did: named after the stage, and after what it
-    waited for; its arguments are the path of the stage and the index of the element. Rate,
-    waiting and buffers are tracks of counters.
+    Each thread is a track, and each of its activities an event, named after the stage and the kind
+    of wait. The arguments of an event are the path of the stage and the index of the element. Rate,
+    waiting and buffers are counter tracks.
 
     Parameters
     ----------
     data : mapping
-        What `Profile.to_dict` returns.
+        The result of `Profile.to_dict`.
     path : str or os.PathLike
-        The file, which is replaced.
+        The file; replaced if it exists.
 
     Notes
     -----
@@ -72,7 +72,7 @@ def _spans(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _nanoseconds(seconds: float) -> int:
-    """Return whole ones: spans that follow each other must not overlap by what is rounded."""
+    """Return integer nanoseconds, so that adjacent spans do not overlap after rounding."""
     return round(seconds * _NANOSECONDS)
 
 

@@ -1,4 +1,4 @@
-"""What stages, threads and their doings are called in all forms of a profile."""
+"""Names of stages, threads and activities, the same in all forms of a profile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from penstock.profiling.demand import StageProfile
 
-# What a thread does, in the order of the legends.
+# Activities of a thread, in legend order.
 DOINGS = {
     "run": "runs",
     "blocked": "blocked: a file, a lock, a sleep",
@@ -18,30 +18,30 @@ DOINGS = {
     "step": "training step",
 }
 NO_STAGE = "outside of the pipeline"
-_WORKS = ("run", "blocked", "gil")  # for the stage; it waits for others otherwise
+_WORKS = ("run", "blocked", "gil")  # work for the stage; other activities are waits
 
 
 def stage_label(stage: Mapping[str, Any]) -> str:
-    """Return what a stage is called: as in the verdict."""
+    """Return the label of a stage, as in the verdict."""
     return str(StageProfile(stage["path"], stage["kind"], stage["name"], stage["function"]))
 
 
 def stage_labels(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label of each stage by its path."""
+    """Return the label of each stage, by path."""
     return {stage["path"]: stage_label(stage) for stage in data["stages"]}
 
 
 class Thread(NamedTuple):
-    """What a thread is called and did."""
+    """Label and activities of a thread."""
 
     label: str
     spans: Sequence[Sequence[Any]]
 
 
 def threads_of(data: Mapping[str, Any]) -> list[Thread]:
-    """Return the threads: the consumer's, then from the last stage to the sources.
+    """Return the threads: the consumer's first, then from the last stage to the sources.
 
-    Those that share a name are numbered.
+    Threads with the same name are numbered.
     """
     labels = stage_labels(data)
     threads = sorted(data["threads"], key=_order)
@@ -56,7 +56,7 @@ def threads_of(data: Mapping[str, Any]) -> list[Thread]:
 
 
 def _name(thread: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """Return the name of a thread, with the function that it mostly calls: ``"map(load)"``."""
+    """Return the name of a thread, with the function that it mainly calls: ``"map(load)"``."""
     name: str = thread["name"]
     works: Counter[str] = Counter()
     for start, end, path, doing, _ in thread["spans"]:
@@ -73,5 +73,5 @@ def _order(thread: Mapping[str, Any]) -> tuple[bool, int, str]:
 
 
 def is_element(number: int | None) -> bool:
-    """Return whether a span is about an element, and not only about a stage."""
+    """Return whether a span is about an element rather than only a stage."""
     return number is not None and number >= 0

@@ -1,4 +1,4 @@
-"""tf.config: the processor is the one device; what is set of threads and memory has no effect."""
+"""tf.config: the CPU is the only device; settings of threads and memory have no effect."""
 
 from __future__ import annotations
 

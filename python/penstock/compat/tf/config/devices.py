@@ -1,4 +1,4 @@
-"""The devices of tf.config: one processor."""
+"""The devices of tf.config: a single CPU."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class PhysicalDevice(NamedTuple):
 
 
 class LogicalDevice(NamedTuple):
-    """A device as a program sees it."""
+    """A device as seen by a program."""
 
     name: str
     device_type: str
 
 
 class LogicalDeviceConfiguration:
-    """How a device is divided; nothing is.
+    """Configuration of a logical device; without effect.
 
     Parameters
     ----------
     memory_limit : int, optional
-        Megabytes.
+        Memory in megabytes.
     experimental_priority, experimental_device_ordinal : int, optional
         Ignored.
     """
@@ -46,7 +46,7 @@ _CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices of the machine, or those of one type: a CPU.
+    """Return the devices of the machine, or those of a given type: a single CPU.
 
     Examples
     --------
@@ -58,17 +58,17 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Return the devices that a program sees, or those of one type: a CPU."""
+    """Return the devices that a program sees, or those of a given type: a single CPU."""
     return [LogicalDevice("/device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices that a program sees: a CPU."""
+    """Return the devices that a program sees: a single CPU."""
     return list_physical_devices(device_type)
 
 
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Do nothing: there are no GPUs to hide, and the CPU stays."""
+    """Do nothing: there are no GPUs to hide, and the CPU stays visible."""
     shown = devices if isinstance(devices, (list, tuple)) else [devices]
     if any(device != _CPU for device in shown):
         raise ValueError(f"Unrecognized device: {devices!r}")

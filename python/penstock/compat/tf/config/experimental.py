@@ -1,4 +1,4 @@
-"""tf.config.experimental: more settings, remembered."""
+"""tf.config.experimental: more settings, stored without effect."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ enable_tensor_float_32_execution = settings.setter(
 
 
 def enable_op_determinism() -> None:
-    """Do nothing: results do not depend on threads."""
+    """Do nothing: results never depend on thread timing."""
 
 
 def get_device_details(device: devices.PhysicalDevice) -> dict[str, Any]:
-    """Return {}: of a CPU there is nothing to say."""
+    """Return {}: there are no details about the CPU."""
     return {}
 
 
 def set_memory_growth(device: devices.PhysicalDevice, enable: bool) -> None:
-    """Do nothing: memory is taken as it is needed."""
+    """Do nothing: memory is always allocated on demand."""
     settings.say_no_effect("experimental.set_memory_growth")
 
 
 def get_memory_growth(device: devices.PhysicalDevice) -> bool:
-    """Return True: memory is taken as it is needed."""
+    """Return True: memory is always allocated on demand."""
     return True
 
 
 def get_memory_info(device: str) -> dict[str, int]:
-    """Return what is in use: nothing is counted.
+    """Return zeros: memory use is not tracked.
 
     Raises
     ------
     ValueError
-        If there is no such device.
+        If the device does not exist.
     """
     if "CPU" not in device.upper():
         raise ValueError(f"No matching devices found for {device!r}")
@@ -65,12 +65,12 @@ def get_memory_info(device: str) -> dict[str, int]:
 
 
 def get_memory_usage(device: str) -> int:
-    """Return what is in use: nothing is counted."""
+    """Return 0: memory use is not tracked."""
     return get_memory_info(device)["current"]
 
 
 def reset_memory_stats(device: str) -> None:
-    """Do nothing: nothing is counted."""
+    """Do nothing: memory use is not tracked."""
     get_memory_info(device)
 
 

@@ -1,4 +1,4 @@
-"""tf.config.optimizer: settings of graphs, remembered."""
+"""tf.config.optimizer: settings of graphs, stored without effect."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ set_jit = settings.setter("optimizer.set_jit", "jit")
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Return what was set: it has no effect."""
+    """Return the stored options, which have no effect."""
     return dict(_options)
 
 
 def set_experimental_options(options: dict[str, Any]) -> None:
-    """Remember options, which have no effect."""
+    """Store options, which have no effect."""
     _options.update(options)
     settings.say_no_effect("optimizer.set_experimental_options")
 

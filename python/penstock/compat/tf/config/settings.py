@@ -1,4 +1,4 @@
-"""Settings that are remembered, and have no effect; the log says so once."""
+"""Settings that are stored without effect; the log mentions it once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from penstock.compat.listing import listing
 from penstock.compat.tf.loggers import get_logger
 
 _values: dict[str, Any] = {}
-_said: set[str] = set()  # whether it has been said
+_said: set[str] = set()  # non-empty once the message was logged
 
 
 def say_no_effect(name: str) -> None:
-    """Say in the log that a function has no effect, and the others of tf.config neither; once."""
+    """Log once that this function, like the others of tf.config, has no effect."""
     if not _said:
         _said.add(name)
         get_logger().warning(
@@ -38,7 +38,7 @@ def getter(name: str, setting: str, default: Any) -> Callable[[], Any]:
 def setter(
     name: str, setting: str, argument: str = "enabled", silent: bool = False
 ) -> Callable[..., None]:
-    """Return a function that remembers a setting.
+    """Return a function that stores a setting.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def setter(
     argument : str
         The name of the argument.
     silent : bool
-        Whether it is true without an effect, so that there is nothing to say.
+        Whether to log nothing, because the setting is correct even without an effect.
     """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(argument, kind)])

@@ -1,4 +1,4 @@
-"""tf.config.threading: numbers of threads, remembered."""
+"""tf.config.threading: numbers of threads, stored without effect."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf.config import settings

@@ -1,4 +1,4 @@
-"""tf.data.experimental: penstock's, on datasets of tensors."""
+"""tf.data.experimental: penstock's functions, for datasets of tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.ops.features import FixedLenFeature
 
 
 def _result(value: Any) -> Any:
-    """Return a transformation as a function of datasets of tensors, anything else as tensors."""
+    """Return a transformation as a function of datasets of tensors; convert others to tensors."""
     if callable(value) and not isinstance(value, type):
         return functools.partial(_transformed, value)
     return tensors(value)
@@ -31,15 +31,15 @@ def _transformed(transformation: Callable[[Any], Any], dataset: Any) -> Any:
 
 
 class TFRecordWriter(_experimental.TFRecordWriter):
-    """Writes the records of a dataset to a file."""
+    """Write the records of a dataset to a file."""
 
     def write(self, dataset: Any) -> None:
-        """Write all of them.
+        """Write all records.
 
         Parameters
         ----------
         dataset : Dataset
-            Of strings.
+            A dataset of strings.
         """
         super().write(argument(dataset))
 
@@ -52,14 +52,14 @@ def parse_example_dataset(
     Parameters
     ----------
     features : mapping of str to features
-        What is asked for, as in `tf.io.parse_example`.
+        The features to return, as in `tf.io.parse_example`.
     num_parallel_calls, deterministic
         As in `Dataset.map`.
 
     Returns
     -------
     callable
-        For `Dataset.apply`.
+        The function to pass to `Dataset.apply`.
     """
     parse = functools.partial(parse_example, features=features)
     return lambda dataset: dataset.map(parse, num_parallel_calls, deterministic)
@@ -75,16 +75,16 @@ def make_batched_features_dataset(
     file_pattern : str or sequence of them
         The files.
     batch_size : int
-        Messages of a batch.
+        Number of messages in a batch.
     features : mapping of str to features
-        What is asked for, as in `tf.io.parse_example`.
+        The features to return, as in `tf.io.parse_example`.
     *args, **kwargs
         As in `penstock.experimental.make_batched_features_dataset`.
 
     Returns
     -------
     Dataset
-        Of dicts, or of pairs of a dict and a label.
+        A dataset of dicts, or of pairs of a dict and a label.
     """
     batches = _batched_features(file_pattern, batch_size, features, *args, **kwargs)
     if all(isinstance(feature, FixedLenFeature) for feature in features.values()):
@@ -101,12 +101,12 @@ def _with_classes(features: Any, parsed: Any, *label: Any) -> Any:
 
 
 def cardinality(dataset: Any) -> Any:
-    """Return the number of elements: `Dataset.cardinality`."""
+    """Return the number of elements; see `Dataset.cardinality`."""
     return dataset.cardinality()
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """Return types and shapes of the elements: `Dataset.element_spec`."""
+    """Return types and shapes of the elements; see `Dataset.element_spec`."""
     return specs(dataset_or_iterator.element_spec)
 
 
@@ -116,7 +116,7 @@ def get_next_as_optional(iterator: Any) -> Any:
 
 
 def _twin(name: str, method: str) -> Callable[..., Any]:
-    """Return the older form of a method of Dataset: a function for ``dataset.apply``."""
+    """Return the older form of a Dataset method: a function for ``dataset.apply``."""
 
     def transformation(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
         return lambda dataset: getattr(dataset, method)(*args, **kwargs)
@@ -127,7 +127,7 @@ def _twin(name: str, method: str) -> Callable[..., Any]:
 
 
 def save(dataset: Any, path: str, *args: Any, **kwargs: Any) -> Any:
-    """Write the elements to files: `Dataset.save`."""
+    """Write the elements to files; see `Dataset.save`."""
     return dataset.save(path, *args, **kwargs)
 
 
@@ -151,8 +151,8 @@ for _name in _experimental.__all__:
     _thing = getattr(_experimental, _name)
     if isinstance(_thing, type) and issubclass(_thing, _Dataset):
         _thing = source_class(_thing, __name__)
-    # A class is itself, but for the one that holds functions of elements. What is here already
-    # gives tensors.
+    # Classes are used unchanged, except the one that contains functions of elements. Functions
+    # defined here already return tensors.
     _is_itself = (isinstance(_thing, type) and _name != "Reducer") or not callable(_thing)
     globals().setdefault(_name, _thing if _is_itself else ported(_thing, _result))
 for _name, _method in _SOURCES.items():

@@ -1,4 +1,4 @@
-"""tf.image: penstock's operations on images, on tensors, and what TensorFlow has beyond them."""
+"""tf.image: penstock's image operations for tensors, and those that only TensorFlow has."""
 
 from __future__ import annotations
 

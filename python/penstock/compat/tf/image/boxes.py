@@ -1,4 +1,4 @@
-"""Bounding boxes: drawn ones as random crops, and given ones as lines in images."""
+"""Bounding boxes: random crops, and drawing of boxes into images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLORS = (
 
 
 class SampleDistortedBoundingBox(NamedTuple):
-    """A crop: where it begins and how large it is, for `tf.slice`, and as a box of its own."""
+    """A crop: its start and size for `tf.slice`, and its bounding box."""
 
     begin: Any
     size: Any
@@ -47,33 +47,34 @@ def sample_distorted_bounding_box(
     bounding_boxes : array_like of float, shape ``(batch, count, 4)``
         The objects: top, left, bottom and right, where 1 is the height or width of the image.
     seed : int
-        Makes the draw repeatable, unless it is 0.
+        The seed, for a reproducible crop; 0 for none.
     min_object_covered : float
-        What share of an object at least must be in the crop.
+        Minimum share of an object that the crop must contain.
     aspect_ratio_range : (float, float), optional
-        The range of width divided by height; (0.75, 1.33).
+        The range of width divided by height; (0.75, 1.33) by default.
     area_range : (float, float), optional
-        The range of the crop's share of the image; (0.05, 1).
+        The range of the crop's share of the image; (0.05, 1) by default.
     max_attempts : int, optional
-        How often it is tried; 100. After that it is the whole image.
+        Maximum number of attempts; 100 by default. After that, the crop is the whole image.
     use_image_if_no_bounding_boxes : bool, optional
-        Take the image as the object where there is none, which is an error otherwise.
+        Whether to use the whole image as the object if there are no boxes; otherwise, this is an
+        error.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     begin : Tensor, shape ``(3,)``
-        ``[top, left, 0]``, of the type of `image_size`.
+        ``[top, left, 0]``, with the type of `image_size`.
     size : Tensor, shape ``(3,)``
-        ``[height, width, -1]``, of that type.
+        ``[height, width, -1]``, with that type.
     bboxes : Tensor, shape ``(1, 1, 4)``
         The crop as a bounding box, float32.
 
     Raises
     ------
     InvalidArgumentError
-        If an argument has another shape or range.
+        If an argument has an invalid shape or range.
 
     Notes
     -----
@@ -125,7 +126,7 @@ def stateless_sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> SampleDistortedBoundingBox:
-    """Do as `sample_distorted_bounding_box`; `seed`, a pair of integers, says what is drawn."""
+    """See `sample_distorted_bounding_box`; the result depends only on `seed`, two integers."""
     with stateless(seed):
         return sample_distorted_bounding_box(
             image_size,
@@ -166,7 +167,7 @@ def _objects(bounding_boxes: Any, height: int, width: int) -> Any:
 
 
 def _crop(height: int, width: int, ratios: Any, areas: Any, draws: list[float]) -> Any:
-    """Return a crop by four numbers of [0, 1): its ratio, height, top and left; or None."""
+    """Return a crop from four numbers in [0, 1) for ratio, height, top and left; or None."""
     ratio = ratios[0] + draws[0] * (ratios[1] - ratios[0])
     least, most = (share * width * height for share in areas)
     if least > most:
@@ -174,7 +175,7 @@ def _crop(height: int, width: int, ratios: Any, areas: Any, draws: list[float]) 
     tallest = min(round(math.sqrt(most / ratio)), height, math.floor((width + 0.4999999) / ratio))
     rows = min(round(math.sqrt(least / ratio)), tallest)
     rows += int(draws[1] * (tallest - rows + 1))
-    # Rounding may have taken the area out of its range.
+    # Rounding may have moved the area out of its range.
     if round(rows * ratio) * rows < least:
         rows += 1
     if round(rows * ratio) * rows > most:
@@ -206,9 +207,10 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
     boxes : array_like of float, shape ``(N, count, 4)``
         Top, left, bottom and right, where 1 is the last row or column.
     colors : array_like of float, shape ``(any, C)`` or None
-        Taken in turn, in the range of the pixels; None is ten colours for pixels in [0, 1].
+        The colours to cycle through, in the range of the pixels. None: ten colours for pixels in
+        [0, 1].
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

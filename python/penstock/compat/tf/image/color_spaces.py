@@ -1,4 +1,4 @@
-"""Images in the colour spaces of television: YIQ and YUV."""
+"""Conversion to the colour spaces YIQ and YUV."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from penstock.compat.listing import listing
 from penstock.compat.tensor import tensor
 
-# ITU-R BT.470; the rows are those of the colours that come in, with TensorFlow's digits.
+# ITU-R BT.470; rows correspond to input channels, with TensorFlow's digits.
 _MATRICES = {
     "rgb_to_yiq": [
         [0.299, 0.59590059, 0.2115],

@@ -1,4 +1,4 @@
-"""Files of images: JPEG and PNG whatever they are called, and BMP, GIF and WebP by Pillow."""
+"""Decoding of image files: JPEG and PNG by content, and BMP, GIF and WebP with Pillow."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def decode_jpeg(
 ) -> Any:
     """Decode a JPEG: uint8, shape ``(height, width, channels)``.
 
-    As in TensorFlow, a PNG and a GIF of one frame are decoded too.
+    As in TensorFlow, PNGs and GIFs with a single frame are also decoded.
 
     Parameters
     ----------
     contents : bytes
-        The content of a file.
+        The contents of a file.
     channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
-        As of `penstock.image.decode_jpeg`.
+        As in `penstock.image.decode_jpeg`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if (kind := _kind_of(contents)) in ("png", "gif"):
         return _of_another_name(kind, contents, channels)
@@ -71,16 +71,16 @@ def decode_png(
 ) -> Any:
     """Decode a PNG: uint8 or uint16, shape ``(height, width, channels)``.
 
-    As in TensorFlow, a JPEG and a GIF of one frame are decoded too.
+    As in TensorFlow, JPEGs and GIFs with a single frame are also decoded.
 
     Parameters
     ----------
     contents : bytes
-        The content of a file.
+        The contents of a file.
     channels, dtype
-        As of `penstock.image.decode_png`.
+        As in `penstock.image.decode_png`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if as_dtype(dtype).name == "uint8" and (kind := _kind_of(contents)) in ("jpeg", "gif"):
         return _of_another_name(kind, contents, channels)
@@ -111,40 +111,40 @@ def _of_another_name(kind: str, contents: Any, channels: int) -> Any:
 
 
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any:
-    """Decode a BMP: uint8, shape ``(height, width, channels)``. It needs Pillow.
+    """Decode a BMP: uint8, shape ``(height, width, channels)``. Requires Pillow.
 
     Parameters
     ----------
     contents : bytes
-        The content of a file.
+        The contents of a file.
     channels : int
-        0 as the file has it, 1 gray, 3 RGB, 4 RGB and alpha.
+        0 for the file's channels, 1 for grayscale, 3 for RGB, 4 for RGBA.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     return _decoded("decode_bmp", _bytes(contents).startswith(b"BM"), contents, channels)
 
 
 def decode_gif(contents: Any, name: str | None = None) -> Any:
-    """Decode all frames of a GIF: uint8, shape ``(frames, height, width, 3)``. It needs Pillow."""
+    """Decode all frames of a GIF: uint8, shape ``(frames, height, width, 3)``. Requires Pillow."""
     return _decoded("decode_gif", _bytes(contents).startswith(b"GIF8"), contents, 3)
 
 
 def decode_webp(
     contents: Any, channels: int = 0, dtype: Any = np.uint8, name: str | None = None
 ) -> Any:
-    """Decode all frames of a WebP: shape ``(frames, height, width, channels)``. It needs Pillow.
+    """Decode all frames of a WebP: shape ``(frames, height, width, channels)``. Requires Pillow.
 
     Parameters
     ----------
     contents : bytes
-        The content of a file.
+        The contents of a file.
     channels : int
-        0 as the file has it, 3 RGB, 4 RGB and alpha.
+        0 for the file's channels, 3 for RGB, 4 for RGBA.
     dtype : dtype-like
         uint8.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if as_dtype(dtype).name != "uint8":
         raise InvalidArgumentError(None, None, f"decode_webp: dtype must be uint8, got {dtype}")

@@ -1,4 +1,4 @@
-"""tf.image.extract_glimpse: windows of images, around points that may be near their edges."""
+"""tf.image.extract_glimpse: windows of images around given points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def extract_glimpse(
     noise: str = "uniform",
     name: str | None = None,
 ) -> Any:
-    """Cut a window out of each image; what lies outside the image is noise.
+    """Extract a window from each image; pixels outside of the image are noise.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ def extract_glimpse(
     size : (int, int)
         Height and width of the windows.
     offsets : array_like of float, shape ``(batch, 2)``
-        Where they are: y and x.
+        The positions of the windows: y and x.
     centered : bool
-        Whether (0, 0) is the middle of the image, and the point that of the window.
+        Whether offsets are relative to the image centre and refer to the window centre.
     normalized : bool
-        Whether offsets are in units of the image: of half of it where they are centered.
+        Whether offsets are in units of the image size, or of half the size if `centered`.
     noise : str
-        "uniform", "gaussian", as the values of the image are spread, or "zero".
+        "uniform", "gaussian" (with the distribution of the image's values) or "zero".
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     if noise not in _NOISES:
         raise InvalidArgumentError(None, None, f"noise must be one of {_NOISES}, got {noise!r}")

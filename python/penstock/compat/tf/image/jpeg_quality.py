@@ -1,4 +1,4 @@
-"""Images as they are after they were a JPEG of some quality."""
+"""JPEG artefacts: encode images with a given quality and decode them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from penstock.ops import image as _image
 def adjust_jpeg_quality(
     image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
 ) -> Any:
-    """Encode an image as a JPEG, and decode that.
+    """Encode an image as a JPEG, and decode it again.
 
     Parameters
     ----------
     image : array, shape ``(H, W, 1)`` or ``(H, W, 3)``
-        Integers or floats, which are taken to uint8 and back.
+        The image, as integers or floats; converted to uint8 and back.
     jpeg_quality : int
         From 0 to 100.
     dct_method : str
         As in `decode_jpeg`.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     image = tensor(image)
     quality = int(jpeg_quality)
@@ -43,7 +43,7 @@ def adjust_jpeg_quality(
 def random_jpeg_quality(
     image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Any:
-    """Do as `adjust_jpeg_quality`, with a quality drawn from the range, without its end."""
+    """See `adjust_jpeg_quality`; the quality is drawn from the half-open range."""
     if not (0 <= min_jpeg_quality <= 100 and 0 <= max_jpeg_quality <= 100):
         raise ValueError("jpeg encoding range must be between 0 and 100.")
     if min_jpeg_quality >= max_jpeg_quality:
@@ -55,7 +55,7 @@ def random_jpeg_quality(
 def stateless_random_jpeg_quality(
     image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any
 ) -> Any:
-    """Do as `random_jpeg_quality`; `seed`, a pair of integers, says what is drawn."""
+    """See `random_jpeg_quality`; the result depends only on `seed`, a pair of integers."""
     with stateless(seed):
         return random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality)
 

@@ -1,4 +1,4 @@
-"""What neighbouring pixels have to do with each other: differences, edges and patches."""
+"""Functions of neighbouring pixels: differences, edges and patches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SOBEL = ((-1, -2, -1), (0, 0, 0), (1, 2, 1))
 
 
 def total_variation(images: Any, name: str | None = None) -> Any:
-    """Return the sum of the absolute differences of neighbouring pixels, for each image."""
+    """Return the sum of absolute differences of neighbouring pixels, for each image."""
     images = tensor(images)
     if images.ndim not in (3, 4):
         raise ValueError("'images' must be either 3 or 4-dimensional.")
@@ -30,7 +30,7 @@ def total_variation(images: Any, name: str | None = None) -> Any:
 
 
 def image_gradients(image: Any) -> Any:
-    """Return the differences to the pixels below and to the right; 0 at the edges.
+    """Return the differences to the next pixels below and to the right; 0 at the edges.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def image_gradients(image: Any) -> Any:
     Returns
     -------
     (Tensor, Tensor)
-        Those along the height and along the width, of the same shape and type.
+        The differences along height and width, with the shape and type of the images.
     """
     image = tensor(image)
     if image.ndim != 4:
@@ -52,12 +52,12 @@ def image_gradients(image: Any) -> Any:
 
 
 def sobel_edges(image: Any) -> Any:
-    """Return what Sobel's filters find, the edges of images that are mirrored beyond theirs.
+    """Apply Sobel filters, with mirrored image edges.
 
     Parameters
     ----------
     image : array, shape ``(N, H, W, C)``
-        Floats.
+        The images, as floats.
 
     Returns
     -------
@@ -74,18 +74,19 @@ def sobel_edges(image: Any) -> Any:
 def extract_patches(
     images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Any:
-    """Return the patches of images, each with its values in a row.
+    """Extract patches of images, each flattened to the last axis.
 
     Parameters
     ----------
     images : array, shape ``(N, H, W, C)``
         The images.
     sizes, strides, rates : sequence of four int
-        ``[1, rows, columns, 1]``: of a patch, from one to the next, and between its pixels.
+        ``[1, rows, columns, 1]``: the size of a patch, the distance between patches, and the
+        distance between the pixels of a patch.
     padding : str
         "VALID" for patches within the image, or "SAME".
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How much two images have in common."""
+"""Similarity measures of images."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
     a, b : array, shape ``(..., H, W, C)``
         The images.
     max_val : number
-        The difference of the greatest and the least value that pixels may have.
+        The difference between the maximum and minimum possible pixel values.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
     """
     first, second, most = _floats(a, b, max_val)
     error = np.mean(np.square(first - second), axis=(-3, -2, -1))
-    with np.errstate(divide="ignore"):  # equal images: infinite
+    with np.errstate(divide="ignore"):  # infinite for equal images
         return tensor(20 * np.log10(most) - 10 * np.log10(error))
 
 
@@ -48,13 +48,13 @@ def ssim(
     img1, img2 : array, shape ``(..., H, W, C)``
         The images.
     max_val : number
-        The difference of the greatest and the least value that pixels may have.
+        The difference between the maximum and minimum possible pixel values.
     filter_size, filter_sigma : int and float
-        Of the Gaussian filter, pixels.
+        Size and standard deviation of the Gaussian filter, in pixels.
     k1, k2 : float
         The constants of the formula.
     return_index_map : bool
-        Return a similarity for each window, not their mean.
+        Whether to return the similarity of each window instead of their mean.
     """
     first, second, most = _floats(img1, img2, max_val)
     if min(first.shape[-3:-1]) < filter_size:

@@ -1,4 +1,4 @@
-"""The best of boxes that overlap."""
+"""Non-maximum suppression: selection of the best among overlapping boxes."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Any:
-    """Choose boxes with high scores, none of which overlaps much with a better one.
+    """Select boxes with high scores that do not overlap much with better ones.
 
     Parameters
     ----------
     boxes : array_like of float, shape ``(count, 4)``
-        Two opposite corners of each, in any order: ``[y1, x1, y2, x2]``.
+        Two opposite corners of each box, in any order: ``[y1, x1, y2, x2]``.
     scores : array_like of float, shape ``(count,)``
-        How good each is.
+        The score of each box.
     max_output_size : int
-        The most boxes that are chosen.
+        Maximum number of selected boxes.
     iou_threshold : float
-        How much overlaps are allowed to be: the common area divided by that of both together.
+        Maximum overlap: the area of the intersection divided by that of the union.
     score_threshold : float
-        Boxes that are not above it are left out.
+        Only boxes with higher scores are selected.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor
-        The numbers of the boxes, best first: int32.
+        The indices of the selected boxes, best first, as int32.
     """
     edges, found = _checked(boxes, scores)
     chosen = _chosen(
@@ -56,23 +56,23 @@ def non_max_suppression_overlaps(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Any:
-    """Choose boxes as `non_max_suppression` does, by overlaps that are given.
+    """Select boxes as `non_max_suppression` does, with given overlaps.
 
     Parameters
     ----------
     overlaps : array_like of float, shape ``(count, count)``
-        How much each box overlaps with each.
+        The overlap of each pair of boxes.
     scores, max_output_size, score_threshold
-        As there.
+        As in `non_max_suppression`.
     overlap_threshold : float
-        How much overlaps are allowed to be.
+        Maximum overlap.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     Tensor
-        The numbers of the boxes, best first: int32.
+        The indices of the selected boxes, best first, as int32.
     """
     shared, found = np.asarray(tensor(overlaps)), np.asarray(tensor(scores))
     limits = (int(max_output_size), float(overlap_threshold), float(score_threshold))
@@ -89,22 +89,22 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Choose boxes, and lower the scores of those that overlap with better ones.
+    """Select boxes, lowering the scores of those that overlap with better ones.
 
     Parameters
     ----------
     boxes, scores, max_output_size, iou_threshold, score_threshold
-        As in `non_max_suppression`; with a `soft_nms_sigma`, `iou_threshold` does nothing.
+        As in `non_max_suppression`; `iou_threshold` has no effect with `soft_nms_sigma`.
     soft_nms_sigma : float
-        How slowly scores fall: an overlap multiplies one by ``exp(-overlap**2 / (2 * sigma))``
-        (Bodla et al., "Soft-NMS", 2017). 0 leaves out the boxes that overlap.
+        The decay of scores: an overlap multiplies the score by ``exp(-overlap**2 / (2 * sigma))``
+        (Bodla et al., "Soft-NMS", 2017). 0 drops overlapping boxes instead.
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------
     selected_indices : Tensor
-        The numbers of the boxes, best first: int32.
+        The indices of the selected boxes, best first, as int32.
     selected_scores : Tensor
         Their scores.
     """
@@ -139,27 +139,27 @@ def non_max_suppression_padded(
     canonicalized_coordinates: bool = False,
     tile_size: int = 512,
 ) -> tuple[Any, Any]:
-    """Choose boxes as `non_max_suppression` does, with zeros after their numbers.
+    """Select boxes as `non_max_suppression` does, with indices padded with zeros.
 
     Parameters
     ----------
     boxes : array_like of float, shape ``(..., count, 4)``
         The boxes, of one image or of a batch.
     scores : array_like of float, shape ``(..., count)``
-        How good each is.
+        The score of each box.
     max_output_size, iou_threshold, score_threshold
-        As there.
+        As in `non_max_suppression`.
     pad_to_max_output_size : bool
-        Whether the numbers are followed by zeros; of a batch they must be.
+        Whether to pad the indices with zeros; required for a batch.
     name, sorted_input, canonicalized_coordinates, tile_size
-        What makes no difference to the result.
+        Ignored: they do not affect the result.
 
     Returns
     -------
     selected_indices : Tensor, shape ``(..., max_output_size)``
-        The numbers of the boxes, best first: int32.
+        The indices of the selected boxes, best first, as int32.
     num_valid : Tensor, shape ``(...)``
-        How many there are.
+        The number of selected boxes.
     """
     edges, found = np.asarray(tensor(boxes)), np.asarray(tensor(scores))
     batch = found.shape[:-1]
@@ -220,7 +220,7 @@ def _overlaps(box: Any, boxes: Any) -> Any:
 
 
 class CombinedNonMaxSuppression(NamedTuple):
-    """The chosen boxes of each image, with zeros after them, and how many they are."""
+    """The selected boxes of each image, padded with zeros, and their numbers."""
 
     nmsed_boxes: Any
     nmsed_scores: Any
@@ -239,24 +239,25 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> CombinedNonMaxSuppression:
-    """Choose boxes for each class and each image of a batch.
+    """Select boxes for each class and each image of a batch.
 
     Parameters
     ----------
     boxes : array_like of float, shape ``(N, count, 1 or classes, 4)``
-        The boxes, for all classes or for each.
+        The boxes, for all classes together or for each class.
     scores : array_like of float, shape ``(N, count, classes)``
-        How good each is.
+        The scores of each box.
     max_output_size_per_class, max_total_size : int
-        The most boxes of a class, and of an image.
+        Maximum number of boxes of a class, and of an image.
     iou_threshold, score_threshold : float
         As in `non_max_suppression`.
     pad_per_class : bool
-        Whether there may be fewer rows than `max_total_size`: those of all classes together.
+        Whether to reduce the number of rows to the maximum for all classes together, if it is less
+        than `max_total_size`.
     clip_boxes : bool
-        Whether coordinates are clipped to [0, 1].
+        Whether to clip coordinates to [0, 1].
     name : str, optional
-        A label without further meaning.
+        A label without effect.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""tf.keras: of it, what makes datasets of folders and arrays."""
+"""tf.keras: only the functions that create datasets from folders and arrays."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf.keras import applications, backend, preprocessing, utils

@@ -1,4 +1,4 @@
-"""Keras's functions of arrays of labels, vectors and sequences."""
+"""Keras's functions for arrays of labels, vectors and sequences."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from penstock.compat.tensor import Tensor, tensor
 
 
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
-    """Return classes as rows with a 1 at the class, and 0 elsewhere.
+    """Return one-hot rows for classes.
 
     Parameters
     ----------
     x : array_like of int
         The classes; a last axis of size 1 is dropped.
     num_classes : int, optional
-        The length of rows; by default one more than the greatest class.
+        The length of rows; by default, the highest class plus one.
 
     Returns
     -------
     array
-        float64; for a tensor, one of float32.
+        The rows as float64; for a tensor, a float32 tensor.
 
     Examples
     --------
@@ -42,21 +42,21 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
 
 def normalize(x: Any, axis: int = -1, order: Any = 2) -> Any:
-    """Return vectors along an axis divided by their norms.
+    """Divide vectors along an axis by their norms.
 
     Parameters
     ----------
     x : array of float
         The vectors.
     axis : int
-        Along which axis.
+        The axis of the vectors.
     order : int
-        Of the norm.
+        The order of the norm.
 
     Returns
     -------
     array
-        Of the type of `x`; for a tensor, a tensor.
+        The vectors with the type of `x`; for a tensor, a tensor.
     """
     values = np.asarray(tensor(x)) if type(x) is Tensor or not isinstance(x, np.ndarray) else x
     norms = np.atleast_1d(np.linalg.norm(values, order, axis))
@@ -73,22 +73,22 @@ def pad_sequences(
     truncating: str = "pre",
     value: Any = 0.0,
 ) -> Any:
-    """Bring sequences to one length.
+    """Pad or truncate sequences to the same length.
 
     Parameters
     ----------
     sequences : sequence of sequences
-        Of numbers, or of arrays of one shape.
+        Sequences of numbers, or of arrays of the same shape.
     maxlen : int, optional
-        The length; by default that of the longest.
+        The length; by default, the length of the longest sequence.
     dtype : dtype-like
         The type of the result; object for strings.
     padding : str
-        Where short ones are filled: in front ("pre") or at the end ("post").
+        Whether to pad at the start ("pre") or at the end ("post").
     truncating : str
-        Where long ones are cut: in front ("pre") or at the end ("post").
+        Whether to truncate at the start ("pre") or at the end ("post").
     value : number or str
-        What short ones are filled with.
+        The padding value.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def pad_sequences(
     Raises
     ------
     ValueError
-        If an argument has no such value, or items differ in shape.
+        If an argument has an invalid value, or items differ in shape.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that programs of Keras download: here, those that are there already."""
+"""Files that Keras programs download: only files that already exist locally."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def get_file(
     cache_dir: Any = None,
     force_download: bool = False,
 ) -> str:
-    """Return the path of a file that is in Keras's cache, or of one with a ``file://`` address.
+    """Return the path of a file in Keras's cache, or of a file with a ``file://`` URL.
 
     Parameters
     ----------
     fname : str, optional
-        Its name in the cache; by default as in `origin`.
+        The name of the file in the cache; by default, the name in `origin`.
     origin : str
-        Its address.
+        The URL of the file.
     untar, extract : bool
-        Whether the path is that of the folder with the contents of an archive.
+        Whether to return the path of the folder with the extracted archive.
     md5_hash, file_hash, hash_algorithm, archive_format, force_download
         Ignored.
     cache_subdir : str
@@ -50,7 +50,7 @@ def get_file(
     Raises
     ------
     NotFoundError
-        If it is not there: penstock does not download.
+        If the file does not exist: penstock does not download files.
     """
     if origin is None:
         raise ValueError('Please specify the "origin" argument (URL of the file to download).')

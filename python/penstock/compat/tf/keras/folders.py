@@ -1,4 +1,4 @@
-"""Datasets of the files of a folder, whose subfolders are classes."""
+"""Datasets of the files in a folder, whose subfolders are classes."""
 
 from __future__ import annotations
 
@@ -45,58 +45,61 @@ def image_dataset_from_directory(
     format: str = "tf",
     verbose: bool = True,
 ) -> Any:
-    """Make a dataset of the images in a folder: BMP, GIF, JPEG and PNG.
+    """Create a dataset of the images in a folder: BMP, GIF, JPEG and PNG.
 
     Parameters
     ----------
     directory : str
         The folder.
     labels : "inferred", None, or sequence of int
-        Whether subfolders are classes, there are none, or the class of each file, in their order.
+        "inferred": subfolders are classes. None: no labels. Otherwise, the class of each file, in
+        the order of the files.
     label_mode : str or None
-        "int" for int32, "categorical" for rows with a 1, "binary" for float32 of shape ``(1,)``,
-        None for images alone.
+        "int" for int32, "categorical" for one-hot rows, "binary" for float32 of shape ``(1,)``,
+        None for images without labels.
     class_names : sequence of str, optional
-        The subfolders, in the order of their numbers; by default all, in order of names.
+        The subfolders, in the order of their class numbers; by default, all subfolders sorted by
+        name.
     color_mode : str
         "grayscale", "rgb" or "rgba".
     batch_size : int or None
-        Images in a batch; None for none.
+        Number of images in a batch; None for no batching.
     image_size : (int, int) or int
-        Height and width that images are resized to.
+        Height and width to which images are resized.
     shuffle : bool
-        Whether files come in random order, else in that of their names.
+        Whether to shuffle the files; otherwise they are sorted by name.
     seed : int, optional
-        Makes that repeatable.
+        The seed, for a reproducible order.
     validation_split : float, optional
-        The share of the files that is for validation, the last ones.
+        The share of the files for validation, taken from the end.
     subset : str, optional
         "training", "validation", or "both" for a list of two datasets.
     interpolation : str
         A method of `tf.image.resize`.
     follow_links : bool
-        Whether folders that are links are entered.
+        Whether to follow links to folders.
     crop_to_aspect_ratio : bool
-        Cut the middle with the ratio of `image_size` out, instead of changing the ratio.
+        Whether to crop the centre to the aspect ratio of `image_size` before resizing.
     pad_to_aspect_ratio : bool
-        Add zeros instead.
+        Whether to pad with zeros to that aspect ratio instead.
     data_format : str, optional
         "channels_last" or "channels_first".
     format : str
-        "tf".
+        Must be "tf".
     verbose : bool
-        Whether the number of files is printed.
+        Whether to print the number of files.
 
     Returns
     -------
     Dataset
-        Of images, float32 (uint8 for "nearest"), or pairs of images and labels. Its `class_names`
-        and `file_paths` say more; paths are in the order before `shuffle` of each pass.
+        A dataset of images, float32 (uint8 for "nearest"), or of pairs of images and labels. It has
+        the attributes `class_names` and `file_paths`; paths are in the order before the `shuffle`
+        of each epoch.
 
     Raises
     ------
     ValueError
-        If an argument has no such value, or there are no files.
+        If an argument has an invalid value, or there are no files.
     """
     if color_mode not in CHANNELS:
         raise ValueError(
@@ -155,20 +158,20 @@ def text_dataset_from_directory(
     format: str = "tf",
     verbose: bool = True,
 ) -> Any:
-    """Make a dataset of the texts in a folder: files whose names end with ``.txt``.
+    """Create a dataset of the texts in a folder: files with the extension ``.txt``.
 
     Parameters
     ----------
     directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, \
 subset, follow_links, format, verbose
-        As of `image_dataset_from_directory`.
+        As in `image_dataset_from_directory`.
     max_length : int, optional
-        How many bytes of each text are kept.
+        Maximum number of bytes of each text.
 
     Returns
     -------
     Dataset
-        Of texts, or pairs of texts and labels.
+        A dataset of texts, or of pairs of texts and labels.
     """
 
     def load(path: Any) -> Any:
@@ -197,25 +200,26 @@ def audio_dataset_from_directory(
     follow_links: bool = False,
     verbose: bool = True,
 ) -> Any:
-    """Make a dataset of the sounds in a folder: WAV files of 16 bits.
+    """Create a dataset of the audio in a folder: 16-bit WAV files.
 
     Parameters
     ----------
     directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, \
 subset, follow_links, verbose
-        As of `image_dataset_from_directory`.
+        As in `image_dataset_from_directory`.
     sampling_rate : None
-        Samples in a second; other rates than that of the files are not there.
+        Must be None: audio is not resampled.
     output_sequence_length : int, optional
-        How many samples each sound has: it is cut, or filled with zeros. By default as many as the
-        longest in its batch.
+        The number of samples, to which audio is cut or padded with zeros. By default, the maximum
+        in each batch.
     ragged : bool
-        Whether batches are ragged instead.
+        Whether to return ragged batches instead.
 
     Returns
     -------
     Dataset
-        Of sounds, float32 of shape ``(samples, channels)``, or pairs of sounds and labels.
+        A dataset of audio, float32 of shape ``(samples, channels)``, or of pairs of audio and
+        labels.
     """
     if ragged and output_sequence_length is not None:
         raise ValueError("Cannot set both `ragged` and `output_sequence_length`")
@@ -247,7 +251,7 @@ def _batched(batch_size: int | None) -> Callable[[Any], Any]:
 
 
 class _Loaded(NamedTuple):
-    """What is made of a path, and its shape and type."""
+    """A function that loads a path, and the shape and type of its result."""
 
     function: Callable[[Any], Any]
     spec: TensorSpec
@@ -264,7 +268,7 @@ class _Loaded(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """How files are ordered and which of them are taken."""
+    """Order and selection of files."""
 
     shuffle: bool
     seed: int | None
@@ -292,7 +296,7 @@ class _Order(NamedTuple):
 
 
 class _Files:
-    """The files of a folder that have some endings, and their classes."""
+    """The files in a folder with given extensions, and their classes."""
 
     def __init__(
         self,
@@ -339,7 +343,7 @@ class _Files:
         follow_links: bool,
         verbose: bool,
     ) -> Any:
-        """Return the dataset, or those for training and for validation."""
+        """Return the dataset, or the datasets for training and validation."""
         order.check()
         files = files_of(
             self._stage,

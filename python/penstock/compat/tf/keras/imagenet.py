@@ -1,4 +1,4 @@
-"""Images as models take them that others have trained on ImageNet."""
+"""Preprocessing of images for models pretrained on ImageNet."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _FORMATS = ("channels_last", "channels_first")
 
 
 def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe") -> Any:
-    """Return images as models of a kind take them.
+    """Preprocess images for a kind of pretrained model.
 
     Parameters
     ----------
     x : array_like
-        The images, of values from 0 to 255; the last axis, or the third from the end, is RGB.
+        The images, with values from 0 to 255. The last axis, or the third from the end, is RGB.
     data_format : str, optional
         "channels_last" or "channels_first".
     mode : str
-        "tf" is from -1 to 1; "torch" has the mean and deviation of ImageNet taken out of values
-        from 0 to 1; "caffe" is BGR with the mean of ImageNet taken out.
+        "tf" scales to -1 to 1. "torch" scales to 0 to 1 and normalises with ImageNet's mean and
+        standard deviation. "caffe" converts to BGR and subtracts ImageNet's mean.
 
     Returns
     -------
     array or Tensor
-        As `x` is; integers become floats.
+        The images in the form of `x`; integers become floats.
     """
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(f"Expected mode to be one of `caffe`, `tf` or `torch`. Received: {mode}")

@@ -1,4 +1,4 @@
-"""Keras's functions of images as Pillow has them."""
+"""Keras's functions for Pillow images."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def load_img(
     color_mode : str
         "rgb", "rgba" or "grayscale".
     target_size : (int, int), optional
-        The height and width that it is resized to.
+        Height and width to which the image is resized.
     interpolation : str
         "nearest", "bilinear", "bicubic", "hamming", "box" or "lanczos".
     keep_aspect_ratio : bool
-        Cut the image to the proportions of `target_size` first.
+        Whether to crop the image to the aspect ratio of `target_size` first.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def load_img(
     ImportError
         If Pillow is not installed.
     ValueError
-        If `color_mode` or `interpolation` is another.
+        If `color_mode` or `interpolation` is unknown.
     """
     pillow = _pillow("load_img")
     if color_mode not in _MODES:
@@ -53,7 +53,7 @@ def load_img(
             f"load_img: color_mode must be one of {sorted(_MODES)}, got {color_mode!r}"
         )
     with pillow.open(path) as file:
-        wide = color_mode == "grayscale" and file.mode in _GRAYS  # 16 and 32 bits stay
+        wide = color_mode == "grayscale" and file.mode in _GRAYS  # 16 and 32 bits are kept
         image = file.copy() if wide else file.convert(_MODES[color_mode])
     if target_size is None:
         return image
@@ -80,12 +80,12 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
     data_format : str, optional
         "channels_last", the default, or "channels_first".
     dtype : dtype-like, optional
-        float32.
+        The type of the array; float32 by default.
 
     Returns
     -------
     numpy.ndarray
-        Of shape ``(height, width, channels)``, or ``(channels, height, width)``.
+        An array of shape ``(height, width, channels)``, or ``(channels, height, width)``.
     """
     _check_format("img_to_array", data_format)
     array = np.asarray(img, backend.floatx() if dtype is None else dtype)
@@ -109,9 +109,9 @@ def array_to_img(
     data_format : str, optional
         "channels_last", the default, or "channels_first".
     scale : bool
-        Bring the values to the range from 0 to 255.
+        Whether to scale the values to the range from 0 to 255.
     dtype : dtype-like, optional
-        What is calculated in: float32.
+        The type of the calculation; float32 by default.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def array_to_img(
     ImportError
         If Pillow is not installed.
     ValueError
-        If there are no three axes, or 1, 3 or 4 channels.
+        If there are not three axes, or not 1, 3 or 4 channels.
     """
     pillow = _pillow("array_to_img")
     _check_format("array_to_img", data_format)
@@ -162,9 +162,9 @@ def save_img(
     x, data_format, scale
         As in `array_to_img`.
     file_format : str, optional
-        By default the end of the name says it.
+        The format; by default, derived from the file extension.
     **kwargs
-        For Pillow.
+        Passed to Pillow.
     """
     image = array_to_img(x, data_format, scale)
     if image.mode == "RGBA" and str(file_format or path).lower().endswith(("jpg", "jpeg")):

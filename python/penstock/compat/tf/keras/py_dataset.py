@@ -1,4 +1,4 @@
-"""tf.keras.utils.PyDataset: batches by number, which a loop takes one after the other."""
+"""tf.keras.utils.PyDataset: batches by number, which a loop reads sequentially."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from penstock.compat.listing import listing
 
 
 class PyDataset:
-    """A base class of datasets of batches: subclasses have `__getitem__` and `__len__`.
+    """Base class of datasets of batches; subclasses define `__getitem__` and `__len__`.
 
     Parameters
     ----------
     workers, use_multiprocessing, max_queue_size : object
-        Remembered; `tf.data.Dataset.from_generator` and `prefetch` read ahead.
+        Stored without effect; use `tf.data.Dataset.from_generator` and `prefetch` to prefetch.
 
     Examples
     --------
@@ -37,12 +37,12 @@ class PyDataset:
         self.max_queue_size = max_queue_size
 
     def __getitem__(self, index: int) -> Any:
-        """Return the batch of a number."""
+        """Return the batch with this number."""
         raise NotImplementedError
 
     @property
     def num_batches(self) -> int | None:
-        """How many batches there are: `__len__()`; None where there is no end."""
+        """Number of batches: `__len__()`; None if infinite."""
         return len(self) if hasattr(self, "__len__") else None
 
     def __iter__(self) -> Iterator[Any]:
@@ -52,10 +52,10 @@ class PyDataset:
             number += 1
 
     def on_epoch_begin(self) -> None:
-        """Do nothing; subclasses may."""
+        """Do nothing; subclasses may override it."""
 
     def on_epoch_end(self) -> None:
-        """Do nothing; subclasses may."""
+        """Do nothing; subclasses may override it."""
 
 
 Sequence = PyDataset

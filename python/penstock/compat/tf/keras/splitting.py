@@ -1,4 +1,4 @@
-"""Two datasets of one."""
+"""Splitting a dataset into two."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ def split_dataset(
     seed: int | None = None,
     preferred_backend: str | None = None,
 ) -> tuple[Dataset, Dataset]:
-    """Divide the elements of a dataset among two, which hold them in memory.
+    """Split the elements of a dataset into two datasets in memory.
 
     Parameters
     ----------
     dataset : Dataset, array, or list or tuple of arrays
         The elements.
     left_size, right_size : int or float, optional
-        How many elements each gets, or which share of them; one may be left out.
+        The number or share of elements of each dataset; one may be omitted.
     shuffle : bool
-        Whether they are put in random order first.
+        Whether to shuffle the elements first.
     seed : int, optional
-        Makes that repeatable.
+        The seed, for a reproducible order.
     preferred_backend : str, optional
-        "tensorflow", or nothing.
+        Must be "tensorflow" or None.
 
     Returns
     -------
     left, right : Dataset
-        The first elements, and those after them.
+        The first elements, and the remaining ones.
 
     Raises
     ------
     ValueError
-        If the sizes do not fit, or a dataset would be empty.
+        If the sizes exceed the number of elements, or a dataset would be empty.
     """
     if isinstance(dataset, Dataset):
         elements = list(dataset.as_numpy_iterator())

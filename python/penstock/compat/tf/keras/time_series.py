@@ -1,4 +1,4 @@
-"""Datasets of the windows of a series."""
+"""Datasets of sliding windows over a time series."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ def timeseries_dataset_from_array(
     end_index: int | None = None,
     format: str = "tf",
 ) -> Dataset:
-    """Make a dataset of the windows of a series.
+    """Create a dataset of sliding windows over a time series.
 
     Parameters
     ----------
     data : array_like
         A row for each time.
     targets : array_like or None
-        What belongs to the window that begins at each time.
+        The target of the window that starts at each time.
     sequence_length : int
-        Rows of a window.
+        Number of rows in a window.
     sequence_stride : int
-        From the beginning of a window to that of the next.
+        Distance between the starts of windows.
     sampling_rate : int
-        From one row of a window to the next.
+        Distance between the rows of a window.
     batch_size : int or None
-        Windows in a batch; None for none.
+        Number of windows in a batch; None for no batching.
     shuffle : bool
-        Whether windows come in random order.
+        Whether to shuffle the windows.
     seed : int, optional
-        Makes that repeatable.
+        The seed, for a reproducible order.
     start_index, end_index : int, optional
-        The range of `data` that is used.
+        The range of `data` to use.
     format : str
-        "tf".
+        Must be "tf".
 
     Returns
     -------
     Dataset
-        Of windows, or of pairs of windows and targets.
+        A dataset of windows, or of pairs of windows and targets.
 
     Raises
     ------
     ValueError
-        If an argument has no such value.
+        If an argument has an invalid value.
     """
     _check(locals())
     start = start_index or 0

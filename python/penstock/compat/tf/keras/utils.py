@@ -1,4 +1,4 @@
-"""tf.keras.utils: of it, what makes datasets of folders and arrays."""
+"""tf.keras.utils: only the functions that create datasets from folders and arrays."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf.keras.arrays import normalize, pad_sequences, to_categorical

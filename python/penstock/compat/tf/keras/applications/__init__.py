@@ -1,4 +1,4 @@
-"""tf.keras.applications: of it, what prepares images for models that others have trained."""
+"""tf.keras.applications: only the functions that prepare images for pretrained models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.compat.advice import missing
 from penstock.compat.listing import listing
 from penstock.compat.tf.keras import imagenet as _imagenet
 
-# By how each model was trained; None takes images as they are.
+# By training method; None uses images unchanged.
 _MODELS: dict[str, str | None] = {
     **dict.fromkeys(("inception_resnet_v2", "inception_v3", "mobilenet", "mobilenet_v2"), "tf"),
     **dict.fromkeys(("nasnet", "resnet_v2", "xception"), "tf"),

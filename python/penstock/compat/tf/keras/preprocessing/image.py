@@ -1,4 +1,4 @@
-"""tf.keras.preprocessing.image: of it, files and arrays of images."""
+"""tf.keras.preprocessing.image: only image files and arrays."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf.keras.images import array_to_img, img_to_array, load_img, save_img

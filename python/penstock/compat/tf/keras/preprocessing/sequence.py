@@ -1,4 +1,4 @@
-"""tf.keras.preprocessing.sequence: of it, `pad_sequences`."""
+"""tf.keras.preprocessing.sequence: only `pad_sequences`."""
 
 from penstock.compat.listing import listing
 from penstock.compat.tf.keras.arrays import pad_sequences

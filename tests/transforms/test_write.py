@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -318,3 +320,40 @@ def test_empty_file_names_are_rejected():
     for stage, write in {"save": ds.save, "write_tar": ds.write_tar}.items():
         with pytest.raises(ValueError, match=rf"^{stage}: path: '\\ud800' has no form in bytes"):
             write(LONE)
+
+
+def test_few_large_elements_wait_for_a_slow_file(tmp_path):
+    pulled, may_write = 0, threading.Event()
+
+    def elements():
+        nonlocal pulled
+        for i in range(400):
+            pulled = i + 1
+            yield {"x": [np.zeros(2 << 20, np.uint8), b"one"]}
+
+    class Slow:
+        def write(self, number, element):
+            assert may_write.wait(60)
+
+        def close(self):
+            pass
+
+        abandon = close
+
+    def opens(path):
+        Path(path).touch()
+        return Slow()
+
+    writing = threading.Thread(
+        target=write_shards, args=("write", elements(), str(tmp_path / "a"), 1, False, opens)
+    )
+    writing.start()
+    before = -1
+    while before != pulled:  # until it waits
+        before = pulled
+        time.sleep(0.3)
+    waiting = pulled
+    may_write.set()
+    writing.join(60)
+    assert waiting < 10
+    assert pulled == 400

@@ -15,7 +15,8 @@ from penstock.paths import is_url, naming
 from penstock.printable import printable
 from penstock.writers.staged import staged
 
-_TOGETHER = 64  # elements passed to a thread in one queue item
+_TOGETHER = 64  # maximum number of elements in a queue item
+_BYTES = 1 << 20  # after which a queue item takes no further elements of the size of its first
 _AHEAD = 4  # maximum number of queue items per thread
 _ENDINGS = (".gz", ".zst")  # suffixes that follow another suffix
 
@@ -119,11 +120,15 @@ def _short_of_files(stage: str, shards: int) -> Iterator[None]:
 def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None:
     """Distribute elements among the threads round-robin, in groups."""
     waiting: list[list[tuple[int, Any]]] = [[] for _ in threads]
+    most = [_TOGETHER] * len(threads)
     count = 0
     for element in elements:
         mine = waiting[count % len(threads)]
+        if not mine:
+            size = max(1, _bytes_in(element))
+            most[count % len(threads)] = min(max(1, _BYTES // size), _TOGETHER)
         mine.append((count, element))
-        if len(mine) == _TOGETHER:
+        if len(mine) == most[count % len(threads)]:
             threads[count % len(threads)].put(mine[:])
             mine.clear()
             meter.update(count)
@@ -131,6 +136,17 @@ def _deal(elements: Iterable[Any], threads: list[_Thread], meter: Meter) -> None
     for thread, rest in zip(threads, waiting, strict=True):
         thread.put(rest)
     meter.update(count)
+
+
+def _bytes_in(value: Any) -> int:
+    """Return the approximate size of an element in memory."""
+    if isinstance(value, dict):
+        return sum(map(_bytes_in, value.values()))
+    if isinstance(value, (tuple, list)):
+        return sum(map(_bytes_in, value))
+    if isinstance(value, (bytes, str)):
+        return len(value)
+    return int(getattr(value, "nbytes", 8))
 
 
 class _Thread:

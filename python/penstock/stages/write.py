@@ -214,7 +214,7 @@ class Write(RaggedBatch):
         progress
             As in `write_tfrecords`; counts row groups.
         row_group_size : int
-            Rows per row group, >= 1. At most five of them per file wait in memory to be written.
+            Rows per row group, >= 1. At most six of them per file wait in memory to be written.
         storage_options : dict, optional
             Options for URLs, as in `remote.configure`, also for all later URLs in the same folder.
 

@@ -41,7 +41,7 @@ def batch_larger_than_all_dropped(tf):
     return numbers(tf).batch(9, drop_remainder=True)
 
 
-@case(differs="More is known beforehand")
+@case(differs="More is known in advance")
 def batch_of_nothing(tf):
     return numbers(tf, 0).batch(2)
 
@@ -66,7 +66,7 @@ def batch_rows(tf):
     return rows(tf).batch(3)
 
 
-@case(differs="More is known beforehand")
+@case(differs="More is known in advance")
 def batch_batches(tf):
     return numbers(tf, 6).batch(2).batch(2)
 
@@ -86,12 +86,12 @@ def batch_strings(tf):
     return tf.data.Dataset.from_tensor_slices(np.array([b"a", b"", b"ccc"])).batch(2)
 
 
-@case(differs="**Errors lose nothing.**")
+@case(differs="**Errors lose no data.**")
 def batch_shapes_that_differ(tf):
     return ragged(tf, 2, 2, 2, 3, 2, 2, 2).batch(2)
 
 
-@case(differs="**Errors lose nothing.**")
+@case(differs="**Errors lose no data.**")
 def batch_shapes_that_differ_at_once(tf):
     return ragged(tf, 1, 2, 2, 2).batch(2)
 
@@ -118,7 +118,7 @@ def unbatch_strings(tf):
     return tf.data.Dataset.from_tensors(np.array([b"a", b"b"])).unbatch()
 
 
-@case(differs="More is known beforehand")
+@case(differs="More is known in advance")
 def unbatch_nothing(tf):
     return tf.data.Dataset.from_tensors(np.zeros((0, 2), np.int8)).unbatch()
 
@@ -133,7 +133,7 @@ def unbatch_unequal_leaves(tf):
     return tf.data.Dataset.from_tensors((np.arange(2), np.arange(3))).unbatch()
 
 
-@case(differs="More is known beforehand")
+@case(differs="More is known in advance")
 def rebatch_smaller(tf):
     return numbers(tf, 8).batch(4).rebatch(3)
 
@@ -153,7 +153,7 @@ def rebatch_sizes_in_turn(tf):
     return numbers(tf, 9).batch(4).rebatch([1, 3])
 
 
-@case(differs="Mistakes that are not repeated")
+@case(differs="Bugs that are not reproduced")
 def rebatch_to_none(tf):
     return numbers(tf, 9).batch(4).rebatch(0)
 
@@ -199,7 +199,7 @@ def padded_scalars(tf):
     return numbers(tf).padded_batch(2)
 
 
-@case(differs="**Errors lose nothing.**")
+@case(differs="**Errors lose no data.**")
 def padded_too_small(tf):
     return ragged(tf, 1, 3, 2, 2).padded_batch(2, padded_shapes=(2,))
 

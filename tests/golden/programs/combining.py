@@ -111,6 +111,6 @@ def concatenate_behind_an_infinite_one(tf):
     return numbers(tf, 2).repeat().concatenate(numbers(tf, 2))
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def concatenate_no_dataset(tf):
     return numbers(tf).concatenate(3)

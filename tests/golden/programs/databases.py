@@ -61,12 +61,12 @@ def sql_another_driver(tf, folder):
     return tf.data.experimental.SqlDataset("mysql", "x", "SELECT 1", (tf.int64,))
 
 
-@case(differs="Databases say what does not fit", spec=False)
+@case(differs="`SqlDataset` reports values that do not fit", spec=False)
 def sql_texts_as_numbers(tf, folder):
     return rows(tf, folder, "SELECT s FROM t", (tf.int64,))
 
 
-@case(differs="Databases say what does not fit", spec=False)
+@case(differs="`SqlDataset` reports values that do not fit", spec=False)
 def sql_parts_of_numbers(tf, folder):
     return rows(tf, folder, "SELECT f FROM t", (tf.int64,))
 

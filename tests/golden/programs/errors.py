@@ -54,17 +54,17 @@ def error_in_a_filter(tf):
     return ds.filter(lambda x: tf.reshape(tf.numpy_function(check, [x], tf.bool), []))
 
 
-@case(spec=False, differs="**Errors lose nothing.**")
+@case(spec=False, differs="**Errors lose no data.**")
 def error_before_take(tf):
     return failing(tf, 1).take(3)
 
 
-@case(spec=False, differs="**Errors lose nothing.**")
+@case(spec=False, differs="**Errors lose no data.**")
 def error_before_skip(tf):
     return failing(tf, 1).skip(3)
 
 
-@case(spec=False, differs="**Errors lose nothing.**")
+@case(spec=False, differs="**Errors lose no data.**")
 def error_before_shard(tf):
     return failing(tf, 1, 2).shard(3, 2)
 
@@ -84,12 +84,12 @@ def error_before_shuffle(tf):
     return failing(tf, 5).shuffle(3, seed=1)
 
 
-@case(spec=False, differs="**Errors lose nothing.**")
+@case(spec=False, differs="**Errors lose no data.**")
 def error_before_batch(tf):
     return failing(tf, 2, n=8).batch(3)
 
 
-@case(spec=False, differs="**Errors lose nothing.**")
+@case(spec=False, differs="**Errors lose no data.**")
 def error_first_in_a_batch(tf):
     return failing(tf, 3, n=8).batch(3)
 
@@ -150,7 +150,7 @@ def error_within_a_parallel_interleave(tf):
     )
 
 
-@case(spec=False, differs="**Errors lose nothing.**")
+@case(spec=False, differs="**Errors lose no data.**")
 def error_before_cache(tf):
     return failing(tf, 1, n=3).cache().repeat(2)
 
@@ -160,6 +160,6 @@ def error_in_every_element_repeated(tf):
     return failing(tf, 0, 1, n=2).repeat().take(5)
 
 
-@case(spec=False, differs="An error comes once")
+@case(spec=False, differs="Each error is raised once")
 def error_asserted(tf):
     return failing(tf, 1, n=4).apply(tf.data.experimental.assert_cardinality(4))

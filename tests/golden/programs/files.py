@@ -41,7 +41,7 @@ def text_of_a_dataset_of_names(tf, folder):
     return tf.data.TextLineDataset(tf.data.Dataset.from_tensor_slices(names))
 
 
-@case(differs="An error comes once")
+@case(differs="Each error is raised once")
 def text_with_a_missing_file(tf, folder):
     names = written(folder, a=b"1\n2\n", b=b"3\n")
     return tf.data.TextLineDataset([names[0], str(folder / "missing"), names[1]])
@@ -139,6 +139,6 @@ def files_that_match_in_any_order(tf, folder):
     return ds.map(lambda name: tf.strings.substr(name, -1, 1))
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def files_of_which_there_are_none(tf, folder):
     return tf.data.Dataset.list_files(str(folder / "none*"))

@@ -65,7 +65,7 @@ def error_before_unique(tf):
     return failing(tf, 2).unique()
 
 
-@case(differs="**Errors lose nothing.**")
+@case(differs="**Errors lose no data.**")
 def error_before_window(tf):
     return failing(tf, 2).window(2)
 

@@ -88,7 +88,7 @@ def map_over_nothing(tf):
     return numbers(tf, 0).map(lambda x: x + 1)
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def map_without_a_function(tf):
     return numbers(tf).map(3)
 

@@ -18,12 +18,12 @@ def infinite(tf):
 
 
 DIFFERENT = {
-    "known_take_all_by_another_name": "Mistakes that are not repeated",
-    "infinite_take_all_by_another_name": "Mistakes that are not repeated",
-    "unknown_skip_all": "More is known beforehand",
-    "unknown_skip_all_by_another_name": "More is known beforehand",
-    "infinite_skip_all": "More is known beforehand",
-    "infinite_skip_all_by_another_name": "More is known beforehand",
+    "known_take_all_by_another_name": "Bugs that are not reproduced",
+    "infinite_take_all_by_another_name": "Bugs that are not reproduced",
+    "unknown_skip_all": "More is known in advance",
+    "unknown_skip_all_by_another_name": "More is known in advance",
+    "infinite_skip_all": "More is known in advance",
+    "infinite_skip_all_by_another_name": "More is known in advance",
 }
 for _name, _make in {"known": numbers, "unknown": unknown, "infinite": infinite}.items():
     for _stage, _function in {
@@ -150,11 +150,11 @@ def asserted_cardinality(tf):
     return unknown(tf).apply(tf.data.experimental.assert_cardinality(5))
 
 
-@case(differs="An error comes once")
+@case(differs="Each error is raised once")
 def asserted_too_few(tf):
     return unknown(tf).apply(tf.data.experimental.assert_cardinality(3))
 
 
-@case(differs="An error comes once")
+@case(differs="Each error is raised once")
 def asserted_too_many(tf):
     return unknown(tf).apply(tf.data.experimental.assert_cardinality(7))

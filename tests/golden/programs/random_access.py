@@ -4,8 +4,8 @@ import numpy as np
 
 from programs import case
 
-NOT_THERE = "a position that does not exist is an IndexError"
-MORE = "`enumerate` has random access too, and so has `repeat()` for ever"
+NOT_THERE = "a position that does not exist raises IndexError"
+MORE = "`enumerate` and infinite `repeat()` also have random access"
 
 
 def at(tf, ds, *positions):

@@ -54,12 +54,12 @@ def range_with_step_zero(tf):
     return tf.data.Dataset.range(1, 4, 0)
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def range_without_arguments(tf):
     return tf.data.Dataset.range()
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def range_of_four_arguments(tf):
     return tf.data.Dataset.range(1, 2, 3, 4)
 
@@ -231,7 +231,7 @@ def generator_that_raises(tf):
     return tf.data.Dataset.from_generator(broken, output_signature=tf.TensorSpec((), tf.int64))
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def generator_of_the_wrong_shape(tf):
     values = [np.zeros(2, np.int64), np.zeros(3, np.int64), np.ones(2, np.int64)]
     return tf.data.Dataset.from_generator(
@@ -239,7 +239,7 @@ def generator_of_the_wrong_shape(tf):
     )
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def generator_of_the_wrong_structure(tf):
     values = [np.int64(1), (np.int64(2), np.int64(3)), np.int64(4)]
     return tf.data.Dataset.from_generator(
@@ -247,7 +247,7 @@ def generator_of_the_wrong_structure(tf):
     )
 
 
-@case(differs="Kinds of errors")
+@case(differs="Exception types")
 def generator_of_the_wrong_type(tf):
     values = [np.int64(1), b"text", np.int64(4)]
     return tf.data.Dataset.from_generator(

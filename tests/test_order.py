@@ -9,7 +9,6 @@ import hashlib
 import itertools
 import json
 import os
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -110,13 +109,17 @@ def test_results_are_the_same_however_it_is_run(kind):
     assert set(came.values()) == {wanted}, came
 
 
+def kinds(ds):
+    """Return the kinds of a dataset's stages."""
+    return {ds._kind}.union(*map(kinds, ds._inputs))
+
+
 MADE_BY_OTHERS = {"at", "count", "elements"}
 
 
 @pytest.mark.parametrize("kind", sorted(TABLE - MADE_BY_OTHERS))
 def test_the_pipeline_of_a_kind_has_such_a_stage(kind, tmp_path):
-    ds = build(kind, Run(folder=tmp_path))
-    assert re.search(rf"\b{kind}\(", repr(ds)) or kind in repr(ds)
+    assert kind in kinds(build(kind, Run(folder=tmp_path)))
 
 
 @pytest.mark.parametrize("kind", ORDER_FREE)

@@ -49,6 +49,8 @@ def use_file(file: str | None) -> None:
 def loads(pickled: Any, buffers: Iterable[Any] = ()) -> Any:
     """Unpickle; in a worker process, import the main module first if the pickle refers to it."""
     if _file is not None and not _imported and names_main(pickled):
+        if _failure is not None:  # the script must not run again for each object
+            raise _failure
         _import(_file)
     return pickle.loads(pickled, buffers=buffers)
 
@@ -59,12 +61,15 @@ def importing() -> bool:
 
 
 def _import(file: str) -> None:
-    global _importing, _imported
+    global _importing, _imported, _failure
     from multiprocessing import spawn
 
     _importing = True
     try:
         spawn.prepare({"init_main_from_path": file})
+    except Exception as error:
+        _failure = error
+        raise
     finally:
         _importing = False
     _imported = True
@@ -73,3 +78,4 @@ def _import(file: str) -> None:
 _file: str | None = None
 _importing = False
 _imported = False
+_failure: Exception | None = None  # of the import

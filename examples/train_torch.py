@@ -72,7 +72,7 @@ def make_network():
 
 
 def train(name, epochs, batches, device):
-    """Train a new network; `batches` returns the batches of an epoch, on the device or on the CPU."""
+    """Train a new network; `batches` returns an iterable of the batches of an epoch."""
     network = make_network().to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=2e-3)
     for epoch in range(1, epochs + 1):

@@ -69,7 +69,7 @@ def stem(file: str) -> str:
 
 
 def linked_libraries(wheel: Path, folder: Path) -> dict[str, Path]:
-    """Return the paths of the libraries that the wheel's extension modules load (Linux), by stem."""
+    """Return the paths of the libraries that the extension modules load (Linux), by stem."""
     found = {}
     for module in WheelArchive(wheel).extract(folder, ".so"):
         for line in output("ldd", module).splitlines():

@@ -24,7 +24,7 @@ import penstock as ps
 SIZES = (
     8192,
     40_960,
-)  # elements per pass, multiples of each batch size; the difference cancels the start-up cost
+)  # elements; multiples of each batch size. The difference has no start-up cost
 PASSES = 4  # of each size: threads that wait for each other occasionally spin
 MARK = os.getppid
 

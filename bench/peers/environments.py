@@ -58,9 +58,7 @@ PEERS = {
             *(NUMPY, TORCH, *DECODING, "boto3==1.44.8", "requests==2.34.2", "obstore==0.12.1"),
             *("filelock==4.3.1", "lightning-utilities==0.15.3", "tifffile==2026.3.3"),
         ),
-        alone=(
-            "litdata==0.2.76",
-        ),  # requires torchvision, which has no build for this torch version
+        alone=("litdata==0.2.76",),  # requires torchvision, which has no build for this torch
     ),
     "plain": Peer("plain Python", (NUMPY, CRC, *DECODING)),
     "limit": Peer("limit", environment="plain"),

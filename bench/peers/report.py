@@ -111,7 +111,7 @@ def _instructions() -> Iterator[str]:
 
 
 def summary(results: Sequence[Measured]) -> str:
-    """Return one row per case: penstock, the fastest other loader, their ratio, limit and memory."""
+    """Return a row per case: penstock, the fastest other loader, their ratio, limit and memory."""
     rows = [["workload", "unit", "penstock", "best other", "speed against it", "of limit", "MB"]]
     for found in results:
         workload = workloads.load(found.name)

@@ -16,9 +16,7 @@ class Cell:
 
     seconds: list[float] = dataclasses.field(default_factory=list)  # per unit
     megabytes: list[float] = dataclasses.field(default_factory=list)  # peak memory
-    others: list[float] = dataclasses.field(
-        default_factory=list
-    )  # CPUs kept busy by other programs
+    others: list[float] = dataclasses.field(default_factory=list)  # CPUs busy elsewhere
     failures: list[str] = dataclasses.field(default_factory=list)
     missing: str = ""  # why it never ran
 

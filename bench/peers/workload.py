@@ -56,9 +56,7 @@ class Workload:
     skip: ClassVar[int] = 0  # untimed elements at the start of a pass
     grows: ClassVar[int] = 0  # maximum elements of one pass; 0 if the data has a fixed size
     fresh: ClassVar[bool] = False  # a new pipeline for each pass, built untimed and unchecked
-    together: ClassVar[bool] = (
-        False  # run all cases of a loader in one process, whose memory is reported
-    )
+    together: ClassVar[bool] = False  # all cases of a loader in one process; its memory counts
     once: ClassVar[bool] = False  # one round: the result is deterministic
     weighed: ClassVar[bool] = True  # whether the peak memory is meaningful
 

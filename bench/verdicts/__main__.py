@@ -31,7 +31,7 @@ STAGES, SHARE_OF_KINDS, OFF = (
     0.95,
     0.90,
     0.15,
-)  # required rates, and the maximum error of a prediction
+)  # required rates, maximum prediction error
 _CALLS = re.compile(r"""map\(.*num_parallel_calls=(\d+)(, executor="process")?\)""")
 _AHEAD = re.compile(r"prefetch\((\d+)\)")
 

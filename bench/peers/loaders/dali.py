@@ -61,7 +61,7 @@ def generator(task: Task) -> Epoch:
 
 
 def passes(pipeline: Any, task: Task) -> Epoch:
-    """Run one pipeline, which goes on where it was, for a pass at a time."""
+    """Run one pipeline continuously, one epoch per pass."""
     pipeline.build()
 
     def epoch() -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""The machine's limit, pipelines that sleep."""
+"""The machine's limits for pipelines that sleep."""
 
 from __future__ import annotations
 

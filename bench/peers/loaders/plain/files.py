@@ -1,4 +1,4 @@
-"""plain Python, what is read from files."""
+"""Plain Python: reading from files."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ ERRORS = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def attempted(expression, describe, tf):
-    """Return the described result of an expression, or the class of its error (Python's or tf's)."""
+    """Return the described result of an expression, or the class of its error (Python or tf)."""
     try:
         return describe(eval(expression, {"tf": tf, "np": np}))
     except (

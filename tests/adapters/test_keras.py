@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 # Importing the checks here would fix one Keras backend for all of them.
 TEXT = "".join(file.read_text() for file in sorted(FOLDER.glob("keras_*_checks.py")))
 CHECKS = re.findall(r"^def check_(\w+)", TEXT, re.MULTILINE)
-# Only these hold on the backend without training.
+# The NumPy backend cannot train, so only these apply.
 ON_NUMPY = ["evaluate_and_predict_are_those_of_arrays", "batches_are_not_copied"]
 BACKENDS = {"jax": CHECKS, "torch": CHECKS, "tensorflow": CHECKS, "numpy": ON_NUMPY}
 SECONDS = 540  # for all checks of a backend, concurrently with the other backends

@@ -46,7 +46,7 @@ PERSISTENT = {"num_workers": 1, "persistent_workers": True, "multiprocessing_con
 
 
 def loader_follows_torch(loader):
-    """Other datasets follow penstock's seed, unless a PyTorch object determines the order."""
+    """Return whether a PyTorch object determines the order; otherwise penstock's seed does."""
     given = (loader.dataset, data.Dataset), (loader.generator, torch.Generator)
     samplers = (loader.sampler, data.Sampler), (loader.batch_sampler, data.Sampler)
     return any(isinstance(*pair) for pair in (*given, *samplers))
@@ -329,7 +329,7 @@ def test_nested_tensors_go_to_worker_processes_and_back():
 @pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 @pytest.mark.parametrize("method", ["process", "thread"])
 def test_a_program_with_persistent_workers_ends_quietly(method):
-    # References from a PyTorch class keep objects of the script alive beyond imported modules.
+    # A PyTorch class keeps objects of the script alive after module globals are cleared.
     told = run_script(
         f"""
         import torch

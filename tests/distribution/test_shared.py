@@ -419,7 +419,7 @@ def test_workers_end_with_the_last_consumer(request):
         work = shared(ps.Dataset.counter(), 2, index, request.node.name)
         return iter(work.shard_evenly(2, index))
 
-    before = set(threading.enumerate())  # thread that waits for others
+    before = set(threading.enumerate())  # other tests' workers may still exist
 
     def workers():
         others = set(threading.enumerate()) - before
@@ -473,7 +473,7 @@ def test_whatever_consumers_do_each_gets_its_elements_once_in_order(seed, reques
             except ValueError as error:  # all left together: then they should share one state
                 if "restore one state in all" not in str(error):
                     raise
-                continue  # after a while, nobody waits for it
+                continue  # the others stop waiting for it after a while
             if does.random() < 0.3:
                 time.sleep(does.random())  # a slow step
             state = it.get_state()

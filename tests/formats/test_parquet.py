@@ -158,7 +158,7 @@ def test_a_damaged_row_group_is_one_error_and_the_next_one_follows(tmp_path):
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
-    """Write three files of 4,000 rows (1 KiB or more), in row groups of 1,000, with missing values."""
+    """Write three files of 4,000 rows of 1 KiB or more, with missing values, in groups of 1,000."""
     folder = tmp_path_factory.mktemp("wide")
     names = []
     for number in range(3):

@@ -350,7 +350,7 @@ class TestFiles:
 
 class TestEngine:
     def files(self, picture):
-        """Return images of several sizes, some truncated or damaged, and a file that is no image."""
+        """Return images of several sizes, some truncated or damaged, and one non-image."""
         rng = np.random.default_rng(2)
         files = []
         for i in range(24):

@@ -1,4 +1,4 @@
-"""Shapes in native functions: tuples of Python's ints, as in a plain function, or an error."""
+"""Shapes in native functions: tuples of Python ints, as in a plain function, or an error."""
 
 # Joined by +, which is what is tested.
 # ruff: noqa: RUF005, SIM300

@@ -24,7 +24,7 @@ STATES = 6  # states that a test saves, evenly spaced; nightly runs save one at 
 
 
 class Variant(NamedTuple):
-    """A way to run a dataset: num_parallel_calls of its own stage, and a prefetch after it."""
+    """The settings of a run: num_parallel_calls of the tested stage, and a prefetch after it."""
 
     calls: int | None = None
     ahead: int | None = None

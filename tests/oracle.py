@@ -105,7 +105,7 @@ def call(function, value):
         return Failure(type(error).__name__, str(error))
 
 
-# --- one element at a time ---
+# --- element by element ---
 
 
 def map(items, function):

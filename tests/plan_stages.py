@@ -36,7 +36,7 @@ def opened(again, expect, plan):
         if form == "refuses" and n % 3 == 1:
             yield Failure("Boom", f"opening {n}")
         elif form == "no dataset" and n % 4 == 1:
-            # zip is given it, any other stage is asked of it.
+            # zip takes the value as an argument; other stages are looked up as its methods.
             asked = plan.stages and plan.stages[0][0] != "zip"
             yield oracle.any_failure("AttributeError" if asked else "TypeError")
         else:

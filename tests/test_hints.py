@@ -123,4 +123,4 @@ def test_only_what_takes_time_is_told(seconds, above, told):
     assert bool(mine.of(lambda: rows)) == told
     for row in rows:
         row["busy_seconds"] = 2.0 if row["path"] != "0.0.0" else 1.9
-    assert bool(mine.of(lambda: rows)) == told  # its input is not its own time
+    assert bool(mine.of(lambda: rows)) == told  # its input's time does not count

@@ -189,7 +189,7 @@ def python_files():
 
 
 def names_in(file):
-    """Yield the penstock modules that a file names, except those behind `DOOR`."""
+    """Yield the penstock modules that a file names, except those imported through `DOOR`."""
     own = file.relative_to(PYTHON).with_suffix("").as_posix()
     for name, at_once in imports(ast.parse(file.read_text())):
         if name.partition(".")[0] == "penstock" and (at_once or own != DOOR):

@@ -116,7 +116,7 @@ def test_a_dataset_with_another_getitem_is_not_gathered():
         (np.ndarray, data.Subset(np.arange(6.0).reshape(3, 2), [2, 0])),
         (np.float64, data.Subset(np.arange(3.0), [2, 0])),
         ((np.bool_, np.number, np.object_), data.Subset(np.arange(3), [2, 0])),
-        ((str, np.integer), data.Subset(np.arange(3), [2, 0])),  # behind the one that is taken
+        ((str, np.integer), data.Subset(np.arange(3), [2, 0])),  # after the type that is taken
     ],
 )
 def test_a_changed_table_of_torch_counts_for_rows_in_memory_too(kind, rows, monkeypatch):

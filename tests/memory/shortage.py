@@ -79,7 +79,7 @@ def opens(function):
 
 
 def row(i):
-    """Return the values of row i besides its number; they reveal unfilled or wrong rows."""
+    """Return the values of row i other than its number; they reveal unfilled or wrong rows."""
     return np.full(5 + i % 3, i * 3 + 1, np.int32)
 
 

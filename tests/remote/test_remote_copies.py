@@ -20,7 +20,7 @@ MANY = random.Random(3).randbytes(9 << 20)
 
 @pytest.fixture
 def kept(tmp_path):
-    """Return the complete files in the folder of copies."""
+    """Return the folder of copies."""
     folder = tmp_path / "copies"
     ps.remote.configure(cache_dir=folder)
     return folder

@@ -1,4 +1,4 @@
-"""DALI on processors alone, as its guide advises."""
+"""DALI on the CPU only, as its guide recommends."""
 
 from __future__ import annotations
 

@@ -64,5 +64,5 @@ def imports(task: Task) -> float:
 
 
 def install(task: Task) -> float:
-    """litdata, with the torchvision that it requires left out."""
+    """litdata, without the torchvision that it requires."""
     return installing.measured("litdata")

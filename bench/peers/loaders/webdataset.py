@@ -110,5 +110,5 @@ def imports(task: Task) -> float:
 
 
 def install(task: Task) -> float:
-    """webdataset; with torch, whose DataLoader it is used with."""
+    """webdataset, and torch for its DataLoader."""
     return installing.measured("webdataset", "torch")

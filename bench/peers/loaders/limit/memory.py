@@ -1,4 +1,4 @@
-"""The machine's limit, data in memory: shuffled, cached, batched."""
+"""The machine's limits for data in memory: shuffled, cached, batched."""
 
 from __future__ import annotations
 

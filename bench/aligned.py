@@ -1,4 +1,4 @@
-"""Memory for limits, placed as the engine places its own."""
+"""Memory for reference loops, aligned like the engine's own buffers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ ALIGNMENT = 64  # bytes
 
 
 def aligned(*shape: int) -> np.ndarray:
-    """Return bytes of this shape, filled with 0, that begin at a multiple of 64.
+    """Return zeroed memory of this shape, aligned to 64 bytes.
 
-    NumPy's own large arrays begin 16 bytes behind a page, and the kernel may copy several times
-    slower to there: a limit that reads into them would be none.
+    NumPy places large arrays 16 bytes after a page boundary, and kernel copies to such addresses
+    can be several times slower. A reference loop that reads into such an array would not be an
+    upper bound.
     """
     size = int(np.prod(shape))
     memory = np.zeros(size + ALIGNMENT, np.uint8)

@@ -1,10 +1,9 @@
-"""Small fixed runs of the pipelines that are used most; `bench.instructions` counts in them.
+"""Short, fixed runs of the most common pipelines, for `bench.instructions` to count.
 
     python -m bench.hot_paths FILE
 
-Writes the parts into FILE, in the order in which they are run: a name and how many elements pass.
-Between two parts stands a call of `getppid`, which nothing else here makes: that is where the
-counter is read.
+Writes the parts to FILE in execution order: a name and the number of elements. A call of `getppid`,
+which nothing else here calls, separates two parts: it marks where the counter is read.
 """
 
 from __future__ import annotations
@@ -22,8 +21,11 @@ import numpy as np
 
 import penstock as ps
 
-SIZES = (8192, 40_960)  # of passes, multiples of each batch: their difference has no start-up
-PASSES = 4  # of each size: threads that wait for each other spin a while, now and then
+SIZES = (
+    8192,
+    40_960,
+)  # elements; multiples of each batch size. The difference has no start-up cost
+PASSES = 4  # of each size: threads that wait for each other occasionally spin
 MARK = os.getppid
 
 
@@ -73,7 +75,7 @@ def main() -> None:
         for path, make in PATHS.items():
             for n in SIZES:
                 dataset = make(Path(name), n)
-                deque(dataset, maxlen=0)  # what a first pass sets up
+                deque(dataset, maxlen=0)  # one-time setup
                 MARK()
                 for _ in range(PASSES):
                     deque(dataset, maxlen=0)

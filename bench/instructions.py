@@ -1,13 +1,13 @@
-"""Instructions per element of the pipelines that are used most, counted by valgrind's callgrind.
+"""Instructions per element of the most common pipelines, counted by valgrind's callgrind.
 
-python -m bench.instructions                 count, and compare with what is recorded
-python -m bench.instructions --record        keep the counts in bench/results/instructions.json
-python -m bench.instructions --at-most 1.1   fail if a path takes more than 1.1 times the record
+python -m bench.instructions                 count, and compare with the recorded counts python -m
+bench.instructions --record        write the counts to bench/results/instructions.json python -m
+bench.instructions --at-most 1.1   fail if a path takes over 1.1 times the recorded count
 
-Seconds differ from machine to machine and with what else runs; counts hardly do. Each path is
-passed over some times with few and with many elements, and the least of each counts: what the
-difference costs belongs to the elements. Counted is all that the process does, on all threads,
-Python included.
+Times vary with the machine and its load; instruction counts hardly do. Each path runs several
+passes with few elements and several with many, and the minimum of each counts. The difference of
+the two minima is the cost of the additional elements. The counts include everything that the
+process does on all threads, including Python.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MISSING = "valgrind is not installed; install it (Debian, Ubuntu: apt-get instal
 
 
 class CountError(Exception):
-    """Nothing could be counted; the message says why."""
+    """The counts are not available; the message contains the reason."""
 
 
 def main() -> int:
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def count() -> dict[str, Any]:
-    """Run `bench.hot_paths` under callgrind; returns the counts of each path."""
+    """Run `bench.hot_paths` under callgrind, and return the counts of each path."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise CountError(MISSING)
@@ -87,7 +87,7 @@ OPTIONS = ("--separate-threads=no", "--dump-instr=no", "--dump-line=no", "--fair
 
 
 def total(file: Path) -> int:
-    """Return the instructions of one part of the run, from callgrind's file."""
+    """Return the instructions of one part of the run, from the callgrind file."""
     for line in file.read_text(errors="replace").splitlines():
         if line.startswith(("totals:", "summary:")):
             return int(line.split()[1])
@@ -95,7 +95,7 @@ def total(file: Path) -> int:
 
 
 def counted(parts: list[dict[str, Any]], counts: list[int]) -> dict[str, dict[str, float]]:
-    """Return instructions per element, from the least of passes of two lengths."""
+    """Return instructions per element, from the minima of passes of two lengths."""
     least: dict[str, dict[int, int]] = {}
     for part, instructions in zip(parts, counts, strict=True):
         if part:
@@ -111,7 +111,7 @@ def counted(parts: list[dict[str, Any]], counts: list[int]) -> dict[str, dict[st
 
 
 def rows(found: dict[str, Any], recorded: dict[str, Any] | None) -> list[list[str]]:
-    """Return the table, beside what was recorded."""
+    """Return the table of counts, next to the recorded ones."""
     table = [["path", "instructions per element", "recorded", "of the record"]]
     before = recorded["paths"] if recorded else {}
     for path, counts in found["paths"].items():
@@ -123,7 +123,7 @@ def rows(found: dict[str, Any], recorded: dict[str, Any] | None) -> list[list[st
 
 
 def told(found: dict[str, Any]) -> str:
-    """Return what was counted as Markdown."""
+    """Return the counts as Markdown."""
     table = [row[:2] for row in rows(found, None)]
     return (
         f"Counted by {found['valgrind'].replace('-', ' ')} with Python {found['machine']['python']}"
@@ -132,7 +132,7 @@ def told(found: dict[str, Any]) -> str:
 
 
 def grown(found: dict[str, Any], recorded: dict[str, Any] | None, at_most: float) -> list[str]:
-    """Return the paths that take more than so many times what was recorded."""
+    """Return the paths whose count exceeds this multiple of the recorded one."""
     before = recorded["paths"] if recorded else {}
     return [
         path

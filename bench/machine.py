@@ -1,4 +1,4 @@
-"""The machine that measures: what it is, and how busy other programs keep it."""
+"""Description of the machine, and the load from other programs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def describe() -> dict[str, str | int]:
-    """Return processor, cores, memory, kernel and Python."""
+    """Return CPU model, cores, memory, kernel and Python version."""
     return {
         "processor": _field("/proc/cpuinfo", "model name") or platform.processor(),
         "cpus": processors(),
@@ -27,24 +27,24 @@ def describe() -> dict[str, str | int]:
 
 
 class Noise:
-    """CPUs that other programs kept busy since this object was made."""
+    """The average number of CPUs kept busy by other programs since the object was created."""
 
     def __init__(self) -> None:
         self._before = _load()
 
     def cpus(self) -> float:
-        """Return their number on the average; 0 where it cannot be known."""
+        """Return the average number of CPUs; 0 where it is not known."""
         passed, busy, own = (b - a for a, b in zip(self._before, _load(), strict=True))
         return max(0.0, (busy - own) / passed)
 
 
 def _load() -> tuple[float, float, float]:
-    """Return the time, and CPU seconds of the machine and of this process and its children."""
+    """Return the time, and the CPU seconds of the machine and of this process with its children."""
     own = os.times()
     mine = own.user + own.system + own.children_user + own.children_system
     try:
         fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    except OSError:  # not Linux: all is quiet
+    except OSError:  # not Linux: assume no load
         return time.perf_counter(), mine, mine
     user, nice, system, _, _, irq, softirq, steal = (int(field) for field in fields)
     ticks = user + nice + system + irq + softirq + steal

@@ -1,4 +1,4 @@
-"""Medians with their spread, and numbers and tables as text."""
+"""Medians with their spread, and formatting of numbers and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """The median of some values, and the least and greatest of them."""
+    """The median, minimum and maximum of some values."""
 
     median: float
     low: float
@@ -17,24 +17,24 @@ class Spread:
 
     @staticmethod
     def of(values: Iterable[float]) -> Spread:
-        """Summarise `values`, at least one."""
+        """Summarise `values`, which must not be empty."""
         some = sorted(values)
         return Spread(statistics.median(some), some[0], some[-1])
 
     def scaled(self, factor: float) -> Spread:
-        """Return the same in another unit."""
+        """Return the same spread in another unit."""
         return Spread(self.median * factor, self.low * factor, self.high * factor)
 
 
 def number(value: float) -> str:
-    """Write a number with three digits, or all those before the point."""
+    """Format a number with three significant digits, or with all integer digits."""
     if value and abs(value) < 10:
         return f"{value:.3g}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
 
 
 def lay_out(rows: Sequence[Sequence[str]], markdown: bool = False) -> str:
-    """Lay a table out, for a terminal or as Markdown; the first row is its head."""
+    """Format a table for a terminal or as Markdown; the first row is the header."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:

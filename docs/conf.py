@@ -1,4 +1,4 @@
-"""Configuration of Sphinx."""
+"""Sphinx configuration."""
 
 import tomllib
 from pathlib import Path
@@ -20,7 +20,7 @@ html_copy_source = False
 
 myst_heading_anchors = 3
 
-# Types stand in the docstrings; signatures stay short.
+# The docstrings contain the types, so the signatures stay short.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False

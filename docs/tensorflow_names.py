@@ -1,4 +1,4 @@
-"""Write reference/tensorflow_names.md: the names of TensorFlow that penstock.compat has."""
+"""Write reference/tensorflow_names.md: the TensorFlow names that penstock.compat provides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OLD = """
 
 
 def _modules(module: types.ModuleType, path: str) -> Iterator[tuple[str, types.ModuleType]]:
-    """Yield modules of names by their paths: one, and those in it."""
+    """Yield a module of names and its submodules, by path."""
     yield path, module
     for name in dir(module):
         inner = getattr(module, name)
@@ -43,7 +43,7 @@ def _listed(names: list[str]) -> str:
 
 
 def text() -> str:
-    """Return the page."""
+    """Return the contents of the page."""
     parts = [_BEGIN]
     known = {path: set(_names(module)) for path, module in _modules(tf, "tf")}
     for path, module in _modules(tf, "tf"):

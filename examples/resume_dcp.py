@@ -1,9 +1,9 @@
-"""Trains a tiny model with PyTorch, and goes on from its checkpoint (DCP) when it is started again.
+"""Train a tiny PyTorch model, and resume from its checkpoint (DCP) on the next start.
 
     python examples/resume_dcp.py FOLDER --stop-after 5   # stops in the middle of an epoch
-    python examples/resume_dcp.py FOLDER                  # trains with the rest of the rows
+    python examples/resume_dcp.py FOLDER                  # trains on the remaining rows
 
-torchrun starts it as several processes, each with its share of the rows:
+Under torchrun it runs as several processes, each with its shard of the rows:
 
     torchrun --nproc-per-node 2 examples/resume_dcp.py FOLDER
 """
@@ -21,7 +21,7 @@ import penstock as ps
 
 
 def pipeline():
-    """Return two epochs of 64 rows in batches of 8, each epoch in another order."""
+    """Return two epochs of 64 rows in batches of 8, each epoch in a different order."""
     x = np.random.default_rng(0).standard_normal((64, 4), np.float32)
     rows = {"row": np.arange(64), "x": x, "y": x @ np.arange(4, dtype=np.float32)}
     ds = ps.Dataset.from_tensor_slices(rows).shuffle(64, seed=7).repeat(2)
@@ -30,15 +30,16 @@ def pipeline():
 
 
 def train(folder, stop_after):
-    """Train to the end, or for some steps."""
+    """Train to the end, or for a limited number of steps."""
     model = torch.nn.Linear(4, 1, bias=False)
     torch.nn.init.zeros_(model.weight)
     if dist.is_initialized():
         model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    # An iterator of batches has state_dict() and load_state_dict(), as models and optimizers have.
-    # What is no tensor is written by the first process: after the sharding its state serves all.
+    # Like models and optimizers, an iterator of batches has state_dict() and load_state_dict(). The
+    # first process writes everything that is not a tensor; its state of the input serves all,
+    # because the pipeline itself shards.
     batches = iter(pipeline().to_torch())
     training = {"model": model, "optimizer": optimizer, "input": batches, "step": 0}
     last = max(folder.glob("step-*/.metadata"), default=None)
@@ -59,7 +60,7 @@ def train(folder, stop_after):
 
 
 def main():
-    """Join the other processes, if there are any, and train."""
+    """Join the process group, if there is one, and train."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--stop-after", type=int, help="steps")
@@ -68,7 +69,7 @@ def main():
         dist.init_process_group("gloo")
     train(arguments.folder, arguments.stop_after)
     if dist.is_initialized():
-        # After the model is gone: PyTorch 2.13 may wait for ever if it outlives the group.
+        # The model must be freed first: PyTorch 2.13 may hang if it outlives the group.
         dist.destroy_process_group()
 
 

@@ -1,7 +1,7 @@
-"""Trains a tiny model with Hugging Face's Trainer, and goes on when it is started again.
+"""Train a tiny model with the Hugging Face Trainer, and resume on the next start.
 
 python examples/resume_hf_trainer.py FOLDER --stop-after 5   # stops in the middle of an epoch
-python examples/resume_hf_trainer.py FOLDER                  # trains with the rest of the rows
+python examples/resume_hf_trainer.py FOLDER                  # trains on the remaining rows
 """
 
 import argparse
@@ -16,7 +16,7 @@ import penstock as ps
 
 
 def pipeline():
-    """Return two epochs of 64 rows in batches of 8, each epoch in another order."""
+    """Return two epochs of 64 rows in batches of 8, each epoch in a different order."""
     x = np.random.default_rng(0).standard_normal((64, 4), np.float32)
     rows = {"row": np.arange(64), "x": x, "y": x @ np.arange(4, dtype=np.float32)}
     return ps.Dataset.from_tensor_slices(rows).shuffle(64, seed=7).repeat(2).batch(8)
@@ -36,10 +36,10 @@ class Model(torch.nn.Module):
 
 
 class PenstockTrainer(Trainer):
-    """A Trainer that takes its batches from penstock, and says which rows it trains with."""
+    """A Trainer that reads its batches from penstock, and prints the rows of each step."""
 
     def get_train_dataloader(self):
-        """Return what gives the batches: they are made already."""
+        """Return the iterable of batches, which are already assembled."""
         return self.train_dataset
 
     def compute_loss(self, model, inputs, **kwargs):
@@ -51,30 +51,30 @@ class PenstockTrainer(Trainer):
 
 
 class SaveInput(TrainerCallback):
-    """Keeps where the input is in every checkpoint; `ignore_data_skip` leaves it to this."""
+    """Saves the input position in every checkpoint; replaces the Trainer's own data skipping."""
 
     def __init__(self, batches, stop_after):
         self.batches, self.stop_after = batches, stop_after
 
     def on_train_begin(self, args, state, control, **kwargs):
-        """Go to where the checkpoint was saved."""
+        """Restore the input position of the checkpoint."""
         saved = Path(args.output_dir, f"checkpoint-{state.global_step}", "input.pt")
         if saved.exists():
             self.batches.load_state_dict(torch.load(saved))
             print(f"restored after step {state.global_step}")
 
     def on_step_end(self, args, state, control, **kwargs):
-        """Stop, where that is asked for."""
+        """Stop after the requested number of steps."""
         control.should_training_stop |= state.global_step == self.stop_after
 
     def on_save(self, args, state, control, **kwargs):
-        """Save the position beside the model."""
+        """Save the input position next to the model."""
         folder = Path(args.output_dir, f"checkpoint-{state.global_step}")
         torch.save(self.batches.state_dict(), folder / "input.pt")
 
 
 def main():
-    """Train to the end, or for some steps."""
+    """Train to the end, or for a limited number of steps."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--stop-after", type=int, help="steps")

@@ -1,7 +1,7 @@
-"""Trains a tiny model with Lightning, and goes on from its checkpoint when it is started again.
+"""Train a tiny model with Lightning, and resume from its checkpoint on the next start.
 
-python examples/resume_lightning.py FOLDER --stop-after 5   # stops in the middle of an epoch
-python examples/resume_lightning.py FOLDER                  # trains with the rest of the rows
+python examples/resume_lightning.py FOLDER --stop-after 5   # stops in the middle of an epoch python
+examples/resume_lightning.py FOLDER                  # trains on the remaining rows
 """
 
 import argparse
@@ -17,14 +17,14 @@ import penstock as ps
 
 
 def pipeline():
-    """Return two epochs of 64 rows in batches of 8, each epoch in another order."""
+    """Return two epochs of 64 rows in batches of 8, each epoch in a different order."""
     x = np.random.default_rng(0).standard_normal((64, 4), np.float32)
     rows = {"row": np.arange(64), "x": x, "y": x @ np.arange(4, dtype=np.float32)}
     return ps.Dataset.from_tensor_slices(rows).shuffle(64, seed=7).repeat(2).batch(8)
 
 
 class Model(lightning.LightningModule):
-    """A linear model that says which rows it is trained with."""
+    """A linear model that prints the rows of each step."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +43,7 @@ class Model(lightning.LightningModule):
 
 
 def main():
-    """Train to the end, or for some steps."""
+    """Train to the end, or for a limited number of steps."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--stop-after", type=int, help="steps")
@@ -55,7 +55,7 @@ def main():
     if last.exists():
         print("restored from", last)
     trainer = lightning.Trainer(
-        max_epochs=1,  # of the pipeline, which has two of the rows
+        max_epochs=1,  # of the pipeline, which contains two epochs of the rows
         max_steps=arguments.stop_after or -1,
         accelerator="cpu",
         logger=False,
@@ -65,8 +65,8 @@ def main():
             arguments.folder, save_last=True, save_top_k=0, every_n_train_steps=1
         ),
     )
-    # The iterable has state_dict() and load_state_dict(), for which Lightning looks: where it is
-    # in the data goes into each checkpoint, and comes back from it.
+    # Lightning finds state_dict() and load_state_dict() on the iterable. It saves the input
+    # position in each checkpoint, and restores it from there.
     batches = pipeline().to_torch_iterable()
     trainer.fit(Model(), batches, ckpt_path=last if last.exists() else None)
 

@@ -1,7 +1,7 @@
-"""Trains a tiny model with JAX, and goes on from Orbax's last checkpoint when it is started again.
+"""Train a tiny JAX model, and resume from the last Orbax checkpoint on the next start.
 
-python examples/resume_orbax.py FOLDER --stop-after 5   # stops in the middle of an epoch
-python examples/resume_orbax.py FOLDER                  # trains with the rest of the rows
+python examples/resume_orbax.py FOLDER --stop-after 5   # stops in the middle of an epoch python
+examples/resume_orbax.py FOLDER                  # trains on the remaining rows
 """
 
 import argparse
@@ -16,7 +16,7 @@ import penstock as ps
 
 
 def pipeline():
-    """Return two epochs of 64 rows in batches of 8, each epoch in another order."""
+    """Return two epochs of 64 rows in batches of 8, each epoch in a different order."""
     x = np.random.default_rng(0).standard_normal((64, 4), np.float32)
     rows = {"row": np.arange(64), "x": x, "y": x @ np.arange(4, dtype=np.float32)}
     return ps.Dataset.from_tensor_slices(rows).shuffle(64, seed=7).repeat(2).batch(8)
@@ -24,7 +24,7 @@ def pipeline():
 
 @jax.jit
 def train(weights, batch):
-    """Return the loss, and the weights after a step."""
+    """Return the loss and the updated weights."""
 
     def loss(weights):
         return jnp.mean((batch["x"] @ weights["w"] - batch["y"]) ** 2)
@@ -34,7 +34,7 @@ def train(weights, batch):
 
 
 def main():
-    """Train to the end, or for some steps."""
+    """Train to the end, or for a limited number of steps."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--stop-after", type=int, help="steps")
@@ -44,7 +44,7 @@ def main():
     with ocp.CheckpointManager(arguments.folder.absolute()) as manager:
         last = manager.latest_step()
         if last is not None:
-            # The state has another size after each step, so it is restored without a target.
+            # The size of the state changes with each step, so it is restored without a target.
             restore = ocp.args.Composite(
                 weights=ocp.args.StandardRestore(weights), input=ocp.args.StandardRestore()
             )

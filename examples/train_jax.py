@@ -1,8 +1,8 @@
-"""Trains a small network in plain JAX, fed by a Python generator and then by penstock.
+"""Train a small network in plain JAX, with input from a Python generator and then from penstock.
 
-The images are made here: each has one bright bar on noise, and the class is the bar's direction.
-Both loaders shuffle, change every image a little (shift, contrast, noise) and make batches of 64.
-What is printed: the loss of each epoch, and for how long the training loop waited for data.
+The script generates the images: each has one bright bar on noise, and the class is the bar's
+direction. Both loaders shuffle, augment every image (shift, contrast, noise) and make batches of
+64. The output is the loss of each epoch, and how long the training loop waited for data.
 
     python examples/train_jax.py [--rows 2048] [--epochs 3]
 """
@@ -22,7 +22,7 @@ BATCH = 64
 
 
 def make_data(rows, seed=0):
-    """Return images (rows, SIDE, SIDE) of uint8 and their classes."""
+    """Return images of shape (rows, SIDE, SIDE), uint8, and their classes."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(CLASSES, size=rows).astype(np.int32)
     y, x = np.mgrid[:SIDE, :SIDE] - SIDE / 2
@@ -33,14 +33,14 @@ def make_data(rows, seed=0):
 
 
 def augment(image, label, rng):
-    """Return the image shifted, with another contrast, as float32 of mean 0; and its class."""
+    """Return the image with random shift and contrast, as float32 with mean 0, and its class."""
     image = np.roll(image.astype(np.float32), rng.integers(-4, 5, size=2), axis=(0, 1))
     image = np.clip(image * rng.uniform(0.7, 1.3) + rng.normal(0, 8, image.shape), 0, 255)
     return ((image - image.mean()) / (image.std() + 1)).astype(np.float32), label
 
 
 class PlainLoader:
-    """What people write: the work is done when the training loop asks for a batch."""
+    """The usual handwritten loader: it assembles a batch when the training loop asks for one."""
 
     def __init__(self, images, labels):
         self.images, self.labels = images, labels
@@ -58,14 +58,14 @@ class PlainLoader:
 
 
 def penstock_loader(images, labels):
-    """Return the same made by penstock: ahead of the step, in threads of its own."""
+    """Return the same loader as a penstock pipeline: ahead of the step, in background threads."""
     rows = ps.Dataset.from_tensor_slices((images, labels)).shuffle(len(images), seed=1)
     changed = rows.map(augment, num_parallel_calls=ps.AUTOTUNE)
     return changed.batch(BATCH).to_jax()
 
 
 def init(key):
-    """Return the weights of two convolutions and a dense layer."""
+    """Return the initial weights of two convolutions and a dense layer."""
     shapes = [(5, 5, 1, 16), (3, 3, 16, 32), (32, CLASSES)]
     keys = jax.random.split(key, len(shapes))
     return [
@@ -75,7 +75,7 @@ def init(key):
 
 
 def loss_of(weights, images, labels):
-    """Return the mean cross entropy."""
+    """Return the mean cross-entropy."""
     values = images[..., None]
     for kernel in weights[:-1]:
         values = jax.lax.conv_general_dilated(
@@ -95,11 +95,11 @@ def train_step(weights, momentum, images, labels):
 
 
 def train(name, loader, epochs):
-    """Train from the same start; print losses and the time that was waited for data."""
+    """Train from the same initial weights; print the losses and the time spent waiting for data."""
     weights = init(jax.random.key(0))
     momentum = [jnp.zeros_like(w) for w in weights]
     first = next(iter(loader))
-    jax.block_until_ready(train_step(weights, momentum, *first))  # compiling is not counted
+    jax.block_until_ready(train_step(weights, momentum, *first))  # compilation is not timed
     waited = total = 0.0
     for epoch in range(epochs):
         losses = []
@@ -121,7 +121,7 @@ def train(name, loader, epochs):
 
 
 def main():
-    """Train twice."""
+    """Train once with each loader."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2048)
     parser.add_argument("--epochs", type=int, default=3)

@@ -1,8 +1,8 @@
-"""Trains a small network with Keras, fed by a Python generator and then by penstock.
+"""Train a small network with Keras, with input from a Python generator and then from penstock.
 
-The images are made here: each has one bright bar on noise, and the class is the bar's direction.
-Both loaders shuffle, change every image a little (shift, contrast, noise) and make batches of 64.
-What is printed: the loss of each epoch, and for how long model.fit waited for data.
+The script generates the images: each has one bright bar on noise, and the class is the bar's
+direction. Both loaders shuffle, augment every image (shift, contrast, noise) and make batches of
+64. The output is the loss of each epoch, and how long model.fit waited for data.
 
     python examples/train_keras.py [--backend jax] [--rows 1024] [--epochs 3]
 """
@@ -21,7 +21,7 @@ BATCH = 64
 
 
 def make_data(rows, seed):
-    """Return images (rows, SIDE, SIDE, 1) of uint8 and their classes."""
+    """Return images of shape (rows, SIDE, SIDE, 1), uint8, and their classes."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(CLASSES, size=rows).astype(np.int32)
     y, x = np.mgrid[:SIDE, :SIDE] - SIDE / 2
@@ -32,21 +32,21 @@ def make_data(rows, seed):
 
 
 def augment(image, label, rng):
-    """Return the image shifted, with another contrast, as float32 of mean 0; and its class."""
+    """Return the image with random shift and contrast, as float32 with mean 0, and its class."""
     image = np.roll(image.astype(np.float32), rng.integers(-4, 5, size=2), axis=(0, 1))
     image = np.clip(image * rng.uniform(0.7, 1.3) + rng.normal(0, 8, image.shape), 0, 255)
     return ((image - image.mean()) / (image.std() + 1)).astype(np.float32), label
 
 
 class Generator:
-    """What people write: endless batches, made when model.fit asks for them."""
+    """The usual handwritten generator: infinite batches, assembled when model.fit asks for them."""
 
     def __init__(self, images, labels):
         self.images, self.labels = images, labels
         self.wait_seconds = 0.0
 
     def batches(self):
-        """Yield batches without end; fit is told how many make an epoch."""
+        """Yield batches forever; `fit` receives the number of batches per epoch."""
         rng = np.random.default_rng(1)
         while True:
             order = rng.permutation(len(self.images))
@@ -60,14 +60,14 @@ class Generator:
 
 
 def penstock_data(images, labels):
-    """Return the same made by penstock: ahead of the step, in threads of its own."""
+    """Return the same data as a penstock pipeline: ahead of the step, in background threads."""
     rows = ps.Dataset.from_tensor_slices((images, labels)).shuffle(len(images), seed=1)
     changed = rows.map(augment, num_parallel_calls=ps.AUTOTUNE)
     return changed.batch(BATCH, drop_remainder=True).to_keras()
 
 
 def make_model(keras):
-    """Return two convolutions and a dense layer, from the same start each time."""
+    """Return two convolutions and a dense layer, always with the same initial weights."""
     keras.utils.set_random_seed(1)
     model = keras.Sequential(
         [
@@ -85,7 +85,7 @@ def make_model(keras):
 
 
 def train(keras, name, data, loader, validation, epochs, **arguments):
-    """Train from the same start; print losses and the time that was waited for data."""
+    """Train from the same initial weights; print the losses and the time spent waiting for data."""
     model = make_model(keras)
     start, waited = time.perf_counter(), loader.wait_seconds
     history = model.fit(data, epochs=epochs, shuffle=False, verbose=0, **arguments)
@@ -99,13 +99,13 @@ def train(keras, name, data, loader, validation, epochs, **arguments):
 
 
 def main():
-    """Train twice."""
+    """Train once with each loader."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", choices=["jax", "torch", "tensorflow"], default="jax")
     parser.add_argument("--rows", type=int, default=1024)
     parser.add_argument("--epochs", type=int, default=3)
     arguments = parser.parse_args()
-    os.environ["KERAS_BACKEND"] = arguments.backend  # is read when Keras is imported
+    os.environ["KERAS_BACKEND"] = arguments.backend  # read when Keras is imported
     import keras
 
     images, labels = make_data(arguments.rows, seed=0)

@@ -1,7 +1,7 @@
-"""Trains a small network with PyTorch, from a plain loader and from penstock, and says who waited.
+"""Train a small network with PyTorch, from a plain loader and from penstock, and time the waits.
 
-The pictures are made here: noise with one bright stripe; the class is the way that it runs. Both
-loops shuffle them, change each at random with the same function, and train the same network.
+The script generates the images: noise with one bright stripe; the class is the stripe's direction.
+Both loops shuffle the images, augment each with the same function, and train the same network.
 
     python examples/train_torch.py
     python examples/train_torch.py --device cuda --epochs 10
@@ -19,7 +19,7 @@ SIZE, CROP, CLASSES = 40, 32, 4
 
 
 def make_pictures(count):
-    """Return uint8 pictures of shape (count, 40, 40, 3), and their classes."""
+    """Return uint8 images of shape (count, 40, 40, 3), and their classes."""
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 160, (count, SIZE, SIZE, 3), np.uint8)
     labels = rng.integers(0, CLASSES, count)
@@ -31,9 +31,9 @@ def make_pictures(count):
     return pictures, labels
 
 
-@ps.native  # a pipeline runs it in C++; called by a plain loader it is a plain function
+@ps.native  # a pipeline runs it in C++; the plain loader calls it as a Python function
 def prepare(picture, label):
-    """Change a picture at random; float32 of shape (32, 32, 3)."""
+    """Augment an image at random; returns float32 of shape (32, 32, 3)."""
     picture = ps.image.random_crop(picture, (CROP, CROP, 3))
     picture = ps.image.random_brightness(picture, 0.2)
     picture = ps.image.random_contrast(picture, 0.7, 1.3)
@@ -41,7 +41,7 @@ def prepare(picture, label):
 
 
 def plain_loader(pictures, labels, batch):
-    """Yield the batches of an epoch, as a training script without an input pipeline does."""
+    """Yield the batches of an epoch, like a training script without an input pipeline."""
     order = np.random.default_rng().permutation(len(pictures))
     for start in range(0, len(order) - batch + 1, batch):
         rows = [prepare(pictures[i], labels[i]) for i in order[start : start + batch]]
@@ -49,7 +49,7 @@ def plain_loader(pictures, labels, batch):
 
 
 def pipeline(pictures, labels, batch):
-    """Return the same as a dataset."""
+    """Return the same batches as a dataset."""
     return (
         ps.Dataset.from_tensor_slices((pictures, labels))
         .shuffle(len(pictures))
@@ -59,7 +59,7 @@ def pipeline(pictures, labels, batch):
 
 
 def make_network():
-    """Return a new network, the same each time."""
+    """Return a new network, always with the same initial weights."""
     torch.manual_seed(0)
     return torch.nn.Sequential(
         torch.nn.Conv2d(3, 16, 5, stride=2),
@@ -72,7 +72,7 @@ def make_network():
 
 
 def train(name, epochs, batches, device):
-    """Train a new network; `batches` gives the batches of an epoch, on the device or not."""
+    """Train a new network; `batches` returns an iterable of the batches of an epoch."""
     network = make_network().to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=2e-3)
     for epoch in range(1, epochs + 1):
@@ -100,14 +100,14 @@ def train(name, epochs, batches, device):
 
 
 def main():
-    """Train twice."""
+    """Train once with each loader."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pictures", type=int, default=4096)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)  # the other processor is for the data
+    torch.set_num_threads(1)  # the other core is for the data
 
     pictures, labels = make_pictures(arguments.pictures)
     data = pictures, labels, arguments.batch

@@ -1,4 +1,4 @@
-"""Tables that export their columns by Arrow's C data interface, without a library of Arrow."""
+"""Tables that export their columns through the Arrow C data interface, without an Arrow library."""
 
 import ctypes
 import itertools
@@ -42,7 +42,7 @@ Array._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 
-# Exported and not released yet, by number; the identity of functions must not depend on it.
+# Exported and not yet released arrays, by number; ignored in the identity of functions.
 HELD = ps.ignored({})
 NUMBERS = ps.ignored(itertools.count(1))
 
@@ -82,7 +82,7 @@ def column(values):
 
 
 class Table:
-    """Columns by their names: arrays, lists of str, lists of arrays."""
+    """Columns by name: arrays, lists of str, lists of arrays."""
 
     def __init__(self, columns):
         self.columns = columns
@@ -123,5 +123,5 @@ def exported(name, made):
 
 
 def pointers_to(kind, structs):
-    """Return an array of pointers, of one at least."""
+    """Return an array of at least one pointer."""
     return (ctypes.POINTER(kind) * max(len(structs), 1))(*map(ctypes.pointer, structs))

@@ -1,4 +1,4 @@
-"""Tables of many types, and their rows as elements."""
+"""Tables with many column types, and their rows as elements."""
 
 import datetime
 
@@ -11,7 +11,7 @@ ROWS = 23
 
 
 def table(rows=ROWS, text=False):
-    """Return a table with columns of every kind that the sources take."""
+    """Return a table with a column of every kind that the sources support."""
     numbers = range(rows)
     text = pa.string() if text else pa.binary()
     columns = {

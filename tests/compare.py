@@ -1,4 +1,4 @@
-"""Comparing elements strictly, in structure, types, dtypes, shapes and bits; and with specs."""
+"""Strict comparison of elements in structure, type, dtype, shape and bits; and with specs."""
 
 import dataclasses
 
@@ -6,12 +6,12 @@ import numpy as np
 
 import penstock as ps
 
-# Values as users write them, in the form in which elements come.
+# Python scalar types, and the types that they have in elements.
 _SCALARS = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
 
 
 def difference(came, wanted, path="element"):
-    """Say where two nested values differ; None when they are the same in everything."""
+    """Return a description of the first difference of two nested values; None if identical."""
     if type(wanted) in _SCALARS:
         wanted = _SCALARS[type(wanted)](wanted)
     if type(came) is not type(wanted):
@@ -51,7 +51,7 @@ def _array_difference(came, wanted, path):
 
 
 def assert_same(came, wanted):
-    """Fail unless two lists of elements are the same, one by one."""
+    """Fail unless two lists contain the same elements in the same order."""
     for i, (a, b) in enumerate(zip(came, wanted, strict=False)):
         found = difference(a, b, f"element {i}")
         assert found is None, f"{found}\n  all: {came!r}\n  not: {wanted!r}"
@@ -59,7 +59,7 @@ def assert_same(came, wanted):
 
 
 def assert_same_unordered(came, wanted):
-    """Fail unless two lists hold the same elements, each as often."""
+    """Fail unless two lists contain the same elements with the same counts."""
     assert_same(sorted(came, key=repr), sorted(_normal(wanted), key=repr))
 
 
@@ -68,7 +68,7 @@ def _normal(values):
 
 
 def assert_fits(spec, element, path="element"):
-    """Fail unless `element` is what `spec` announces."""
+    """Fail unless `element` matches `spec`."""
     if isinstance(spec, ps.TensorSpec):
         if isinstance(spec.dtype, type):  # str, bytes or object
             parts = element.ravel() if isinstance(element, np.ndarray) else [element]

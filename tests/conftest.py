@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Shared configuration of all tests."""
 
 import gc
 import importlib.util
@@ -14,27 +14,27 @@ from nightly import NIGHTLY
 
 pytest_plugins = ["installing"]
 
-# An example may be slow on a loaded machine; pytest's timeout ends tests that hang.
+# An example may be slow on a loaded machine; pytest's timeout ends hanging tests.
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import settings
 
     settings.register_profile("penstock", deadline=None)
     settings.load_profile("penstock")
 
-# They compare with plain asserts.
+# These helpers compare with plain asserts.
 pytest.register_assert_rewrite("jax_rows", "torch_datasets")
 
-# A shell that starts tests in the background has Ctrl-C ignored; tests of it need it.
+# A shell that starts tests in the background makes them ignore Ctrl-C; its tests need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How pytest.importorskip begins its reason.
+# The beginning of pytest.importorskip's reason.
 NOT_INSTALLED = "could not import"
 
-# Keras looks at it when it is imported: its own default is TensorFlow.
+# Read when Keras is imported, which otherwise selects TensorFlow.
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
-# What a build without a codec says when a test asks for it.
+# The error of a build without a codec.
 LACKS_CODEC = re.compile(
     r"needs zlib, and penstock was built without it|built without lib(jpeg|png)"
 )
@@ -55,7 +55,7 @@ def pytest_addoption(parser):
 
 
 def pytest_pycollect_makeitem(collector, obj):
-    """Collect nothing for a test of a contract that the class lacks a value for."""
+    """Collect nothing for a contract test if the class lacks a value for it."""
     needed = getattr(obj, "needs", None) if inspect.isfunction(obj) else None
     return [] if needed and not getattr(collector.obj, needed) else None
 
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def fail_without_framework(report, config):
-    """Return the report of a skipped test or file as failed, if a framework had to be there."""
+    """Return the report of a skipped test or file as failed, if its framework is required."""
     if report.skipped and config.getoption("--frameworks"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if NOT_INSTALLED in reason:
@@ -86,7 +86,7 @@ def fail_without_framework(report, config):
 
 
 def pytest_collection_finish():
-    # Twenty thousand tests are a great many objects: a collection need not look at them each time.
+    # Twenty thousand tests are very many objects: exclude them from later collections.
     gc.collect()
     gc.freeze()
 
@@ -121,5 +121,5 @@ def no_seed_is_left():
 @pytest.fixture(autouse=True, scope="session")
 def threads_do_not_pile_up():
     yield
-    # Some idle ones are kept for the next run; a test that leaked would have left hundreds.
+    # Several idle threads are kept for the next run; a leaking test would have left hundreds.
     assert len(os.listdir("/proc/self/task")) < 400  # noqa: PTH208

@@ -1,4 +1,4 @@
-"""What every dataset is tested for: give `build` and `expected`, and the rest comes for free."""
+"""The shared tests of every dataset: a subclass sets `build` and `expected`."""
 
 import dataclasses
 import functools
@@ -18,13 +18,13 @@ from nightly import NIGHTLY
 from spoiling import spoiled
 
 MOST_STATE = 4096  # bytes
-MOST_STEPS = 10_000  # an iterator that never ends must not hang the tests
-BOOM = 4  # the number of the element that fails in the tests of errors
-STATES = 6  # states that a test saves, evenly spaced; nightly it saves one at every step
+MOST_STEPS = 10_000  # bounds infinite iterators
+BOOM = 4  # index of the failing element in error tests
+STATES = 6  # states that a test saves, evenly spaced; nightly runs save one at every step
 
 
 class Variant(NamedTuple):
-    """How a dataset is run: num_parallel_calls of its own stage, a prefetch behind it."""
+    """The settings of a run: num_parallel_calls of the tested stage, and a prefetch after it."""
 
     calls: int | None = None
     ahead: int | None = None
@@ -38,19 +38,19 @@ PARALLEL = [Variant(calls=1), Variant(calls=2), Variant(calls=8)]
 
 
 class Boom(Exception):
-    """What the failing function of a test raises."""
+    """The error that failing functions in tests raise."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """An error at its place among the elements."""
+    """An error at its position among the elements."""
 
     kind: str
     text: str
 
 
 def fail_at(bad):
-    """Return a function that raises `Boom` for the (number, element) pair with number `bad`."""
+    """Return a function that raises `Boom` for the (index, element) pair with index `bad`."""
     return functools.partial(_fail_at, bad)
 
 
@@ -79,16 +79,16 @@ def _came(*parts):
 
 
 def without(bad, fails=False):
-    """Return a function of datasets that leaves out element `bad`, or lets it fail.
+    """Return a function of datasets that drops element `bad`, or makes it fail.
 
-    The stages are the same in both cases, so that random orders behind them are too.
+    The stages are the same in both cases, so that random orders after them are identical.
     """
     keep = functools.partial(_keep_all_but, bad, fails)
     return lambda ds: ds.enumerate().filter(keep).map(_second)
 
 
 def needs(attribute):
-    """Collect a test only for classes whose attribute of this name is true; conftest.py does it."""
+    """Collect a test only for classes where this attribute is true; conftest.py applies it."""
 
     def mark(test):
         test.needs = attribute
@@ -98,7 +98,7 @@ def needs(attribute):
 
 
 def steps(iterator, most=MOST_STEPS):
-    """List what comes until the end: elements, and errors as `Failure`."""
+    """List all steps until the end: elements, and errors as `Failure`."""
     came = []
     while len(came) < most:
         try:
@@ -111,7 +111,7 @@ def steps(iterator, most=MOST_STEPS):
 
 
 def step(iterator):
-    """Take one step, an element or a `Failure`."""
+    """Return the next element, or its `Failure`."""
     try:
         return next(iterator)
     except StopIteration:
@@ -121,12 +121,12 @@ def step(iterator):
 
 
 def threads():
-    """Return the threads of this process, Python's and others."""
+    """Return all threads of this process, including native ones."""
     return set(os.listdir("/proc/self/task"))  # noqa: PTH208
 
 
 def saved_steps(items):
-    """Return the steps at which a test saves a state: numbers of items that came before."""
+    """Return the steps at which a test saves a state, as numbers of preceding items."""
     if NIGHTLY:
         return range(len(items) + 1)
     failures = (i for i, item in enumerate(items) if isinstance(item, Failure))
@@ -135,9 +135,9 @@ def saved_steps(items):
 
 
 def assert_frees_threads(run, seconds=5.0):
-    """Fail if `run`, done again and again, leaves threads behind.
+    """Fail if repeated calls of `run` leak threads.
 
-    Idle threads are kept for the next run for a while, so their number is compared.
+    Idle threads are kept for a while for the next run, so the test compares their numbers.
     """
     runs = 8
     for _ in range(3):
@@ -154,27 +154,27 @@ def assert_frees_threads(run, seconds=5.0):
 
 
 class DatasetContract:
-    """Base of the tests of one source or transformation.
+    """Base class for the tests of one source or transformation.
 
-    A subclass gives ``expected``, the list of elements (or a function that returns it), and either
+    A subclass sets ``expected``, the list of elements (or a function that returns it), and either
 
     - ``build``, a staticmethod without arguments, or with ``num_parallel_calls``, that returns a
       new Dataset; or
     - ``source`` (like `build`) and ``apply``, a staticmethod that takes a dataset (and perhaps
-      ``num_parallel_calls``) and returns the transformed one. Errors are then tested upstream too:
-      by default ``apply`` must give what it gives for the source without the element that failed,
-      and one error; `expected_around_error` says otherwise.
+      ``num_parallel_calls``) and returns the transformed one. Errors are then also tested upstream.
+      By default ``apply`` must return the same elements as for the source without the failed
+      element, plus one error; override `expected_around_error` to change this.
     """
 
     expected = None
     source = None
     apply = None
-    ordered = True  # False: any order is right (deterministic=False)
-    reshuffles = False  # every epoch has an order of its own
+    ordered = True  # False: any order is correct (deterministic=False)
+    reshuffles = False  # every epoch has a different order
     pickles = True
-    errors_upstream = 1  # how often the failed element is told of
+    errors_upstream = 1  # number of errors that the failed element causes
 
-    # --- made from what the subclass gives ---
+    # --- derived from the subclass ---
 
     @classmethod
     def takes_calls(cls):
@@ -196,14 +196,14 @@ class DatasetContract:
         return cls.expected() if callable(cls.expected) else cls.expected
 
     def expected_around_error(self):
-        """Return the elements that come when element `BOOM` of the source fails."""
+        """Return the expected elements when element `BOOM` of the source fails."""
         return list(self.make(Variant(), without(BOOM)))
 
     def check(self, came, wanted):
         (assert_same if self.ordered else assert_same_unordered)(came, wanted)
 
     def check_steps(self, came, wanted):
-        """Compare lists that may hold errors."""
+        """Compare lists that may contain errors."""
 
         def elements(items):
             return [item for item in items if not isinstance(item, Failure)]
@@ -219,7 +219,7 @@ class DatasetContract:
 
     @classmethod
     def variants(cls):
-        """List the variants to test. The last one has threads."""
+        """List the variants to test. The last one uses threads."""
         if NIGHTLY:
             return AHEAD + PARALLEL if cls.takes_calls() else AHEAD
         return [Variant(), Variant(calls=2) if cls.takes_calls() else Variant(ahead=3)]
@@ -248,7 +248,7 @@ class DatasetContract:
 
     def test_what_is_written_to_an_element_is_seen_nowhere_else(self, variant):
         ds = self.make(variant)
-        first = [spoiled(x) for x in ds]  # all of them are held
+        first = [spoiled(x) for x in ds]  # keeps all of them alive
         self.check([x for x, _ in first], self.wanted())
         if not self.reshuffles:
             self.check(list(ds), self.wanted())
@@ -273,7 +273,7 @@ class DatasetContract:
         if not self.reshuffles:
             self.check([b for _, b in pairs], self.wanted())
 
-    # --- what is known without running ---
+    # --- static properties ---
 
     def test_cardinality_is_the_count_when_it_is_known(self):
         ds = self.make(Variant())
@@ -303,7 +303,7 @@ class DatasetContract:
     # --- states ---
 
     def check_states(self, make):
-        """Save, continue in a new iterator, save there again and continue again."""
+        """Save, resume in a new iterator, save there again and resume again."""
         it = iter(make())
         rest = steps(iter(make()))
         before, saved = [], saved_steps(rest)

@@ -1,4 +1,4 @@
-"""The ways in which an iteration ends before its data does."""
+"""The ways to end an iteration before the data ends."""
 
 import threading
 
@@ -6,7 +6,7 @@ ENDS = ["break", "del", "close", "with", "generator", "thread"]
 
 
 def end(it, taken, how):
-    """Take some elements, and end; the iterator is the caller's to drop."""
+    """Take several elements and end the iteration; the caller drops the iterator."""
     for _ in range(taken):
         next(it)
     if how == "break":

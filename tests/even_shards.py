@@ -1,4 +1,4 @@
-"""What every shard of shard_evenly must have, and over what: for its tests."""
+"""The expected contents of every shard of shard_evenly, and the tested sources."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import penstock as ps
 
 POLICIES = ["drop", "pad", "repeat"]
 
-# Of the numbers below n, each in another way.
+# Sources of the numbers below n, each built differently.
 SOURCES = {
     "range": lambda n: ps.Dataset.range(n),
     "slices": lambda n: ps.Dataset.from_tensor_slices(np.arange(n)),
@@ -26,7 +26,7 @@ SOURCES = {
 
 
 def even_shards(items, count, remainder, begin=0, zero=0):
-    """Return what every shard must have of the elements from `begin` on."""
+    """Return the expected contents of every shard, from element `begin` on."""
     items = [int(x) for x in items]
     rounds = range(begin, len(items), count)
     shards = [[] for _ in range(count)]

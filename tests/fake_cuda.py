@@ -1,8 +1,8 @@
-"""PyTorch with CUDA devices that are not there: the small part of torch.cuda that penstock uses.
+"""PyTorch with simulated CUDA devices: the small part of torch.cuda that penstock uses.
 
-Streams are queues of work, and as lazy as real ones may be: nothing of it is done until somebody
-waits for an event or for a stream. So a copy reads its source late, and a page-locked slab that
-was filled again too early, or data that were used without waiting, give wrong numbers.
+Streams are work queues, and as lazy as real ones may be: work runs only when the program waits for
+an event or a stream. A copy therefore reads its source late. If a page-locked batch buffer is
+refilled too early, or data are used without waiting, the numbers are wrong.
 """
 
 import contextlib
@@ -15,12 +15,12 @@ GARBAGE = 0xAB
 
 
 class Event:
-    """torch.cuda.Event: done once its stream has come to where it was recorded."""
+    """torch.cuda.Event: done once its stream reaches the recorded point."""
 
     def __init__(self, cuda):
         self._cuda = cuda
         self._stream = None
-        self.done = True  # as long as it was not recorded
+        self.done = True  # until it is recorded
 
     def record(self, stream):
         self.done = False
@@ -40,7 +40,7 @@ class Event:
 
 
 class Stream:
-    """torch.cuda.Stream: work in order, done when somebody waits for it."""
+    """torch.cuda.Stream: work in order, executed when the program waits for it."""
 
     def __init__(self, cuda, device, name):
         self._cuda = cuda
@@ -57,7 +57,7 @@ class Stream:
             self._work.append(work)
 
     def wait_event(self, event):
-        # Not before the stream itself comes there.
+        # Only when this stream reaches this point.
         self.put("wait", lambda: event.done or event._stream.run(lambda: event.done))
 
     def synchronize(self):
@@ -75,10 +75,10 @@ class Cuda:
     def __init__(self, device):
         self.lock = threading.RLock()
         self.log = []  # (what, stream or event or size), in order
-        self.threads = set()  # names of those that have started copies
-        self.fails_at = None  # the number of the copy that finds no memory
+        self.threads = set()  # names of threads that have started copies
+        self.fails_at = None  # index of the copy that fails with out of memory
         self.copies = 0
-        self._device = device  # the current one
+        self._device = device  # the current device
         self._here = threading.local()
         self._default = [
             Stream(self, real.device("cuda", i), f"default {i}") for i in range(DEVICES)
@@ -110,7 +110,7 @@ class Cuda:
 
 
 class FakeTorch:
-    """The module torch, with `cuda` and what leads there put in its place."""
+    """The module torch, with `cuda` and everything that refers to it replaced."""
 
     def __init__(self, device=0):
         self.cuda = cuda = Cuda(device)
@@ -172,6 +172,6 @@ class FakeTorch:
         return target.as_subclass(self._on_device)
 
     def read(self, tensor):
-        """Return what work on the consumer's stream would see in a tensor on the device."""
+        """Return the values that work on the consumer's stream would see in a device tensor."""
         self.cuda.current_stream(tensor.device).synchronize()
         return tensor.as_subclass(real.Tensor).numpy().copy()

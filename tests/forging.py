@@ -1,4 +1,4 @@
-"""States with another number in them and a right checksum, as someone would forge them."""
+"""States with one number changed and a valid checksum, as an attacker would forge them."""
 
 from records import crc32c
 
@@ -21,7 +21,7 @@ def text(content):
 
 
 def read_varint(data, at):
-    """Return the number that begins at `at`, and what is behind it; None if there is none."""
+    """Return the number that begins at `at`, and the position after it; None if there is none."""
     number = shift = 0
     while at < len(data):
         byte = data[at]
@@ -33,7 +33,7 @@ def read_varint(data, at):
 
 
 def opened(state):
-    """Return what is before the position in a state, and the position."""
+    """Return the part of a state before the position, and the position."""
     at = 5
     for _ in range(4):
         size, at = read_varint(state, at)
@@ -48,7 +48,7 @@ def sealed(begin, position):
 
 
 def replaced(data, name, at, end, new):
-    """Put `new` there, and right lengths before all texts that hold it and what is at `name`."""
+    """Write `new` at this place, and fix the lengths of all enclosing texts."""
     to_end = {len(data)}
     for i in reversed(range(len(data))):
         found = read_varint(data, i)
@@ -69,7 +69,7 @@ def replaced(data, name, at, end, new):
 
 
 def forged(state, kind, field, number):
-    """Return the state with another number as field `field` (from 0 on) of the stage `kind`."""
+    """Return the state with field `field` (zero-based) of the stage `kind` replaced by a number."""
     begin, position = opened(state)
     name = text(kind.encode())
     assert position.count(name) == 1

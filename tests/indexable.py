@@ -1,4 +1,4 @@
-"""Objects with random access, for the tests of from_indexable and what stands behind it."""
+"""Objects with random access, for the tests of from_indexable and of later stages."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from contract import Boom
 
 
 class Rows:
-    """Random access in the manner of PyTorch's map-style datasets."""
+    """Random access in the style of PyTorch's map-style datasets."""
 
     def __init__(self, n, bad=()):
         self.n = n
@@ -24,7 +24,7 @@ class Rows:
 
 
 class ManyRows(Rows):
-    """Several rows at a time, in the manner of Hugging Face's datasets."""
+    """Random access to several rows per call, in the style of Hugging Face's datasets."""
 
     def __getitems__(self, indices):
         self.asked.append(tuple(indices))

@@ -15,7 +15,7 @@ STATE = Path(sys.prefix, ".penstock")
 
 
 def run(*command, cwd, **variables):
-    """Run a command outside the checkout; its output becomes the message of a failure."""
+    """Run a command outside the checkout; on failure, the message contains its output."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment.update(variables)
     environment.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count()))
@@ -38,7 +38,7 @@ def pip(*arguments, cwd):
 
 
 def without_network():
-    """Return what to put before a command so that it has no network, if this user may do that."""
+    """Return a command prefix that disables the network, if this user may do that."""
     apart = ["unshare", "--user", "--map-root-user", "--net"]
     return apart if works([*apart, "true"]) else []
 
@@ -52,7 +52,7 @@ def works(command):
 
 @contextlib.contextmanager
 def set_up_lock():
-    """Take turns with .ci/setup.sh, which locks the folder around its environment."""
+    """Take the lock of the environment's folder, which .ci/setup.sh also takes."""
     folder = os.open(Path(sys.prefix).parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -63,7 +63,7 @@ def set_up_lock():
 
 @pytest.fixture(scope="session")
 def wheelhouse(tmp_path_factory):
-    """A folder with all that a clean environment may install: NumPy and the build tools."""
+    """Return the folder of packages that a clean environment may install: NumPy and build tools."""
     kept = STATE / "wheels"
     if kept.is_dir():
         return kept
@@ -84,7 +84,7 @@ def sdist(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """The wheel of the checkout; with the objects that .ci/setup.sh compiled, if there are any."""
+    """Return the checkout's wheel, built with the objects from .ci/setup.sh if they exist."""
     folder = tmp_path_factory.mktemp("wheel")
     reuse = ["--no-isolation", f"-Cbuild-dir={STATE}/build/{{wheel_tag}}"]
     options = reuse if STATE.is_dir() else [f"-Cbuild-dir={folder}/build"]
@@ -97,9 +97,9 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture
 def install(wheelhouse, tmp_path):
-    """Install an archive into a clean environment, from the wheelhouse alone; gives its Python.
+    """Install an archive into a clean environment, only from the wheelhouse; return its Python.
 
-    Settings are scikit-build-core's of CMake, for an archive of sources.
+    For a source archive, `settings` are scikit-build-core's CMake settings.
     """
 
     def install_archive(archive, **settings):

@@ -1,4 +1,4 @@
-"""What every operation is tested for: a native function gives what the plain one does, anywhere."""
+"""The shared test of every operation: a native function returns the plain function's results."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ SEED = 20
 
 
 def assert_native(function, elements):
-    """Fail unless `function` does the same eagerly, in a plain map and as a program.
+    """Fail unless `function` returns the same eagerly, in a plain map and as a native program.
 
     Parameters
     ----------
     function : callable
-        Takes the parts of an element as `Dataset.map` gives them.
+        Takes the parts of an element, like a function of `Dataset.map`.
     elements : list
-        Nested values of one nesting. Their shapes may differ.
+        Nested values with one structure. Their shapes may differ.
     """
     source = source_of(elements)
     wanted = run(source.map(function))
@@ -50,7 +50,7 @@ def assert_native(function, elements):
 
 
 def assert_known_shapes(function, source, wanted):
-    """Fail unless the results have the shapes that are known before it runs."""
+    """Fail unless the results have the shapes that are inferred before the run."""
     shapes = []
     source._node.spec(lambda shape, dtype: shapes.append(shape))
     known = Traced("map", function, [source._node]).first.known_shapes(shapes)
@@ -61,7 +61,7 @@ def assert_known_shapes(function, source, wanted):
 
 
 def source_of(elements):
-    """Return a dataset of these elements, whose spec is known."""
+    """Return a dataset of these elements, with a known spec."""
     specs = [ps.Dataset.from_tensors(element).element_spec for element in elements]
     signature = _any_size(specs[0])
     return ps.Dataset.from_generator(lambda: iter(elements), output_signature=signature)
@@ -77,7 +77,7 @@ def run(dataset):
 
 
 def is_random(source, function):
-    """Say whether a function draws random numbers."""
+    """Return whether a function draws random numbers."""
     trace = Trace()
     element = source._node.spec(lambda shape, dtype: trace.leaf(shape))
     with trace:
@@ -86,7 +86,7 @@ def is_random(source, function):
 
 
 def as_element(value):
-    """Return a value of a function as the element it becomes."""
+    """Return a function's result as an element."""
     return next(iter(ps.Dataset.from_tensors(tuple(value) if type(value) is list else value)))
 
 
@@ -108,5 +108,5 @@ def _any_size(spec):
 
 
 def dtypes(kinds="?bhilBHILefdFD"):
-    """Return the number types with these NumPy characters."""
+    """Return the numeric dtypes with these NumPy characters."""
     return [np.dtype(kind) for kind in kinds]

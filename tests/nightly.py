@@ -1,4 +1,4 @@
-"""The switch between the tests of a change and the full matrices, which `.ci/nightly` runs."""
+"""Select between the short tests and the full matrices, which only `.ci/nightly` runs."""
 
 import os
 
@@ -8,6 +8,6 @@ NIGHTLY = os.environ.get("PENSTOCK_NIGHTLY", "0") != "0"
 
 
 def nightly(*cases):
-    """Return cases of `pytest.mark.parametrize` that only run nightly, several values as tuples."""
+    """Return nightly-only cases for `pytest.mark.parametrize`; several values are tuples."""
     parts = (case if isinstance(case, tuple) else (case,) for case in cases)
     return [pytest.param(*part, marks=pytest.mark.nightly) for part in parts]

@@ -1,4 +1,4 @@
-"""What tests of all kinds of datasets take from the contract in the test file of one kind."""
+"""Access to each kind's contract, for tests that cover all kinds of datasets."""
 
 import functools
 import importlib.util
@@ -13,7 +13,7 @@ TESTS = Path(__file__).resolve().parent
 
 @functools.cache
 def module_of(file):
-    """Return a test file as a module of its own."""
+    """Return a test file imported as a separate module."""
     spec = importlib.util.spec_from_file_location(f"of_contracts_{file.stem}", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -21,7 +21,7 @@ def module_of(file):
 
 
 def contract_of(kind):
-    """Return the first class in test_<kind>.py that gives the contract a dataset."""
+    """Return the first class in test_<kind>.py that defines a contract for a dataset."""
     (file,) = TESTS.glob(f"*/test_{kind}.py")
     classes = vars(module_of(file)).values()
     return next(
@@ -34,17 +34,17 @@ def contract_of(kind):
 
 
 def dataset_of(kind, calls=None):
-    """Return the dataset of a kind that its contract is tested with."""
+    """Return the dataset with which the contract of a kind is tested."""
     return contract_of(kind).make(Variant(calls))
 
 
 def call_of(kind):
-    """Return the arguments, by their names, of the method of a kind; `on` is the dataset."""
+    """Return the arguments, by name, of the method of a kind; `on` is the dataset."""
     contract, found = contract_of(kind), {}
     method = getattr(ps.Dataset, kind)
 
     class Recording:
-        """A dataset that notes down how the method is called."""
+        """A dataset that records calls of the method."""
 
         def __init__(self, dataset):
             self.dataset = dataset
@@ -68,7 +68,7 @@ def call_of(kind):
 
 
 def entries(name):
-    """Return what test files have under a name, by the kinds that they test."""
+    """Return the values that test files define under a name, by the kind that they test."""
     return {
         file.stem.removeprefix("test_"): getattr(module_of(file), name)
         for file in sorted(TESTS.glob("*/test_*.py"))

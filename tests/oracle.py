@@ -1,8 +1,8 @@
-"""What stages mean, in plain Python: naive generators, the other side of the random tests.
+"""Reference semantics of the stages: naive Python generators for the random tests.
 
-What flows are steps: elements in the form in which pipelines give them, and a `Failure` in the
-place of each error. A stage takes an iterable of steps; one that passes over its input more than
-once takes a function that returns a new iterable.
+Generators exchange steps: elements in the form in which pipelines return them, and a `Failure` in
+place of each error. A stage takes an iterable of steps. A stage that iterates over its input more
+than once takes a function that returns a new iterable.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from contract import Failure
 
 
 def any_failure(kind):
-    """Return a failure whose message is the engine's own business."""
+    """Return a failure that matches any message."""
     return Failure(kind, ...)
 
 
@@ -26,12 +26,12 @@ def failed(step):
 
 
 def element(value):
-    """Return what a function gave as it comes out of a pipeline; a list at the top is a tuple."""
+    """Return a function's result as a pipeline returns it; a top-level list becomes a tuple."""
     return tuple(leaf(v) for v in value) if type(value) is list else leaf(value)
 
 
 def leaf(value):
-    """Return a value, nested or not, as it comes out of a pipeline; a list is one array."""
+    """Return a value, nested or not, as a pipeline returns it; a list becomes one array."""
     if isinstance(value, dict):
         return type(value)((key, leaf(v)) for key, v in value.items())
     if isinstance(value, tuple):
@@ -60,7 +60,7 @@ def leaves(value):
 
 
 def like(pattern, values):
-    """Nest the leaves that an iterator gives as those of `pattern` are."""
+    """Nest the leaves of an iterator like those of `pattern`."""
     if pattern is None:
         return None
     if isinstance(pattern, dict):
@@ -75,7 +75,7 @@ def like(pattern, values):
 
 
 def signature(value):
-    """Return what elements of one batch have in common: structure, dtypes and shapes."""
+    """Return the common properties of a batch's elements: structure, dtypes and shapes."""
     kinds = []
     for part in leaves(value):
         known = isinstance(part, (np.ndarray, np.generic))
@@ -98,14 +98,14 @@ def _stack_leaf(parts):
 
 
 def call(function, value):
-    """Return what a function makes of an element, or the failure that it makes."""
+    """Return the result of a function for an element, or its failure."""
     try:
         return element(function(*value) if type(value) is tuple else function(value))
     except Exception as error:
         return Failure(type(error).__name__, str(error))
 
 
-# --- one element at a time ---
+# --- element by element ---
 
 
 def map(items, function):
@@ -133,7 +133,7 @@ def take_while(items, predicate):
 
 
 def unique(items):
-    """Give each value once; what fails, as often as it does."""
+    """Yield each distinct value once, and every failure."""
     seen = set()
     for x in items:
         if failed(x) or x not in seen:
@@ -146,7 +146,7 @@ def enumerate(items, start=0):
         yield x if failed(x) else (np.int64(i), x)
 
 
-# --- some of them ---
+# --- selections ---
 
 
 def take(items, count):
@@ -164,7 +164,7 @@ def shard(items, num_shards, index):
 
 
 def shard_evenly(again, num_shards, index, remainder, zero=None):
-    """Deal out rounds; `zero` makes an element that stands for one that there is not."""
+    """Yield one shard, dealt in rounds; `zero` makes the element that pads the last round."""
     items = iter(again())
     count = 0
     while len(one_round := list(itertools.islice(items, num_shards))) == num_shards:
@@ -180,7 +180,7 @@ def shard_evenly(again, num_shards, index, remainder, zero=None):
 
 
 def repeat(again, count):
-    """Give epoch after epoch; with a negative count for ever, unless one has no element."""
+    """Yield repeated epochs; with a negative count forever, unless an epoch has no element."""
     for _ in range(count) if count >= 0 else itertools.count():
         empty = True
         for x in again():
@@ -194,7 +194,7 @@ def repeat(again, count):
 
 
 def batch(items, size, drop_remainder=False):
-    """Cut into lists of `size`, or of several sizes in turn; what does not fit the first fails."""
+    """Batch into lists of `size`, or of alternating sizes; elements unlike the first fail."""
     sizes = itertools.cycle(size if isinstance(size, list) else [size])
     rows, wanted = [], next(sizes)
     for x in items:
@@ -222,7 +222,7 @@ def unbatch(items):
             yield x
             continue
         columns = leaves(x)
-        if not columns:  # nothing tells how many rows there are
+        if not columns:  # the number of rows is unknown
             continue
         arrays = all(isinstance(column, np.ndarray) for column in columns)
         if not arrays or len({len(column) for column in columns}) != 1:
@@ -233,7 +233,7 @@ def unbatch(items):
 
 
 def padded(items, size, drop_remainder=False):
-    """Stack elements of one structure whose arrays are as large as the largest of the batch."""
+    """Stack elements of one structure, with arrays padded to the largest of the batch."""
     rows = ([[*leaves(x)], x] if not failed(x) else x for x in items)
     waiting = []
     for x in itertools.chain(rows, [None]):
@@ -257,7 +257,7 @@ def _padded_leaf(column):
 
 
 def ragged_batches(items, size, drop_remainder=False):
-    """Join vectors; where each begins and ends is told beside them."""
+    """Concatenate vectors; a second array contains their boundaries."""
     rows = []
     for x in items:
         if failed(x):
@@ -279,7 +279,7 @@ def _ragged(rows):
 
 
 def windows(items, size, shift, stride, drop_remainder):
-    """Give each window as one array; what fails is left out of all of them."""
+    """Yield each window as one array; failures are dropped from all windows."""
     span = (size - 1) * stride + 1
     held, to_skip = [], 0
     for x in items:
@@ -298,7 +298,7 @@ def windows(items, size, shift, stride, drop_remainder):
 
 
 def grouped(items, key_of, size_of, reduce):
-    """Give what becomes of each window; those that are not full come last, by their keys."""
+    """Yield the result of each window; incomplete ones are last, sorted by key."""
     waiting = {}
     for x in items:
         key = x if failed(x) else call(key_of, x)
@@ -314,7 +314,7 @@ def grouped(items, key_of, size_of, reduce):
 
 
 def scan(items, state, function):
-    """Hand a state on; an element that fails leaves it as it is."""
+    """Carry a state; an element that fails leaves it unchanged."""
     for x in items:
         found = x if failed(x) else call(lambda *pair: function(*pair), (state, x))
         if not failed(found):
@@ -326,7 +326,7 @@ def scan(items, state, function):
 
 
 def zip_inputs(inputs):
-    """Give tuples; all inputs are asked each time, and the first failure of several counts."""
+    """Yield tuples; all inputs advance each time, and the first of several failures counts."""
     inputs = [iter(items) for items in inputs]
     while True:
         steps = [next(items, _END) for items in inputs]
@@ -340,7 +340,7 @@ _END = object()
 
 
 def alternately(*inputs):
-    """Give the steps of several inputs in turn; one that never comes to a step is noticed."""
+    """Yield the steps of several inputs alternately, until all inputs are exhausted."""
     left = [iter(steps) for steps in inputs]
     while left:
         for steps in list(left):
@@ -353,7 +353,7 @@ def alternately(*inputs):
 
 
 def choose(inputs, choices, stop):
-    """Take from the input whose number is chosen; an empty one ends it, or is passed over."""
+    """Yield from the input with the chosen number; an empty one ends the dataset, or is skipped."""
     inputs = [iter(items) for items in inputs]
     open_ones = set(range(len(inputs)))
     for i in choices:
@@ -367,9 +367,9 @@ def choose(inputs, choices, stop):
 
 
 def interleave(inputs, cycle, block):
-    """Visit slots in turn; an exhausted one passes the turn on, and is refilled when visited.
+    """Visit slots cyclically; an exhausted one is skipped, and refilled at its next visit.
 
-    An input is a list, or a failure in the place of one that could not be opened.
+    An input is a list, or a failure if it could not be opened.
     """
     inputs = iter(inputs)
     slots = [None] * cycle
@@ -386,7 +386,7 @@ def interleave(inputs, cycle, block):
             closed = taken = 0
             for x in slots[at]:
                 yield x
-                taken += not failed(x)  # what fails has not been taken
+                taken += not failed(x)  # failures do not count
                 if taken == block:
                     break
             else:

@@ -1,9 +1,9 @@
-"""Pipelines of some 10,000 elements for test_order.py, by the kind of dataset that each is of.
+"""Pipelines of about 10,000 elements for test_order.py, by the kind of dataset.
 
-A kind without a line here has the pipeline of its contract. One needs a line when a few elements do
-not show what it does: when it draws, reorders or works ahead.
-A source takes how it is run; a transformation takes a dataset of 10,000 pairs (number, noise) too.
-What comes must be of one shape, or be in `WHOLE`.
+A kind without an entry here uses the pipeline of its contract. A kind needs an entry if a few
+elements do not show its behaviour, because it draws, reorders or works ahead. A source takes the
+run settings; a transformation also takes a dataset of 10,000 pairs (number, noise). The resulting
+elements must have the same shape, or the kind must be in `WHOLE`.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ N = 10_000
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """How a pipeline is run: nothing here may change what it gives."""
+    """The settings of a run, none of which may change the result."""
 
     calls: int | None = None
     ahead: int | None = None
@@ -33,7 +33,7 @@ class Run:
         return f"calls={self.calls} prefetch={self.ahead} threads={self.threads} {self.debug=}"
 
     def some(self, most):
-        """Return the number of calls, of at most so many."""
+        """Return the number of calls, up to this maximum."""
         return self.calls if self.calls is None else min(self.calls, most)
 
     def options(self):
@@ -213,7 +213,7 @@ SOURCES = {
     ),
     "text_line": lambda run: ps.TextLineDataset(
         [written(run, f"text{i}", LINES[i * 30_000 : (i + 1) * 30_000]) for i in range(4)],
-        num_parallel_reads=3,  # the order in which files are read depends on it
+        num_parallel_reads=3,  # determines the order in which files are read
     ),
     "tf_record": lambda run: ps.TFRecordDataset(records(run)),
 }
@@ -289,8 +289,8 @@ STAGES = {
     "zip": lambda ds, run: ps.Dataset.zip(ds, numbers(run).shuffle(9)),
 }
 
-# Those whose elements are not of one shape: the others are hashed in batches, which is quicker.
+# Kinds whose elements differ in shape: all others are hashed in batches, which is faster.
 WHOLE = {"batch", "bucket_by_sequence_length", "group_by_window", "ragged_batch"}
 
-# Those whose elements do not depend on the order in which they come.
+# Kinds whose elements do not depend on the order of their input.
 ORDER_FREE = ["filter", "flat_map", "map", "parallel_map", "interleave", "prefetch", "cache"]

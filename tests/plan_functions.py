@@ -1,4 +1,4 @@
-"""The functions of random pipelines: they take elements of any structure."""
+"""The functions of random pipelines, which accept elements of any structure."""
 
 from typing import NamedTuple
 
@@ -10,14 +10,14 @@ from contract import Boom
 
 
 class Pair(NamedTuple):
-    """A structure of its own kind."""
+    """A structure with a custom class."""
 
     left: object
     right: object
 
 
 def number(*args):
-    """Return a small number that depends on everything in the element."""
+    """Return a small number that depends on the whole element."""
     total = 0
     for i, part in enumerate(oracle.leaves(args)):
         if isinstance(part, (str, bytes)):
@@ -107,7 +107,7 @@ def paddable(*args):
 
 
 def storable(*args):
-    """Replace opaque objects, which no file holds, by numbers."""
+    """Replace opaque objects, which cannot be stored in files, by numbers."""
     x = whole(args)
     parts = (_storable_leaf(part) for part in oracle.leaves(x))
     return oracle.like(x, parts)
@@ -154,7 +154,7 @@ PREDICATES = [always, never, even, even, unsure, no_bool]
 
 
 class Native(NamedTuple):
-    """A function that can be traced, and the same in NumPy."""
+    """A traceable function, and its equivalent in NumPy."""
 
     function: object
     reference: object
@@ -200,5 +200,5 @@ NATIVE = [
 
 
 def RANDOM(x):
-    """Return a random number that belongs to the element."""
+    """Return a random number that is a property of the element."""
     return x, ps.random.uniform([])

@@ -1,4 +1,4 @@
-"""The stages of random pipelines that pad, or gather elements by more than their order."""
+"""The stages of random pipelines that pad, or group elements by more than their order."""
 
 import numpy as np
 from hypothesis import strategies as st

@@ -21,7 +21,7 @@ from contract import Boom, Failure
 class Source(NamedTuple):
     """One source of random pipelines."""
 
-    args: st.SearchStrategy  # of dicts
+    args: st.SearchStrategy  # strategy of dicts
     build: Callable[..., ps.Dataset]  # (run, **args)
     oracle: Callable[..., Any]  # (**args)
 
@@ -56,7 +56,7 @@ values = st.recursive(
 
 
 def table(n, form):
-    """Return what is given to from_tensor_slices: n rows."""
+    """Return the argument of from_tensor_slices: n rows."""
     numbers = np.arange(n)
     return {
         "scalars": numbers.astype(np.float64) / 4,
@@ -94,7 +94,7 @@ def yielded(n, fails):
 
 @functools.cache
 def folder():
-    # Kept until the process ends: plans are built again and again.
+    # Kept until the process exits, because plans are built repeatedly.
     return tempfile.TemporaryDirectory(prefix="penstock-plans-")
 
 
@@ -128,7 +128,7 @@ def text_steps(parts, missing):
 
 
 def arrays(n, files):
-    """Return the rows of files, some of which have none."""
+    """Return the rows of files, some of which are empty."""
     return [np.arange(i, n, files, dtype=np.int16).reshape(-1, 1) for i in range(files)]
 
 

@@ -1,4 +1,4 @@
-"""What a stage of random pipelines is made of."""
+"""The definition of a stage of random pipelines."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,17 +9,17 @@ import oracle
 import penstock as ps
 from plan_functions import number
 
-# What a stage does to the order of its input, and needs of it.
-KEEPS = 0  # gives the same elements, in some order, from an input in any order
-PLACES = 1  # what it gives depends on the places of elements
+# How a stage depends on the order of its input, and changes it.
+KEEPS = 0  # yields the same elements, in some order, from an input in any order
+PLACES = 1  # its result depends on the positions of elements
 SHUFFLES = 2  # changes the order at random
-RANDOM_VALUES = 3  # gives elements that nobody can foretell
+RANDOM_VALUES = 3  # yields unpredictable elements
 
 
 class Stage(NamedTuple):
     """One stage of random pipelines."""
 
-    args: Any  # a strategy of dicts; of (inner, other) when plans are among them: see plans.py
+    args: Any  # a strategy of dicts, or a function of (inner, other) for nested plans: see plans.py
     build: Callable[..., ps.Dataset]  # (ds, run, **args)
     oracle: Callable[..., Any]  # (again, expect, **args): again() restarts the input
     order: int = KEEPS

@@ -1,4 +1,4 @@
-"""The stages of random pipelines; see plans.py. Test files of kinds have more, as `STAGE`."""
+"""The stages of random pipelines; see plans.py. Test files of kinds define more, as `STAGE`."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def opener(plan, run):
 
 
 def opened(again, expect, plan):
-    """List what the inputs of flat_map or interleave give, lazily."""
+    """Yield each dataset that flat_map or interleave opens, lazily: its steps, or a failure."""
     for x in again():
         if oracle.failed(x):
             yield x
@@ -36,7 +36,7 @@ def opened(again, expect, plan):
         if form == "refuses" and n % 3 == 1:
             yield Failure("Boom", f"opening {n}")
         elif form == "no dataset" and n % 4 == 1:
-            # zip is given it, any other stage is asked of it.
+            # zip takes the value as an argument; other stages are looked up as its methods.
             asked = plan.stages and plan.stages[0][0] != "zip"
             yield oracle.any_failure("AttributeError" if asked else "TypeError")
         else:
@@ -44,7 +44,7 @@ def opened(again, expect, plan):
 
 
 def native_form(form, calls, ds):
-    """Make numbers, and let a native function work on them."""
+    """Make numbers, and apply a native function to them."""
     return ds.map(number, calls, output_signature=ps.TensorSpec((), "int64")).map(
         ps.native(form.function), calls
     )
@@ -63,7 +63,7 @@ def zip_steps(again, expect, nesting, plan):
 
 
 def dealt_out(ds, **arguments):
-    """Return a shard, unless it is refused for the order that the elements would be in."""
+    """Return a shard, unless the order of its elements would be undefined."""
     try:
         return ds.shard_evenly(**arguments)
     except ValueError as error:
@@ -80,8 +80,9 @@ def padded_shard(again, **a):
 
 
 def prefetched(ds, size):
-    prefetch = ds.prefetch  # what is no dataset has none, whatever the size
-    # Right behind from_indexable it is no matter of timing alone: take goes to the positions there.
+    prefetch = ds.prefetch  # raises for a value that is not a dataset, whatever the size
+    # Directly after from_indexable, even prefetch(0) changes more than timing: take seeks by
+    # position.
     needed = size != 0 or ds._kind.endswith("from_indexable")
     return prefetch(size) if needed else ds
 

@@ -1,8 +1,8 @@
-"""Random pipelines: sources and stages, how a dataset gets them and how the oracle does.
+"""Random pipelines: sources and stages, each with a builder and an oracle.
 
-A stage is one entry of `STAGES` (plan_stages.py), or the `STAGE` of a test file; a source one of
-`SOURCES` (plan_sources.py): a strategy for its arguments, a function that builds it, and a
-generator over the steps of its input (oracle.py).
+A stage is an entry of `STAGES` (plan_stages.py), or the `STAGE` of a test file; a source is an
+entry of `SOURCES` (plan_sources.py). Each consists of a strategy for its arguments, a function that
+builds it, and a generator over the steps of its input (oracle.py).
 """
 
 import functools
@@ -21,20 +21,20 @@ from plan_stages import STAGES
 
 
 class TooLong(Exception):
-    """The oracle has taken so many steps that this plan is no use as a test."""
+    """The oracle has taken too many steps, so the plan is useless as a test."""
 
 
 class Run(NamedTuple):
-    """How a plan is run: what must not change its elements."""
+    """The settings of a run, which must not change its elements."""
 
-    calls: tuple = (None,)  # num_parallel_calls of the stages, round and round
+    calls: tuple = (None,)  # num_parallel_calls of the stages, cyclically
     ahead: tuple = (0,)  # buffer sizes of prefetches
     deterministic: bool | None = None
     threads: int | None = None
     memory: int | None = None
     debug: bool = False
     folder: str = ""
-    place: int = 0  # of the stage that is being built
+    place: int = 0  # index of the stage that is being built
 
     def parallel(self, most=None):
         calls = self.calls[self.place % len(self.calls)]
@@ -52,7 +52,7 @@ class Run(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A pipeline as data; in an argument of a stage, one more input or what a function opens."""
+    """A pipeline as data; also used in stage arguments for further inputs and opened datasets."""
 
     source: tuple[str, dict]
     stages: tuple[tuple[str, dict], ...]
@@ -62,7 +62,7 @@ class Plan(NamedTuple):
         return ".".join(parts)
 
     def order(self):
-        """Return what is known of the order: EXACT steps, the same multiset, or neither."""
+        """Return the known order: EXACT steps, the same multiset, or neither."""
         known = KEEPS
         for name, args in self.stages:
             inner = max((p.order() for p in args.values() if isinstance(p, Plan)), default=KEEPS)
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
         return known
 
     def uses(self, wanted):
-        """Say whether a stage has this name or order, anywhere in the plan."""
+        """Return whether a stage anywhere in the plan has this name or order."""
         return any(
             wanted in (name, STAGES[name].order)
             or any(isinstance(p, Plan) and p.uses(wanted) for p in args.values())
@@ -81,7 +81,7 @@ class Plan(NamedTuple):
         )
 
     def repeats_for_ever(self):
-        """Say whether there is a repeat without end, anywhere in the plan."""
+        """Return whether the plan contains an infinite repeat."""
         return any(
             (name == "repeat" and args["count"] < 0)
             or any(isinstance(p, Plan) and p.repeats_for_ever() for p in args.values())
@@ -89,7 +89,7 @@ class Plan(NamedTuple):
         )
 
     def build(self, run, given=None):
-        """Return the dataset."""
+        """Build and return the dataset."""
         name, args = self.source
         ds = given_dataset(given, **args) if name == "given" else SOURCES[name].build(run, **args)
         for place, (stage, arguments) in enumerate(self.stages):
@@ -97,7 +97,7 @@ class Plan(NamedTuple):
         return ds
 
     def expect(self, fuel, given=None):
-        """Return a function that returns the steps, as an iterator, again and again."""
+        """Return a function that returns a new iterator of the expected steps on each call."""
         name, args = self.source
 
         def source():
@@ -130,7 +130,7 @@ def _burn(give, fuel):
 
 
 def given_dataset(given, form):
-    """Return a dataset made from an element, as a function given to flat_map does."""
+    """Return a dataset made from an element, like a function of flat_map."""
     n = number(given)
     if form == "copies":
         return ps.Dataset.from_tensors(given).repeat(n % 4)
@@ -149,7 +149,7 @@ def given_steps(given, form):
 
 @st.composite
 def plans(draw, depth=2, sources=None, most_stages=6, without=()):
-    """Draw a plan whose arguments hold plans in turn, `depth` deep."""
+    """Draw a plan whose arguments contain nested plans, up to depth `depth`."""
     source = draw(st.sampled_from(sorted(SOURCES) if sources is None else sources))
     form = st.fixed_dictionaries(
         {"form": st.sampled_from(["copies", "numbers", "refuses", "no dataset"])}
@@ -167,11 +167,11 @@ def plans(draw, depth=2, sources=None, most_stages=6, without=()):
 
 
 def inner(depth):
-    """Draw what a function opens: plans over the element it was given."""
-    # A file of its own for each element is more than a cache is for.
+    """Draw the datasets that a function opens: plans over its element."""
+    # Caches do not support a separate file for each element.
     return plans(depth=depth, sources=["given"], most_stages=2, without={"cache file", "snapshot"})
 
 
 def other(depth):
-    """Draw one more input."""
+    """Draw another input."""
     return plans(depth=depth, most_stages=3)

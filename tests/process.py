@@ -1,4 +1,4 @@
-"""What this process holds: its memory, and engine threads inside Python code."""
+"""The resources of this process: its memory, and engine threads that run Python code."""
 
 import os
 import sys
@@ -12,12 +12,12 @@ reads_memory = pytest.mark.skipif(not STATM.exists(), reason="reads memory in /p
 
 
 def resident():
-    """Return the bytes of this process in memory."""
+    """Return the resident memory of this process in bytes."""
     return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def busy():
-    """Whether an engine thread runs Python code now."""
+    """Return whether an engine thread is running Python code."""
     frames = sys._current_frames()
     return any(
         t.name == "penstock" and t.ident in frames and frames[t.ident].f_code.co_name != "run"
@@ -26,5 +26,5 @@ def busy():
 
 
 def lanes():
-    """How many threads of the engine run Python code, or wait to."""
+    """Return the number of engine threads that run Python code, or wait to."""
     return sum(thread.name == "penstock" for thread in threading.enumerate())

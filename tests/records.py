@@ -1,4 +1,4 @@
-"""Record files made by hand, and the order in which several of them are read."""
+"""Handwritten record files, and the order in which several of them are read."""
 
 import gzip
 import struct
@@ -11,7 +11,7 @@ from penstock import _core
 
 
 def zstd(data):
-    """Compress to one frame, by the library that penstock writes with."""
+    """Compress to one frame, with the library that penstock writes with."""
     packer = _core.ZstdCompressor("test", 3)
     return packer.compress(data) + packer.flush()
 
@@ -23,9 +23,9 @@ COMPRESS = {
     "ZLIB": zlib.compress,
     "ZSTD": zstd,
 }
-# What this build can read.
+# The compressions that this build can read.
 COMPRESSIONS = ["GZIP", "ZLIB"] + ["ZSTD"] * _core.build_info()["zstd"]["native"]
-# For fixtures of contracts, which use all of them nightly.
+# For contract fixtures; the nightly runs use all of them.
 PLAIN_AND_COMPRESSED = [None, "GZIP", *nightly(*COMPRESSIONS[1:])]
 needs_zstd = pytest.mark.skipif("ZSTD" not in COMPRESSIONS, reason="built without zstd")
 
@@ -47,13 +47,13 @@ def masked(data):
 
 
 def frame(record, length=None):
-    """Return a TFRecord, with another length if one is given."""
+    """Return a TFRecord, optionally with a wrong length."""
     head = struct.pack("<Q", len(record) if length is None else length)
     return head + masked(head) + record + masked(record)
 
 
 def in_turn(records, width):
-    """Take a record of each of `width` open files in turn."""
+    """Yield records from `width` open files alternately."""
     waiting = iter(records)
     slots = [None] * width
     while True:

@@ -1,4 +1,4 @@
-"""Values that functions refer to: pairs that make other elements."""
+"""Values that functions refer to: pairs that produce different elements."""
 
 import argparse
 import array
@@ -75,7 +75,7 @@ def naming(value):
     return lambda x: x + (value is None)
 
 
-# Functions that read these of an object: the attributes that they read belong to the pipeline.
+# Functions that read these attributes of an object: the attributes belong to the pipeline.
 READ = {
     "namespace": (reading, types.SimpleNamespace),
     "arguments of a program": (reading, argparse.Namespace),
@@ -87,7 +87,7 @@ READ = {
     "object in an object": (reading_inside, lambda scale: Nested(scale)),
 }
 
-# Values by what they consist of.
+# Values by their parts.
 VALUES = {
     "pattern": (re.compile("[01]"), re.compile("[23]")),
     "flags of a pattern": (re.compile("a"), re.compile("a", re.IGNORECASE)),
@@ -119,11 +119,11 @@ def generator_and_numbers():
     return np.random.default_rng(1), np.random.RandomState(1), iter([1, 2])
 
 
-# --- functions that two classes, or two objects, make different ---
+# --- functions that differ because of two classes, or two objects ---
 
 
 def from_text(text, k):
-    """Run the text of a module with `k` in it, as an edited module; return its function."""
+    """Run the text of a module with `k` in it, like an edited module; return its function."""
     scope = {"__name__": "a_program", "functools": functools, "ps": ps}
     exec(textwrap.dedent(text).replace("K", str(k)), scope)
     return scope["function"]
@@ -274,7 +274,7 @@ def one(function):
     return lambda k: calling_one(function(lambda x: x * k))
 
 
-# Of objects that a function hands on, and of functions in wrappers, all counts.
+# For objects that a function passes on, and for wrapped functions, everything counts.
 HANDED_ON = {
     "to another function": lambda k: (lambda s: lambda x: scaled_by(s, x))(Settings(k)),
     "as a default": lambda k: (lambda s: lambda x, by=s: scaled_by(by, x))(Settings(k)),
@@ -297,7 +297,7 @@ HANDED_ON = {
     "item of a tuple": lambda k: tuple(i * k for i in range(40)).__getitem__,
 }
 
-# Long containers, of plain values: one of them differs.
+# Long containers of plain values, of which one differs.
 LONG = {
     **{
         f"list of {n}": lambda k, n=n: (lambda r: lambda x: x * r[20])(

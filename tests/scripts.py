@@ -1,4 +1,4 @@
-"""Scripts in a process of their own, and waiting for what other threads do."""
+"""Scripts in separate processes, and helpers to wait for other threads."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import textwrap
 import threading
 import time
 
-# How many times as long a script may take: programs for finding errors are slow.
+# Multiplier of script timeouts, because error-detection tools are slow.
 PATIENCE = float(os.environ.get("PENSTOCK_PATIENCE", "1"))
 
 PREAMBLE = """
@@ -26,13 +26,13 @@ def endless():
         i += 1
 """
 
-# Of Python, for programs that fork beside threads and are expected to print nothing: since 3.12 a
-# warning says that this may deadlock.
+# Python options for programs that fork with running threads and are expected to print nothing:
+# since 3.12, Python warns that this may deadlock.
 MAY_FORK = ("-W", "ignore:This process:DeprecationWarning")
 
 
 def run_script(code, *options, timeout=100):
-    """Run `code` behind the preamble; a script that hangs fails the test."""
+    """Run `code` after the preamble; a script that hangs fails the test."""
     source = PREAMBLE + textwrap.dedent(code)
     return subprocess.run(
         [sys.executable, *options, "-c", source],
@@ -44,7 +44,7 @@ def run_script(code, *options, timeout=100):
 
 
 def wait_until(condition, seconds=60.0):
-    """Poll until `condition()` holds; returns how long it took, fails after `seconds`."""
+    """Poll until `condition()` holds; return the time it took, fail after `seconds`."""
     start = time.monotonic()
     while not condition():
         assert time.monotonic() - start < seconds, f"not within {seconds} s"
@@ -53,7 +53,7 @@ def wait_until(condition, seconds=60.0):
 
 
 class Gate:
-    """A function for map that waits until it is let go, and tells who is inside."""
+    """A function for map that waits until it is released, and shows which calls are inside."""
 
     def __init__(self):
         self.inside = threading.Event()

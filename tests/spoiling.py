@@ -1,10 +1,10 @@
-"""Users that write to all they may write to."""
+"""A consumer that overwrites everything writeable."""
 
 import numpy as np
 
 
 def spoiled(element):
-    """Return what an element was, and the element, with other bytes in its writeable arrays."""
+    """Return a copy of an element, and the element with its writeable arrays overwritten."""
     was = _copied(element)
     for array in _arrays(element):
         if array.flags.writeable and array.size > 0:

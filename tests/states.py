@@ -1,4 +1,4 @@
-"""States of a few steps, and what they are refused with."""
+"""States after a few steps, and the errors when they are refused."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def state_of(ds, steps=1):
 
 
 def difference(saved, own):
-    """Return the differences that a state of one is refused with by the other."""
+    """Return the differences for which one dataset refuses the other's state."""
     state = state_of(saved)
     with pytest.raises(ps.StateError) as refused:
         iter(own).set_state(state)

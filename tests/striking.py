@@ -1,16 +1,15 @@
-"""Ctrl-C at each place at which Python may raise it, one after the other."""
+"""Raise Ctrl-C at each place where Python may raise it, one place per run."""
 
 import dis
 import sys
 
 
 class Striking:
-    """Raises KeyboardInterrupt where Python looks for signals, while it is entered.
+    """Raise KeyboardInterrupt where Python checks for signals, inside the `with` block.
 
-    That is behind each call, when a function begins, and when a loop goes on, in code of files
-    whose path holds `folder`, but for what a `__del__` calls: Python has no one to pass an
-    exception of that on to, and only prints it. `places`: the numbers of the looks at which it
-    strikes.
+    Python checks after each call, at the start of a function, and when a loop repeats. This applies
+    to code in files whose path contains `folder`, except code called from `__del__`: Python cannot
+    propagate its exceptions, and only prints them. `places`: the indices of the checks that raise.
     """
 
     def __init__(self, folder, places):

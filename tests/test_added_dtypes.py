@@ -1,4 +1,4 @@
-"""Types that ml_dtypes adds to NumPy: they travel, are batched, kept on disk, and cast."""
+"""ml_dtypes types: passed through, batched, saved, and cast."""
 
 import pickle
 import subprocess

@@ -1,4 +1,4 @@
-"""A function that takes another number of arguments than it gets is told what it gets."""
+"""A function with a wrong number of parameters raises an error that names its arguments."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_generator_beside_them():
 @pytest.mark.parametrize(
     "function",
     [
-        lambda a, b: (lambda x: x)(a, b),  # of a call inside
+        lambda a, b: (lambda x: x)(a, b),  # of an inner call
         lambda a, b: a + "text",
         lambda *pair: len(*pair),
         np.add.outer,

@@ -1,4 +1,4 @@
-"""async for over datasets and iterators: the event loop goes on meanwhile."""
+"""async for over datasets and iterators does not block the event loop."""
 
 import asyncio
 import threading
@@ -9,11 +9,11 @@ import penstock as ps
 from contract import Boom, steps
 from scripts import run_script
 
-LIMIT = 60.0  # seconds after which a test that hangs fails
+LIMIT = 60.0  # seconds after which a hanging test fails
 
 
 def wait_for(event):
-    """Return a function that gives what it takes once the event is set."""
+    """Return a function that returns its argument after the event is set."""
 
     def wait(x):
         assert event.wait(LIMIT)
@@ -44,7 +44,7 @@ def test_the_event_loop_goes_on_while_an_element_is_made(ahead):
         elements = asyncio.ensure_future(listed(ds))
         await asyncio.sleep(0)
         assert not elements.done()
-        event.set()  # in this loop: a blocked one would not come here
+        event.set()  # runs in this event loop, so it must not be blocked
         return await asyncio.wait_for(elements, LIMIT)
 
     assert asyncio.run(main()) == [0, 1]

@@ -1,4 +1,4 @@
-"""States that are damaged, foreign or no states are refused, and nothing crashes."""
+"""Damaged, foreign and invalid states are refused without a crash."""
 
 import pickle
 import random
@@ -58,7 +58,7 @@ def test_damaged_states_are_rejected(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATEFUL)
 def test_states_damaged_below_their_checksum_never_crash(name):
-    # Someone computes the checksum again: any answer but a crash or a hang will do.
+    # An attacker recomputes the checksum: any result except a crash or a hang is fine.
     done = run_script(
         f"""
         import random

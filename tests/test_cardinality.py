@@ -1,4 +1,4 @@
-"""How many elements each stage announces, over every kind of input, as TensorFlow 2.21 does."""
+"""The cardinality of each stage, for every kind of input, compared with TensorFlow 2.21."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ INPUTS = {
     "unknown": lambda: Dataset.range(5).filter(above_one),
 }
 
-# Of each stage over these four, what TensorFlow gives.
+# TensorFlow's results of each stage for these four inputs.
 STAGES = {
     "map": (lambda ds: ds.map(lambda x: x), (5, 0, INF, N)),
     "parallel map": (lambda ds: ds.map(lambda x: x, num_parallel_calls=2), (5, 0, INF, N)),
@@ -113,14 +113,14 @@ STAGES = {
     "from_tensor_slices": (lambda ds: Dataset.from_tensor_slices([1, 2]), (2, 2, 2, 2)),
 }
 
-# Where there is more to know than TensorFlow says.
+# Cases where penstock knows more than TensorFlow.
 BETTER = {
     ("batch, unbatch", "empty"): 0,
     ("rebatch", "empty"): 0,
     ("rebatch", "infinite"): INF,
     ("skip(-1)", "infinite"): 0,
     ("skip(-1)", "unknown"): 0,
-    # These end.
+    # These are finite.
     ("sample_from_datasets, stop", "infinite"): N,
     ("choose_from_datasets", "infinite"): N,
 }

@@ -1,4 +1,4 @@
-"""The command line: commands are found, and the doctor names what is missing and how to get it."""
+"""The command line: its commands, and the doctor's list of missing parts with instructions."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Nothing is public, or registered, without a test and a docstring."""
+"""Everything public or registered has a test and a docstring."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ USES = [
     p.read_text() for name in ("tests", "examples") for p in (TESTS.parent / name).rglob("*.py")
 ]
 
-# Kinds whose public name is another one, or which are made for other methods.
+# Kinds with a different public name, or used only by other methods.
 PUBLIC = {
     "assert_cardinality": ps.experimental.assert_cardinality,
     "at": ps.experimental.at,
@@ -66,7 +66,7 @@ def is_function(thing):
 
 
 def public_things():
-    """Yield the public names and things, each thing under the first of its names."""
+    """Yield the public names and objects, each object under its first name."""
     seen = set()
     for name, thing in all_public_names():
         if id(thing) not in seen:
@@ -100,7 +100,7 @@ THINGS = dict(public_things())
 def test_every_public_name_has_a_docstring(name):
     doc = inspect.getdoc(THINGS[name])
     assert doc, f"{name} has no docstring"
-    # The extension module puts a line with the signature first.
+    # The extension module prepends a line with the signature.
     lines = [line for line in doc.splitlines() if line and not line.startswith(f"{name}(")]
     assert lines, f"{name} has no docstring"
     summary = lines[0]

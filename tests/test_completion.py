@@ -1,4 +1,4 @@
-"""Editors and notebooks know that methods of a dataset return a dataset."""
+"""Editors and notebooks infer that dataset methods return a dataset."""
 
 import inspect
 
@@ -15,7 +15,7 @@ METHODS = sorted(
 
 @pytest.mark.parametrize("name", METHODS)
 def test_no_method_names_its_result_self(name):
-    # Jedi takes Self for the class that has the method: a mixin, without the methods of others.
+    # Jedi resolves Self to the class that defines the method, a mixin without the others' methods.
     method = getattr(ps.Dataset, name)
     assert inspect.signature(method).return_annotation != "Self"
 

@@ -1,4 +1,4 @@
-"""Many threads, many iterators, stages inside stages."""
+"""Many threads, many iterators, nested stages."""
 
 import collections
 import pickle
@@ -163,7 +163,7 @@ def test_functions_five_deep_in_datasets():
     assert deep(1, 5) == 32 * 1 + 32 * 5 // 2
 
 
-# Pipelines of a function that makes such a pipeline, and so on.
+# Pipelines with a function that makes such a pipeline, recursively.
 ENDLESS = {
     "interleave": "Dataset.range(2).interleave(f, cycle_length=2, num_parallel_calls=2)",
     "a wide interleave": "Dataset.range(32).interleave(f, num_parallel_calls=ps.AUTOTUNE)",
@@ -285,7 +285,7 @@ STAGES = {
 }
 
 
-# The deepest pipeline of functions, below, has more of flat_map.
+# The deepest pipeline of functions, below, contains more flat_maps.
 @pytest.mark.parametrize("name", [*(n for n in STAGES if n != "flat_map"), *nightly("flat_map")])
 def test_thousand_stages_work_also_in_a_lane(name):
     ds = Dataset.range(1, 4)
@@ -317,11 +317,11 @@ def test_too_many_stages_are_an_error_when_built():
     made = [ds]
     with pytest.raises(ValueError, match=r"stages deep, at most .*fewer stages"):
         made.extend(deeper(ds))
-    assert list(made[-1]) == [0, 1, 2]  # the deepest that is allowed runs
+    assert list(made[-1]) == [0, 1, 2]  # the deepest allowed nesting runs
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)  # each of the 2,000 stages marks where all below it are
+@pytest.mark.timeout(200)  # each of the 2,000 stages marks the position of all stages below it
 def test_deepest_pipeline_of_functions_runs_in_a_lane():
     done = run_script(
         """

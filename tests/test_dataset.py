@@ -1,4 +1,4 @@
-"""What every dataset and iterator can do, whatever its stages."""
+"""Behaviour of every dataset and iterator, independent of its stages."""
 
 import functools
 import gc

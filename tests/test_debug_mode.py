@@ -1,4 +1,4 @@
-"""Debug mode: the same results, everything in the thread that asks, and pdb works."""
+"""Debug mode: the same results, everything in the consumer's thread, and pdb works."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def switched_off():
 
 
 class Threads:
-    """A function that remembers who called it."""
+    """A function that records the calling threads."""
 
     def __init__(self, result=lambda x: x):
         self.result = result
@@ -46,7 +46,7 @@ def opened(x):
 
 
 def chain():
-    """Build a pipeline in which everything could run elsewhere."""
+    """Build a pipeline in which every stage could use other threads."""
     return (
         ps.Dataset.range(60)
         .map(lambda x: x + 1, num_parallel_calls=3)
@@ -165,7 +165,7 @@ def test_every_user_of_a_native_function_calls_plain_python(user, tmp_path):
 
     def native(function=lambda x: x + 1):
         def called(*args):
-            calls.extend(map(type, args))  # which differ while it is traced
+            calls.extend(map(type, args))  # the types differ during tracing
             return function(*args)
 
         return ps.native(called)
@@ -277,7 +277,7 @@ def debug_with_pdb(script, commands, **environment):
 def test_pdb_works_inside_functions(how):
     enable = "ps.experimental.enable_debug_mode()" if how == "function" else ""
     environment = {} if how == "function" else {"PENSTOCK_DEBUG": "1"}
-    commands = ["c", "c"]  # when it is traced
+    commands = ["c", "c"]  # during tracing
     commands += ["p 'x is', x + 100", "import threading", "p threading.current_thread().name"]
     commands += ["n", "n", "p __return__", "c", "p 'then', x", "x = 70", "c", "c"]
     done = debug_with_pdb(SCRIPT.format(enable=enable), commands, **environment)

@@ -1,10 +1,10 @@
-"""Pipelines of any depth in threads of any stack: an answer or an error, never a crash."""
+"""Pipelines of any depth in threads with any stack size: a result or an error, never a crash."""
 
 import pytest
 
 from scripts import run_script
 
-# Each adds stages to a dataset of the numbers 1, 2, 3 that leave it as it is.
+# Each adds stages that leave a dataset of the numbers 1, 2, 3 unchanged.
 GROWING = """
 import collections, gc, pickle, tempfile
 
@@ -205,7 +205,7 @@ def work():
 in_thread(512 << 10, work)
 work()
 """)
-    # Only the first has the small stack: with `prefetch`, a thread of the engine runs the stages.
+    # Only the first uses the small stack: with `prefetch`, an engine thread runs the stages.
     assert told.splitlines() == ["True False []"] + 3 * ["False True []"]
 
 

@@ -1,4 +1,4 @@
-"""The demo: it measures, it draws, and it says clearly what is missing."""
+"""The demo: measurements, plots, and clear messages about missing packages."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def rows(text):
-    """Name and images per second of each line of the table."""
+    """Return the name and images per second of each line of the table."""
     lines = text.split("accelerator idle\n", 1)[1].split("\n\n", 1)[0].splitlines()
     return {line[:18].strip("+ "): float(line[18:28].replace(",", "")) for line in lines}
 
@@ -76,7 +76,7 @@ def test_plain_and_native_forms_give_the_same_images(pictures):
 
 
 def with_seed(ds):
-    """Draw the same random numbers for the same elements, whatever the datasets are."""
+    """Draw the same random numbers for the same elements in all datasets."""
     ps.set_seed(3)
     return list(ds)
 

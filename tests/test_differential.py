@@ -1,8 +1,8 @@
-"""Random pipelines of all stages against an oracle in plain Python.
+"""Random pipelines of all stages, compared with an oracle in plain Python.
 
-Each plan is run in two ways (parallelism, buffers, threads, memory), and once more in pieces: saved
-behind random steps, and continued by a pipeline that runs in another way. PENSTOCK_EXAMPLES is the
-number of plans, PENSTOCK_SEED another sequence of them.
+Each plan runs with two settings (parallelism, buffers, threads, memory), and once more in pieces:
+saved after random steps, and resumed by a pipeline with other settings. PENSTOCK_EXAMPLES is the
+number of plans; PENSTOCK_SEED selects other plans.
 """
 
 import itertools
@@ -19,8 +19,8 @@ from contract import MOST_STATE, Failure
 from plan_stage import KEEPS, PLACES, RANDOM_VALUES, SHUFFLES
 from plans import Run, TooLong, plans
 
-MOST = 60  # steps that are looked at
-FUEL = 3000  # steps of all stages of the oracle
+MOST = 60  # maximum number of compared steps
+FUEL = 3000  # maximum steps of all stages of the oracle
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "200"))
 SEED = os.environ.get("PENSTOCK_SEED")
 
@@ -52,7 +52,7 @@ def start(plan, run):
 
 
 def take_steps(it, count):
-    """List the next steps, at most `count`, as the oracle would write them."""
+    """List the next steps, at most `count`, in the oracle's form."""
     came = []
     while len(came) < count:
         try:
@@ -95,7 +95,7 @@ def check_unordered(came, wanted):
 
 
 def foretold(plan):
-    """Return the first steps that the oracle gives, and whether it ended."""
+    """Return the first steps of the oracle, and whether it ended."""
     try:
         wanted = list(itertools.islice(plan.expect([FUEL])(), MOST + 1))
     except TooLong:
@@ -123,15 +123,16 @@ def check_cardinality(plan, run, came, ended):
     count = dataset(plan, run).cardinality()
     if not ended or count < 0 or any(isinstance(step, Failure) for step in came):
         return
-    # As in tf.data, a repeat without end counts as endless, also of what turns out to be empty.
+    # As in tf.data, an infinite repeat has infinite cardinality, even if its input turns out to be
+    # empty.
     assert count == len(came) or (count > len(came) and plan.repeats_for_ever())
 
 
 def check_pieces(plan, first, more, wanted):
-    """Run in pieces, each by a new iterator that takes up the state of the one before it."""
+    """Run in pieces: each new iterator restores the state of the previous one."""
     it = start(plan, first)
     came = []
-    # A snapshot belongs to functions with all that they hold, such as how they are to be run.
+    # A snapshot depends on its functions and everything they hold, including the run settings.
     same = plan.uses("snapshot")
     for count, run in more:
         came += take_steps(it, min(count, MOST - len(came)))
@@ -141,7 +142,7 @@ def check_pieces(plan, first, more, wanted):
             rest = take_steps(it, MOST - len(came))
         check_steps(came + rest, wanted)
         it = start(plan, first if same else run)
-        # Functions hold how they are to be run: another way of running is another function.
+        # Functions hold the run settings, so with other settings they are other functions.
         it.set_state(state, strict=False)
     with it:
         came += take_steps(it, MOST - len(came))

@@ -1,6 +1,6 @@
-"""Every example runs: the Python blocks of README.md and docs/, and the docstrings of penstock.
+"""Every example runs: the Python blocks of README.md and docs/, and penstock's docstrings.
 
-Those that need a framework for training run in tests of their own, where it is installed.
+Examples that need a training framework run in separate tests, where it is installed.
 """
 
 import doctest
@@ -24,7 +24,7 @@ MODULES = ["penstock"] + [
     for module in pkgutil.walk_packages(ps.__path__, "penstock.")
     if module.name.rpartition(".")[2] not in {"__main__", "_core"}
 ]
-# Docstrings whose examples need frameworks: of a module, a class or a function, and all in it.
+# Docstrings with examples that need frameworks: of a module, class or function, with all members.
 FRAMEWORKS = {
     "penstock.adapters.jax": {"jax"},
     "penstock.forms.Forms.to_jax": {"jax"},
@@ -39,13 +39,13 @@ FRAMEWORKS = {
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)")
-# The line before a block that cannot run here, or runs where these modules are installed.
+# The line before a block that cannot run here, or needs these modules.
 NOT_RUN = re.compile(r" *<!-- not run: .+ -->")
 NEEDS = re.compile(r" *<!-- needs: (?P<modules>[\w. ]+) -->")
 
 
 class Block(NamedTuple):
-    """A fenced block of Python in a page; its code begins after line `line`."""
+    """A fenced Python block of a page; its code begins after line `line`."""
 
     line: int
     code: str
@@ -53,7 +53,7 @@ class Block(NamedTuple):
 
 
 def python_blocks(text):
-    """Yield the Python blocks of a page, but not those marked ``<!-- not run: reason -->``."""
+    """Yield the Python blocks of a page, except those marked ``<!-- not run: reason -->``."""
     lines = text.splitlines()
     opening = None
     for number, line in enumerate(lines, 1):
@@ -74,7 +74,7 @@ def blocks_without_needs(text):
 
 
 def run_examples(test):
-    """Run one doctest; a failure shows the example, what it should print, and what it printed."""
+    """Run one doctest; a failure shows the example, its expected and its actual output."""
     report = []
     doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append, clear_globs=False)
     if report:
@@ -82,7 +82,7 @@ def run_examples(test):
 
 
 def run_blocks(blocks, filename):
-    """Run the blocks of a page in order, in one namespace, as a reader would type them."""
+    """Run the blocks of a page in order, in one namespace, as if a reader typed them."""
     names = {"__name__": "__main__"}
     for line, code, _ in blocks:
         if ">>>" in code:
@@ -132,7 +132,7 @@ def is_in(test, owner):
 def test_examples_of_the_module_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if name == "penstock.metrics":
-        gc.collect()  # it shows all iterators that live
+        gc.collect()  # it lists all live iterators
     for test in examples_of(name):
         if not any(is_in(test, owner) for owner in FRAMEWORKS):
             run_examples(test)

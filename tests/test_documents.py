@@ -1,4 +1,4 @@
-"""What README.md and CONTRIBUTING.md name is there."""
+"""The files named in README.md and CONTRIBUTING.md exist."""
 
 import re
 import sys
@@ -17,7 +17,7 @@ def test_files_and_folders_that_are_named_exist(name):
     text = (ROOT / name).read_text()
     for code in CODE.findall(text):
         for place in PLACE.findall(code):
-            example = re.search(r"/x\.|/test_x\.", place)  # of what is to be added
+            example = re.search(r"/x\.|/test_x\.", place)  # a file still to be created
             assert example or (ROOT / place).exists(), f"{name}: {place}"
 
 

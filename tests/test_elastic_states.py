@@ -1,4 +1,4 @@
-"""A state that one number of processes has saved continues with any other number."""
+"""A state saved with one number of processes resumes with any other number."""
 
 import itertools
 import pathlib
@@ -15,7 +15,7 @@ from even_shards import POLICIES, SOURCES, even_shards
 from penstock.loader_states import signed
 
 COUNTS = [1, 2, 3, 4, 6, 8, 16]
-GLOBAL = 48  # rows of all processes together: every count divides it
+GLOBAL = 48  # rows of all processes together: divisible by every process count
 ROWS = 5 * GLOBAL
 
 
@@ -28,7 +28,7 @@ def drawn(x):
 
 
 def lines(folder):
-    """Return the names of files of several lengths."""
+    """Return the names of files with different lengths."""
     names = [pathlib.Path(folder) / f"lines-{i}.txt" for i in range(5)]
     if not names[0].exists():
         for i, count in enumerate([90, 3, 0, 100, 60]):
@@ -47,7 +47,7 @@ def records(folder):
 
 
 class Rows:
-    """Something that can be indexed."""
+    """An indexable object."""
 
     def __len__(self):
         return ROWS
@@ -64,7 +64,7 @@ def ragged(n=ROWS):
     return numbers(n).map(of_length, output_signature=ps.TensorSpec((None,), np.int64))
 
 
-# What comes before the elements are divided: each defines one order, of at least ROWS elements.
+# Stages before the elements are split: each defines one order, of at least ROWS elements.
 BEFORE = {
     "range": lambda _: numbers(),
     "slices": lambda _: ps.Dataset.from_tensor_slices({"x": np.arange(ROWS), "y": np.ones(ROWS)}),
@@ -132,13 +132,13 @@ BEFORE = {
     ),
 }
 
-# What comes after: from the elements of one process to its batches of so many rows.
+# Stages after the split: from the elements of one process to its batches with this number of rows.
 AFTER = [
     lambda ds, rows: ds.batch(rows),
     lambda ds, rows: ds.map(lambda *x: x, 2).batch(rows, drop_remainder=True).prefetch(2),
     lambda ds, rows: ds.prefetch(3).batch(rows, num_parallel_calls=2).map(lambda *x: x),
 ]
-ONE_BY_ONE = {"pack", "padded batches", "bucketed batches"}  # nothing is done with them after
+ONE_BY_ONE = {"pack", "padded batches", "bucketed batches"}  # no later stage applies to these
 
 
 def as_rows(batch):
@@ -153,7 +153,7 @@ def as_rows(batch):
 
 
 class Processes:
-    """Pipelines of one order, as processes make them: each anew."""
+    """Pipelines with one order, built anew for each process."""
 
     def __init__(self, name, folder):
         self.name = name
@@ -165,14 +165,14 @@ class Processes:
         return BEFORE[self.name](self.folder).shard_evenly(count, index)
 
     def start(self, count, index, after):
-        """Return an iterator over batches, and how many rows they have."""
+        """Return an iterator over batches, and their number of rows."""
         ds = self.dataset(count, index)
         if self.name in ONE_BY_ONE:
             return iter(ds.prefetch(index % 3)), None
         return iter(after(ds, GLOBAL // count)), GLOBAL // count
 
     def check(self, it, rows, count, index, begin):
-        """Take the next batch, and compare it with what the order has from `begin` on."""
+        """Take the next batch, and compare it with the order from `begin` on."""
         came = next(it)
         if rows is None:
             assert_same([came], [self.whole[begin + index]])
@@ -202,7 +202,7 @@ def test_any_number_of_processes_goes_on_where_another_was(name, tmp_path):
                     processes.check(it, rows, count, own, position)
 
 
-# --- what comes after the elements were divided ---
+# --- stages after the split ---
 
 
 def state_after(ds, steps):
@@ -370,7 +370,7 @@ def test_shards_for_torch(monkeypatch):
         assert rest_of(process(3, index), state)[0].tolist() == whole[60 + index : 72 : 3]
 
 
-# --- what cannot be ---
+# --- unsupported cases ---
 
 NOT_AFTER = {
     "shuffle mixes elements of several steps": lambda ds: ds.shuffle(5),
@@ -573,7 +573,7 @@ def test_modified_loader_states_are_rejected(change):
         ps.merge_states([signed(WHOLE) | change])
 
 
-# --- what a state says ---
+# --- contents of a state ---
 
 
 def test_a_state_says_what_it_holds():

@@ -1,4 +1,4 @@
-"""An error names its stage and its element: the strings in it, whatever its structure."""
+"""An error names its stage and its element, including the element's strings in any structure."""
 
 import collections
 import dataclasses
@@ -19,7 +19,7 @@ def labelled():
 
 
 def note_of(dataset):
-    """Return the note of the first error, having gone over all elements."""
+    """Return the note of the first error, after iterating over all elements."""
     notes = []
     it = iter(dataset)
     while True:
@@ -136,7 +136,7 @@ def test_result_of_the_wrong_type_names_the_element():
     signature = ps.TensorSpec((), np.int64)
     ds = labelled().map(lambda name, n: name if n == 5 else n, output_signature=signature)
     assert "('photos/5.jpg', 5)" in note_of(ds)
-    single = labelled().shuffle(8, seed=1)  # rows one by one
+    single = labelled().shuffle(8, seed=1)  # individual rows
     ds = single.map(lambda name, n: name if n == 5 else n, output_signature=signature)
     assert "('photos/5.jpg', 5)" in note_of(ds)
 
@@ -330,7 +330,7 @@ def test_log_names_the_element(caplog):
 
 
 def test_no_text_is_made_without_an_error():
-    """Arguments are not looked at more than the call itself does: arrays stay writeable."""
+    """Arguments are not touched beyond the call itself: arrays stay writeable."""
 
     def take(name, array):
         assert array.flags.writeable
@@ -341,7 +341,7 @@ def test_no_text_is_made_without_an_error():
 
 
 class Photos:
-    """A map-style dataset of PyTorch's kind."""
+    """A map-style dataset, as PyTorch defines it."""
 
     def __len__(self):
         return 4
@@ -351,7 +351,7 @@ class Photos:
 
 
 class Lines:
-    """An iterable one."""
+    """An iterable dataset."""
 
     def __iter__(self):
         return iter([(NAMES[i], i) for i in range(4)])

@@ -1,4 +1,4 @@
-"""What goes wrong is said at its place, once, in few lines, and the rest goes on."""
+"""Errors are reported once, at their position, in few lines, and iteration continues."""
 
 import re
 
@@ -22,7 +22,7 @@ def fails_at_three(x):
 
 
 def source(bad=3):
-    """A reader that goes on behind its error, which a generator function cannot."""
+    """A reader that continues after its error, which a generator function cannot do."""
 
     class Source:
         def __init__(self):
@@ -225,7 +225,7 @@ def test_printed_traceback_is_short_and_ends_in_the_users_line(how):
     lines = done.stderr.splitlines()
     assert done.returncode == 1
     assert len(lines) <= 12
-    # Since 3.13 the lines of a script without a file are shown, and marked, too.
+    # Since 3.13, the lines of a script without a file are also shown and marked.
     lines = [line for line in lines if not line.startswith("    ")]
     assert lines[0].startswith("Traceback")
     assert lines[-2].startswith("IndexError: list index out of range")

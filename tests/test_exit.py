@@ -1,4 +1,4 @@
-"""The process ends at once, with its own exit code and without a word, whatever still runs."""
+"""The process exits immediately and silently, with its own exit code, whatever still runs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""penstock.experimental: tf.data.experimental's names over the methods of Dataset."""
+"""penstock.experimental: the names of tf.data.experimental, on top of Dataset methods."""
 
 import inspect
 import threading
@@ -304,7 +304,7 @@ def test_sloppy_passes_over_a_dataset_that_is_not_ready(sloppy, option, passes):
 
 
 class Opener:
-    """Opens datasets that count what was asked of each, and of whom."""
+    """Opens datasets that record the requests to each of them, by thread."""
 
     def __init__(self, length):
         self.length = length
@@ -336,7 +336,7 @@ def test_so_many_datasets_read_so_many_elements_ahead(ahead, buffered):
     )
     with iter(ds) as it:
         assert next(it) == 0
-        # One was taken from the first; all have their buffers full, and no more are opened.
+        # One was taken from the first; all buffers are full, and no more are opened.
         wanted = {n: buffered + (n == 0) for n in range(2 + ahead)}
         opener.wait_for(wanted)
         assert next(it) == 0

@@ -1,4 +1,4 @@
-"""penstock.experimental: devices, and the older names of datasets in files."""
+"""penstock.experimental: devices, and the old names of file datasets."""
 
 import inspect
 

@@ -21,7 +21,7 @@ def unseeded():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make a folder with images and masks of the same names, and two files with as many records."""
+    """Create a folder of images and masks with equal names, and two files with as many records."""
     folder = tmp_path_factory.mktemp("pairs")
     for kind in ("images", "masks"):
         for label in ("a", "b"):
@@ -39,7 +39,7 @@ def number(x):
     return int(Path(str(x)).name.removesuffix(".txt"))
 
 
-# One stage of each kind: building it twice must produce the same order.
+# One stage of each kind: rebuilding it must produce the same order.
 ORDERS = {
     "shuffle": lambda: Dataset.range(N).shuffle(N, seed=1),
     "small buffer": lambda: Dataset.range(N).shuffle(5, seed=1),

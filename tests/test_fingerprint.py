@@ -1,4 +1,4 @@
-"""Dataset.fingerprint: the same for the same elements, another one when something has changed."""
+"""Dataset.fingerprint: equal for equal elements, different after a change."""
 
 import copy
 import functools
@@ -194,11 +194,11 @@ def test_it_is_the_same_in_every_process():
     assert int(found.pop()) > 0
 
 
-# --- what refers to what: everything is looked at once ---
+# --- reference graphs: each object is visited once ---
 
 
 def keeping(ds, tmp_path):
-    """Do all that needs a fingerprint; return the elements from the cache."""
+    """Do everything that needs a fingerprint; return the elements from the cache."""
     assert ds.fingerprint() == ds.fingerprint()
     ds.save(str(tmp_path / "saved"))
     kept = ds.cache(str(tmp_path / "cache"))
@@ -229,7 +229,7 @@ LOOPING = {}
 
 
 def method_calls(count, last):
-    """Make a class whose methods each call all of its methods by the name of the class."""
+    """Make a class whose methods each call all of its methods through the class name."""
     all_of_them = ", ".join(f"Many.m{j}(self)" for j in range(count))
     body = "".join(f"    def m{i}(self):\n        return [{all_of_them}]\n" for i in range(count))
     scope = {"__name__": __name__}
@@ -237,7 +237,7 @@ def method_calls(count, last):
     return scope["use"]
 
 
-@pytest.mark.timeout(20)  # it was 89 s for 9 methods, and more than a life for these
+@pytest.mark.timeout(20)  # was 89 s for 9 methods, and would not have ended for these
 def test_a_class_whose_methods_name_the_class_is_looked_at_once(tmp_path):
     assert keeping(BASE.take(3).map(method_calls(40, 1)), tmp_path) == [1, 2, 3]
     one, two = (BASE.map(method_calls(40, last)).fingerprint() for last in (1, 2))

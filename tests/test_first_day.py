@@ -1,4 +1,4 @@
-"""Errors that say what to write instead, for what is written first by many."""
+"""Errors for common beginners' mistakes, with the correct code."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Numbers in a state that no iterator can have: refused by stage and name, bounded, or ended."""
+"""Impossible numbers in a state: refused by stage and name, bounded, or treated as the end."""
 
 import itertools
 from pathlib import Path
@@ -184,7 +184,7 @@ def test_a_shuffle_is_found_again_far_into_it(name, size):
 
 
 def test_a_shuffle_of_a_number_of_draws_that_nobody_has_made():
-    # As much work as the buffer has slots, whatever the number says.
+    # The work is bounded by the number of slots in the buffer, whatever the number.
     it = iter(Dataset.range(1 << 62).shuffle(50, seed=1))
     next(it)
     state = it.get_state()

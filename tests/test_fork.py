@@ -1,4 +1,4 @@
-"""os.fork in the middle: the parent goes on; the iterator raises in the child, a new one runs."""
+"""os.fork during iteration: the parent continues; in the child, only a new iterator works."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ Dataset = ps.Dataset
 
 
 def in_child(function, seconds=20):
-    """Run `function` in a fork; fails when it raises, crashes or hangs there."""
+    """Run `function` in a fork; fail if it raises, crashes or hangs there."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -90,7 +90,7 @@ def test_inherited_iterators_say_what_to_do():
 )
 def test_child_gets_nothing_of_what_lies_ready_in_the_parent(make):
     it = iter(make())
-    taken = [next(it) for _ in range(7)]  # blocks have grown by then
+    taken = [next(it) for _ in range(7)]  # block sizes have grown by then
 
     def child():
         for _ in range(2):
@@ -122,7 +122,7 @@ def test_child_makes_new_iterators_of_old_and_new_datasets():
             lambda x: pipeline(5), cycle_length=3, num_parallel_calls=3
         )
         assert total(nested) == 9 * 15
-        in_child(lambda: total(ds))  # and so on
+        in_child(lambda: total(ds))  # nested forks
 
     in_child(child)
     assert sum(1 for _ in it) == 199
@@ -228,8 +228,8 @@ def test_function_that_starts_a_process():
     assert [int(x) for x in ds] == [0, 1, 2, 3]
 
 
-# For each way in which a child may leave the function that has forked it: the elements that the
-# parent gets, and the code with which the child has ended.
+# For each way in which a child may leave the forking function: the elements that the parent
+# receives, and the exit code of the child.
 FORKING = """
     def exits(): sys.exit(5)
     def exits_without_a_code(): sys.exit()
@@ -285,7 +285,7 @@ FORKING_IN_A_THREAD = {
 @pytest.mark.parametrize("name", FORKING_IN_A_THREAD)
 def test_a_child_that_a_function_has_forked_ends_where_the_function_does(name):
     done = run_script(FORKING.replace("PIPELINE", FORKING_IN_A_THREAD[name]))
-    # The loop over an iterator of the parent goes on in the child, and raises the error there.
+    # In the child, the loop over the parent's iterator continues, and raises the error there.
     inside = name == "an iterator in a function"
     codes = {"exits": 5, "exits_without_a_code": 0, "exits_with_a_text": 1, "fails": 1}
     codes |= {"runs_a_pipeline": 6, "returns": int(inside)}
@@ -311,7 +311,7 @@ def test_what_such_a_child_raises_inside_next_comes_out_of_it(pipeline):
 
 
 def test_a_child_shares_no_job_with_its_parent():
-    def share(number):  # few leases: neither waits for the other
+    def share(number):  # few enough leases that neither waits for the other
         how = {"engine": "local", "num_workers": 1, "split": 4, "num_consumers": 2}
         ds = Dataset.range(40).distribute(shared=True, name="forked", consumer_index=number, **how)
         return ds.shard_evenly(2, number)

@@ -1,4 +1,4 @@
-"""Many threads at once in what one thread of a Python with a GIL had for itself."""
+"""Concurrent threads in code that a GIL would otherwise serialise."""
 
 import gc
 import sysconfig
@@ -17,7 +17,7 @@ THREADS = 8
 
 
 def at_once(work, threads=THREADS):
-    """Call `work(number)` in `threads` threads, which begin together; return their results."""
+    """Call `work(number)` in `threads` threads that start together; return their results."""
     results = [None] * threads
     failures = []
     begin = threading.Barrier(threads)
@@ -211,7 +211,7 @@ def test_new_classes_keys_and_types_in_many_threads():
             rows = list(ds)
             assert [int(row.x[f"key {i}"]) for row in rows] == [0, 1, 2]
             assert type(rows[0]) is pair
-        # The same keys by all threads at once: one structure.
+        # All threads use the same keys concurrently: one structure.
         return (
             Dataset.range(2)
             .map(lambda x: {"u": x, "v": x})

@@ -1,4 +1,4 @@
-"""What nobody refers to any more is freed, in reference cycles too."""
+"""Unreferenced objects are freed, including reference cycles."""
 
 import gc
 import sys
@@ -122,7 +122,7 @@ def test_iterator_that_its_function_refers_to_is_collected():
         next(it)
         return weakref.ref(held[0])
 
-    # Each time the function may be running when the collector finds it.
+    # Each time, the function may be running when the collector finds it.
     gone = [begin() for _ in range(100) if gc.collect() >= 0]
 
     def collected():
@@ -133,7 +133,7 @@ def test_iterator_that_its_function_refers_to_is_collected():
 
 
 def pulled(opaque):
-    """Yield far more than any buffer holds."""
+    """Yield many more elements than any buffer holds."""
     for i in range(10**6):
         yield np.full(3, i) if opaque else i
 
@@ -224,7 +224,7 @@ def test_object_with_an_iterator_over_its_own_methods_is_collected(made, taken):
         return gone() is None
 
     wait_until(collected, WITHIN)
-    # Whoever ran a generator has closed it, while its object was whole.
+    # The thread that ran a generator has closed it, while its object was intact.
     assert set(closed) <= {2}
     assert bool(closed) == (taken > 0 and made is not of_group_by_window)
     wait_until(lambda: lanes() <= before, WITHIN)
@@ -264,7 +264,7 @@ def test_an_element_that_holds_its_iterator_is_freed_as_the_guide_says(made, end
 
 @pytest.fixture
 def small_heap():
-    """Have the collector look at nothing that is older than the test, so that it is quick."""
+    """Exclude objects older than the test from collections, so that they are fast."""
     gc.collect()
     gc.freeze()
     yield
@@ -273,7 +273,7 @@ def small_heap():
 
 @pytest.mark.usefixtures("small_heap")
 def test_collector_beside_a_run_leaves_what_is_in_use_alone():
-    asked = threading.Event()  # by each element, which lets the next collection begin
+    asked = threading.Event()  # set by each element, to start the next collection
 
     class Loader:
         def __init__(self):
@@ -299,7 +299,8 @@ def test_collector_beside_a_run_leaves_what_is_in_use_alone():
     finished = threading.Event()
 
     def collect():
-        # A bounded number of them: each stops all other threads, for long where they are many.
+        # The number is bounded, because each collection stops all other threads, for a long time if
+        # there are many.
         while asked.wait() and not finished.is_set() and len(collections) < 500:
             asked.clear()
             collections.append(gc.collect())
@@ -309,9 +310,7 @@ def test_collector_beside_a_run_leaves_what_is_in_use_alone():
     try:
         for _ in range(100):
             assert sums() == 4 * sum(range(50))
-            if (
-                len(collections) >= 10
-            ):  # a run may be over before the collection that it has asked for
+            if len(collections) >= 10:  # a run may end before the collection that it requested
                 break
         assert len(collections) >= 10
     finally:

@@ -1,4 +1,4 @@
-"""gather_exact in a single process: the padding goes, and nothing else."""
+"""gather_exact in a single process drops exactly the padding."""
 
 import dataclasses
 from typing import NamedTuple

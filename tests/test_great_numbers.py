@@ -1,4 +1,4 @@
-"""Numbers beyond all sense, of elements, bytes and threads: taken as meant, or refused in words."""
+"""Absurdly large numbers of elements, bytes and threads: taken literally, or clearly refused."""
 
 import numpy as np
 import pytest

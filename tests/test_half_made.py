@@ -1,4 +1,4 @@
-"""What Python has not made whole gives a TypeError, never memory that nobody wrote."""
+"""Incompletely constructed objects raise TypeError, and never expose uninitialised memory."""
 
 import inspect
 
@@ -11,7 +11,7 @@ CLASSES = [cls for _, cls in inspect.getmembers(_core, inspect.isclass)]
 
 
 def methods(cls):
-    """What a class gives its instances, and arguments for it."""
+    """Return the methods of a class's instances, with arguments."""
     arguments = {"set_state": (b"",), "_save_state": (b"",), "_compare_state": (b"",)}
     arguments |= {"_on_end": (print,), "_pass_over": (1,)}
     for name in dir(cls):

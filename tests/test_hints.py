@@ -1,4 +1,4 @@
-"""What tuning_moves says of plain functions that could be native."""
+"""Hints in tuning_moves about plain functions that could be native."""
 
 import time
 
@@ -34,7 +34,7 @@ def drawn(x, rng):
 
 @pytest.fixture
 def any_time(monkeypatch):
-    """Functions that take no time count."""
+    """Let functions of any duration count."""
     monkeypatch.setattr(hints, "_LEAST_SECONDS", -1.0)
     monkeypatch.setattr(hints, "_LEAST_SHARE", -1.0)
 
@@ -92,9 +92,9 @@ def test_the_time_of_parallel_calls_is_added_up(calls):
 def test_functions_are_not_called_more_often_to_find_out(any_time):
     CALLS.clear()
     ds = ps.Dataset.range(3).map(counted).map(scaled)
-    assert hints_of(ds) == []  # of what scaled takes nothing is known
+    assert hints_of(ds) == []  # the argument of scaled is unknown
     assert len(CALLS) == 3
-    ds.element_spec  # one call for each function
+    ds.element_spec  # calls each function once
     assert [hint["function"] for hint in hints_of(ds)] == ["scaled"]
     assert CALLS[5:] == [0, 1, 2]
 
@@ -123,4 +123,4 @@ def test_only_what_takes_time_is_told(seconds, above, told):
     assert bool(mine.of(lambda: rows)) == told
     for row in rows:
         row["busy_seconds"] = 2.0 if row["path"] != "0.0.0" else 1.9
-    assert bool(mine.of(lambda: rows)) == told  # what it pulls is not its own
+    assert bool(mine.of(lambda: rows)) == told  # its input's time does not count

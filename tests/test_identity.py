@@ -157,7 +157,7 @@ def test_a_loader_examines_its_dataset_when_it_is_created():
     assert [batch.tolist() for batch in other] == [[2, 3], [4]]
 
 
-# --- what counts, and what does not ---
+# --- included and excluded parts ---
 
 
 def test_attributes_do_not_count_as_global_variables_of_the_same_name(monkeypatch):

@@ -1,4 +1,4 @@
-"""What iterators that nobody asks cost: no wake-ups, and after a while no threads."""
+"""The cost of idle iterators: no wake-ups, and after a while no threads."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Memory of batches goes back to the system soon after the last iterator is gone."""
+"""The memory of batches is returned to the system soon after the last iterator is freed."""
 
 import platform
 

@@ -1,4 +1,4 @@
-"""``python -m penstock inspect``: whole, damaged, empty and unknown files, from the outside."""
+"""``python -m penstock inspect``: complete, damaged, empty and unknown files, run as a command."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ from penstock import _core, cli
 
 
 def inspected(capsys, *names):
-    """Return the exit code, the reports, and what is on standard error."""
+    """Return the exit code, the reports, and the contents of standard error."""
     status = cli.main(["inspect", "--json", *map(str, names)])
     out, err = capsys.readouterr()
     return status, json.loads(out), err
@@ -160,7 +160,7 @@ def test_damage_anywhere_in_an_index_is_found(tmp_path, capsys, at):
     assert (status, report["records"], report["damage"]) == (0, 1000, [])
     damage(index, at)
     status, reports, error = inspected(capsys, index)
-    if at == 0:  # nothing says any more what it is
+    if at == 0:  # nothing identifies the format any more
         assert (status, reports) == (2, [])
         assert "of no format that is known here" in error
     else:

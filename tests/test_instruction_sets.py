@@ -1,4 +1,4 @@
-"""The loops give the same bits with each set of instructions, and who chooses one is heard."""
+"""All instruction sets produce the same bits, and their selection is reported."""
 
 import contextlib
 import ctypes
@@ -42,14 +42,14 @@ def instructions_as_before():
 
 
 def bits(array):
-    """Return the bytes; the bits of a NaN, of which there are many, are those of one."""
+    """Return the bytes; all NaNs are replaced by a single bit pattern."""
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), array.dtype.type("nan"), array)
     return array.dtype, array.shape, np.ascontiguousarray(array).tobytes()
 
 
 def check(function, *arguments, **keywords):
-    """Compare what `function` gives with each set of instructions, the baseline first."""
+    """Compare the results of `function` with each instruction set, the baseline first."""
     results = {}
     for name in HERE:
         _core.use_instructions(name)
@@ -59,13 +59,13 @@ def check(function, *arguments, **keywords):
 
 
 def random_array(rng, shape, dtype, offset=0):
-    """Return an array whose first item lies `offset` items after an aligned address."""
+    """Return an array whose first item is `offset` items after an aligned address."""
     dtype = np.dtype(dtype)
     count = int(np.prod(shape))
     raw = rng.integers(0, 256, (count + offset) * dtype.itemsize, dtype=np.uint8)
     if dtype.kind == "b":
         raw %= 2
-    if dtype.kind == "f":  # of usual size, with a few that are not
+    if dtype.kind == "f":  # ordinary magnitudes, and a few extreme values
         values = (rng.standard_normal(count + offset) * 100).astype(dtype)
         odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 6e4, -1e30], np.float64)
         where = rng.random(count + offset) < 0.05
@@ -77,13 +77,13 @@ def random_array(rng, shape, dtype, offset=0):
 
 
 def tame(rng, shape, dtype, offset=0):
-    """Return the same without what is not finite, for sums in which they would cover the rest."""
+    """Return the array without non-finite values, which would dominate sums."""
     array = random_array(rng, shape, dtype, offset)
     return np.nan_to_num(array, nan=1, posinf=2, neginf=3) if array.dtype.kind == "f" else array
 
 
 def jpeg(ycc):
-    """Return a JPEG of pixels whose colours are those of JPEGs, at quality 100."""
+    """Return a JPEG of pixels whose colours JPEG represents exactly, at quality 100."""
     file = io.BytesIO()
     Image.fromarray(ycc, "YCbCr").save(file, "JPEG", quality=100, subsampling=0)
     return file.getvalue()
@@ -91,7 +91,7 @@ def jpeg(ycc):
 
 @contextlib.contextmanager
 def between_walls(size, at_end):
-    """Make bytes beside which every access ends the process."""
+    """Return bytes between guard pages, so that an access outside them crashes the process."""
     page = mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * page)
     whole = np.frombuffer(memory, np.uint8)
@@ -114,7 +114,7 @@ class TestSameBits:
     @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32", "int64"])
     def test_resize(self, dtype, channels):
         rng = np.random.default_rng(channels)
-        # Of bytes, the neighbours of four values are 16 bytes together, or twice 8, or neither.
+        # The bytes next to four values are 16 bytes together, or twice 8, or neither.
         widths = [(n, m) for n in (1, 2, 3, 7, 20, 50, 200) for m in (1, 2, 5, 8, 31, 64)]
         for (old, new), offset in itertools.product(widths, (0, 3)):
             image = random_array(rng, (5, old, channels), dtype, offset)
@@ -282,7 +282,7 @@ OF_LOOPS = [
 @pytest.mark.parametrize("name", [name for name in HERE if name != HERE[-1]])
 def test_the_tests_of_loops_pass_with_older_instructions(name):
     files = [str(ROOT / "tests" / file) for file in OF_LOOPS]
-    # The others are slow, and about the order of batches. `TestSameBits` compares all types.
+    # The other tests are slow, and check the order of batches. `TestSameBits` compares all types.
     others = ["-k", "not threads", *([] if NIGHTLY else ["--quick"])]
     pytest_command = [sys.executable, "-P", "-m", "pytest", "-x", "-n", "0"]
     run = subprocess.run(
@@ -298,14 +298,14 @@ def test_the_tests_of_loops_pass_with_older_instructions(name):
 
 
 def objects():
-    """Return the objects that the module was linked from, where this environment has them."""
+    """Return the object files of the module, where this environment has them."""
     return sorted(Path(sys.prefix, ".penstock", "build").glob("**/penstock_*.dir/**/*.o"))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (objects() and shutil.which("objdump")), reason="looks into the objects")
 def test_only_functions_of_their_own_use_new_instructions():
-    """What others may share with them, the linker might take from them for everyone."""
+    """The linker might use one definition of a shared function for all callers."""
     function = re.compile(r"^[0-9a-f]+ <(.*)>:$")
     newer = re.compile(r"\tv\w+ .*%[xyz]mm")  # encoded as AVX and later
     wide, wrong = set(), set()

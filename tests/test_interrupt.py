@@ -1,4 +1,4 @@
-"""Ctrl-C in a blocked next() is answered at once, and costs no element."""
+"""Ctrl-C in a blocked next() takes effect immediately, and loses no element."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ N = 6
 
 
 class Slow:
-    """Tells when the element at `at` has begun, and takes its time then, once."""
+    """Signals when the element at `at` has begun, and is slow once at that point."""
 
     def __init__(self, at=2, spin=False):
         self.at = at
@@ -89,7 +89,7 @@ class Interrupter:
 
     def run(self):
         assert self.event.wait(60)
-        time.sleep(0.05)  # the main thread is to be inside next(); any moment is right
+        time.sleep(0.05)  # the main thread should be inside next(); any moment is correct
         os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -160,7 +160,7 @@ def test_state_saved_after_an_interrupt_is_exact(name):
 
 
 class Interrupted:
-    """A generator's values, with a Ctrl-C while the value `at` is made, once."""
+    """A generator's values, with one Ctrl-C while value `at` is made."""
 
     def __init__(self, at):
         self.at = at
@@ -312,7 +312,7 @@ def test_handler_that_returns_does_not_end_the_wait():
 
 
 def test_interrupts_at_random_moments_lose_nothing():
-    # Ctrl-C may hit anything: the start of a thread, a wait, a conversion, the function.
+    # Ctrl-C may arrive anywhere: starting a thread, waiting, converting, in the function.
     want = list(range(200))
     for round_ in range(30):
         ds = Dataset.range(200).map(lambda x: x).map(lambda x: x, num_parallel_calls=2)
@@ -329,14 +329,14 @@ def test_interrupts_at_random_moments_lose_nothing():
             time.sleep(0.01)
         except KeyboardInterrupt:
             hit = True
-        while not hit:  # it comes after the end
+        while not hit:  # it arrived after the end
             try:
                 timer.join()
                 time.sleep(0.01)
             except KeyboardInterrupt:
                 hit = True
         values += [int(x) for x in it]
-        # The interrupt may hit the test between next() and append(): then one is gone there.
+        # The interrupt may arrive in the test between next() and append(): then one is lost there.
         assert values == sorted(set(values))
         assert len(set(want) - set(values)) <= 1
 
@@ -361,7 +361,7 @@ PIPELINES = {
 
 @pytest.mark.slow
 def test_native_stages_that_pull_for_ever_without_a_result_can_be_interrupted():
-    # In a process of its own: one that does not answer is ended by the time limit.
+    # In a separate process, so that the time limit ends a program that hangs.
     done = run_script(
         ENDLESS
         + """

@@ -8,7 +8,7 @@ import penstock as ps
 from scripts import run_script
 
 
-# Behind an interleave a restored run has threads at once, which call a function of the user.
+# After an interleave, a restored run starts threads immediately, which call a user function.
 def test_methods_of_one_iterator_in_six_threads_all_return():
     done = run_script("""
         import random
@@ -50,7 +50,7 @@ def test_methods_of_one_iterator_in_six_threads_all_return():
 
 
 def test_a_state_and_a_profile_get_in_beside_a_tight_loop():
-    # The loop is inside but for moments, in which it has the GIL.
+    # The loop is almost always inside, except for moments in which it holds the GIL.
     it = iter(ps.Dataset.range(10**12).map(lambda x: time.sleep(0.0005) or x))
     inside = []
 

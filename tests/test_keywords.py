@@ -1,4 +1,4 @@
-"""Wrong keyword arguments name ours, or the nearest."""
+"""Errors for wrong keyword arguments name penstock's parameter, or the most similar one."""
 
 import inspect
 import pickle
@@ -58,7 +58,7 @@ def test_every_function_says_so_of_a_keyword_that_it_has_not(tmp_path):
     for label, (where, name, arguments) in calls(tmp_path).items():
         given = {key: value for key, value in arguments.items() if key not in {"on", "args"}}
         if not given:
-            continue  # range and zip take any number
+            continue  # range and zip take any number of arguments
         nearest = next(iter(given))
         for wrong in (f"{nearest}_", "no_such_argument"):
             with pytest.raises(TypeError) as error:

@@ -1,4 +1,4 @@
-"""What element_spec claims behind functions: what is known of all elements, and no more."""
+"""element_spec after functions: exactly what holds for all elements."""
 
 import dataclasses
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The layers of the design hold, as #include and import lines show."""
+"""The #include and import lines follow the layers of the design."""
 
 import ast
 import re
@@ -84,7 +84,7 @@ PYTHON_LAYERS = [
         "inspecting",
         "comparison",
         "__main__",
-    },  # made with the public package
+    },  # based on the public package
 ]
 
 
@@ -99,7 +99,7 @@ def cpp_files():
 
 
 def wrong_include(file, kind, name):
-    """Return why a file of C++ must not include a header, or None."""
+    """Return why a C++ file must not include a header, or None."""
     own, folder = file.relative_to(CPP).parts[0], name.split("/")[0]
     if kind == "<":
         python = own != "python" and re.match(r"Python\.h|pybind11|numpy", name)
@@ -123,7 +123,7 @@ def test_cpp_files_include_only_lower_layers_and_their_own_folder():
 
 
 def test_no_two_classes_of_the_engine_have_one_name():
-    """The linker would take one for the other, without a word."""
+    """The linker would silently use one definition for both."""
     found = {}
     for file in cpp_files():
         text = ANONYMOUS.sub("", file.read_text())
@@ -146,29 +146,29 @@ def test_every_folder_is_in_a_layer():
         if folder.is_dir():
             level(CPP_LAYERS, folder.name)
     for path in PYTHON.iterdir():
-        if path.suffix == ".py" or next(path.glob("**/*.py"), None):  # git leaves folders of caches
+        if path.suffix == ".py" or next(path.glob("**/*.py"), None):  # git leaves cache folders
             level(PYTHON_LAYERS, path.stem)
 
 
-# The methods of Dataset that others make, of modules on top of it, which they import when called.
+# Dataset methods implemented by modules on top of it, which they import when called.
 DOOR = "forms"
 
 
 class Import(NamedTuple):
-    """A module of penstock that another one names."""
+    """A penstock module that another one names."""
 
     name: str
-    at_once: bool  # when that one is imported: not in a function, and not for types alone
+    at_once: bool  # at import time: not in a function, and not only for types
 
 
 def imports(tree, at_once=True):
-    """Yield the imports of a module: also those in functions, and those for types."""
+    """Yield the imports of a module, including those in functions and those for types."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, at_once) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            # `from penstock import x` is an import of penstock.x when there is such a module.
+            # `from penstock import x` imports penstock.x if that module exists.
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}".removeprefix("penstock.").replace(".", "/")
                 path = PYTHON / inner
@@ -189,7 +189,7 @@ def python_files():
 
 
 def names_in(file):
-    """Yield the modules of penstock that a file names, but for what the door opens to."""
+    """Yield the penstock modules that a file names, except those imported through `DOOR`."""
     own = file.relative_to(PYTHON).with_suffix("").as_posix()
     for name, at_once in imports(ast.parse(file.read_text())):
         if name.partition(".")[0] == "penstock" and (at_once or own != DOOR):
@@ -209,7 +209,7 @@ def test_modules_import_only_lower_layers_and_their_own():
 
 
 def test_modules_do_not_import_each_other_in_a_circle():
-    """Also not in functions, and not for types: a circle is one thing in several files."""
+    """Imports in functions and for types count too: a cycle is one unit in several files."""
     graph = {}
     for file in python_files():
         module = ".".join(file.relative_to(PYTHON).with_suffix("").parts).removesuffix(".__init__")
@@ -248,7 +248,7 @@ def test_heavy_modules_are_not_imported_with_the_package():
 
 
 def test_a_stage_includes_no_stage_of_another_folder():
-    """What several of them need belongs to a lower layer."""
+    """Code that several of them need belongs in a lower layer."""
     stages = CPP / "stages"
     for file in sorted(stages.rglob("*.cc")):
         for kind, name in INCLUDE.findall(file.read_text()):

@@ -1,4 +1,4 @@
-"""break, drop and close, anywhere: threads end, memory comes back, nothing crashes."""
+"""break, drop and close, anywhere: threads exit, memory is freed, nothing crashes."""
 
 import gc
 import threading
@@ -27,7 +27,7 @@ def nap(x):
     return x
 
 
-# A second is what is promised; a loaded machine gets more, so that only a hang fails.
+# The documented limit is one second; loaded machines get more, so that only a hang fails.
 WITHIN = 60.0
 
 
@@ -89,7 +89,7 @@ def test_closing_ends(name):
 )
 class TestWhileTheFunctionRuns:
     def begin(self, make):
-        """An iterator whose next() waits for a function that is inside its gate."""
+        """Return an iterator whose next() waits for a function inside its gate."""
         gate = Gate()
         it = iter(make(gate))
         got = []
@@ -105,7 +105,7 @@ class TestWhileTheFunctionRuns:
         consumer.join(60)
         assert not consumer.is_alive()
         assert got == []
-        assert closer.is_alive()  # close waits for the function: it uses the caller's objects
+        assert closer.is_alive()  # close waits: the function uses the caller's objects
         gate.open.set()
         closer.join(60)
         assert not closer.is_alive()
@@ -254,7 +254,7 @@ def test_budget_bounds_what_is_buffered():
     assert len(lines) == 5
     for ahead, made in lines:
         assert made == 60
-        assert ahead <= 16 + 12 * 4  # the limit, and what each thread and stage may always hold
+        assert ahead <= 16 + 12 * 4  # the limit, plus what each thread and stage may always hold
 
 
 def test_close_races_next_races_drop():

@@ -1,4 +1,4 @@
-"""What is logged while a run goes on: moves, slow elements, and iterators that give nothing."""
+"""Log messages during a run: tuning changes, slow elements, and stalled iterators."""
 
 import asyncio
 import itertools
@@ -17,7 +17,7 @@ from penstock import log
 from scripts import run_script
 
 LOGGER = "penstock"
-QUICK = 1e-4  # seconds that each slow call here takes, many times over
+QUICK = 1e-4  # seconds per slow call here, many times longer than a fast one
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def warned(caplog):
 
 
 class Step:
-    """A function that does not return before a warning has come, or a test has waited too long."""
+    """A function that blocks until a warning has been logged, or the test has waited too long."""
 
     def __init__(self, caplog, stuck=3):
         self.caplog = caplog
@@ -60,7 +60,7 @@ def line_of(marked):
     return next(i for i, text in enumerate(lines, 1) if text.endswith(marked))
 
 
-# Without a GIL threads go on while their frames are read, so no lines are told.
+# Without a GIL, threads keep running while their frames are read, so no lines are reported.
 LINES = getattr(sys, "_is_gil_enabled", lambda: True)()
 HERE = f"{__file__}:{line_of('# HERE')} in stand"
 
@@ -192,7 +192,7 @@ def test_a_generator_that_stands_is_named_with_its_line(caplog):
 
 
 class Coroutines:
-    """Coroutine functions that stand at their third element until a warning has come."""
+    """Coroutine functions that block at their third element until a warning has been logged."""
 
     def __init__(self, caplog):
         self.caplog = caplog
@@ -266,7 +266,7 @@ def test_an_asynchronous_generator_that_stands_is_named_with_its_line(caplog):
 def test_another_dataset_is_not_blamed_for_its_coroutines(caplog):
     made = Coroutines(caplog)
     other = iter(with_options(ps.Dataset.range(5).map(made.load, 4), stall_seconds=0))
-    assert next(other) == 0  # of element 3 the call is in progress
+    assert next(other) == 0  # the call of element 3 is in progress
     step = Step(caplog)
     assert stalled(ps.Dataset.range(5).map(step)) == list(range(5))
     (text,) = warned(caplog)
@@ -423,7 +423,7 @@ def test_options_are_numbers_of_seconds():
 
 
 def test_a_handler_may_close_the_iterator_that_stalls():
-    """It has a lock, which the thread that waits may want for something to log."""
+    """The handler holds a lock, which the waiting thread may need in order to log."""
     done = run_script("""
         import logging
         options = ps.Options()

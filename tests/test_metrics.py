@@ -1,4 +1,4 @@
-"""Counters under stable names: of an iterator, of all of them as text, and on a port."""
+"""Counters with stable names: of an iterator, of all iterators as text, and on a port."""
 
 import gc
 import re
@@ -26,7 +26,7 @@ LINE = re.compile(r'penstock_(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)+)\} (-?[\d.e+-]
 
 
 def parsed(text):
-    """Return what lines of samples say: names, labels, and values."""
+    """Return the contents of sample lines: names, labels, and values."""
     found = []
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -88,7 +88,7 @@ def test_the_text_has_all_datasets_and_parses():
 
 
 def counted(metric, /, **labels):
-    """Return the only value of a metric with some labels, or None without such a metric."""
+    """Return the only value of a metric with these labels, or None if there is none."""
     samples = parsed(ps.metrics.prometheus())
     found = [v for name, own, v in samples if name == metric and labels.items() <= own.items()]
     assert len(found) <= 1, found
@@ -96,7 +96,7 @@ def counted(metric, /, **labels):
 
 
 def left(it):
-    """Leave an iterator after its first element, in a cycle that the collector finds."""
+    """Drop an iterator after its first element, in a cycle that the collector finds."""
     next(it)
     ps.metrics.prometheus()
     cycle = [it]
@@ -115,7 +115,7 @@ ENDS = {
 @pytest.mark.parametrize("how", ENDS)
 def test_epochs_of_a_named_dataset_have_one_label(how):
     for _ in range(3):
-        ENDS[how](iter(named(how)))  # another object in each epoch
+        ENDS[how](iter(named(how)))  # a new object in each epoch
         gc.collect()
     each = 2 if how in ("whole", "shown") else 1
     assert counted("elements_total", dataset=how, kind="batch") == 3 * each

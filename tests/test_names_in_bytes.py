@@ -1,4 +1,4 @@
-"""Names of files that are no UTF-8, as os.fsdecode gives them, go wherever texts go."""
+"""File names that are not UTF-8, as returned by os.fsdecode, work wherever text does."""
 
 import os
 import sys

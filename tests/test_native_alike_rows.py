@@ -1,4 +1,4 @@
-"""Native functions over rows that come one by one: the results are those of single calls."""
+"""Native functions over individual rows: the results equal those of single calls."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Native arithmetic over operands of several shapes gives NumPy's results, bit by bit."""
+"""Native arithmetic on operands of different shapes is bit-identical to NumPy."""
 
 import operator
 
@@ -17,7 +17,7 @@ DTYPES = [np.float32, np.float64, np.float16, np.int32, np.uint8]
 
 
 def as_map(function, a, b):
-    """Run it in C++, as a map of one element does."""
+    """Run it in C++, as a map of one element."""
     native = ps.native(lambda x, y: function(x, y))
     (result,) = ps.Dataset.from_tensors((a, b)).map(native)
     return result
@@ -32,7 +32,7 @@ def same(one, other):
 
 @st.composite
 def shapes(draw):
-    """Two shapes that can be broadcast against each other."""
+    """Draw two shapes that can be broadcast together."""
     whole = draw(st.lists(st.sampled_from([0, 1, 2, 3, 5, 64, 65, 200]), min_size=1, max_size=4))
     if np.prod(whole, dtype=np.int64) > 100_000:
         whole = whole[-2:]
@@ -50,7 +50,8 @@ def test_any_two_shapes(pair, function, dtype, seed):
     rng = np.random.default_rng(seed)
     a, b = (rng.integers(1, 100, shape).astype(dtype) for shape in pair)
     with np.errstate(all="ignore"):
-        # A function of `map` is given scalars, whose power may differ from that of arrays in a bit.
+        # `map` passes scalars to a function; their powers may differ by one bit from those of
+        # arrays.
         expected = function(a[()], b[()])
     assert same(as_map(function, a, b), expected)
 

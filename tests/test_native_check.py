@@ -1,4 +1,4 @@
-"""native(check=n): the first elements of each iteration are also those of the plain function."""
+"""native(check=n) compares the first elements of each iteration with the plain function."""
 
 import pickle
 
@@ -13,7 +13,7 @@ Dataset = ps.Dataset
 
 
 class Lying:
-    """A function that does something else with values than with symbols."""
+    """A function that behaves differently with values than with symbols."""
 
     def __init__(self, plain, traced):
         self.plain, self.traced = plain, traced

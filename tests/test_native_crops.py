@@ -1,4 +1,4 @@
-"""Native programs that decode and crop decode the window alone, with the same bytes."""
+"""Native programs that decode and crop decode only the window, with the same bytes."""
 
 import io
 from pathlib import Path
@@ -13,7 +13,7 @@ from native_contract import assert_native, run
 
 @pytest.fixture(scope="module")
 def photos():
-    """JPEGs of several sizes, smooth under noise."""
+    """Return JPEGs of several sizes, smooth with noise."""
     rng = np.random.default_rng(5)
     files = []
     for height, width in ((90, 120), (64, 200), (33, 47)):
@@ -63,7 +63,7 @@ def test_images_that_are_used_otherwise_too(photos):
 
 
 def test_only_the_window_is_decoded(photos):
-    # Damage behind the window is not met, which is how it shows.
+    # Damage after the window is not reached, which proves that decoding stops there.
     damaged = photos[0][: len(photos[0]) * 2 // 3]
     cut = ps.native(lambda c: ps.image.random_crop(ps.image.decode_jpeg(c), (8, 120, 3)))
     ds = ps.Dataset.from_tensors(damaged).repeat(40).map(cut)
@@ -115,7 +115,7 @@ INDEXES = [
     lambda image: image[..., 4:9, :],
     lambda image: image[:],
     lambda image: image[ps.shape(image)[0] // 3 :, : ps.shape(image)[1] // 2, :],
-    # None of an image's windows:
+    # None of these is a window of an image:
     lambda image: image[5:5],
     lambda image: image[::2, ::-1],
     lambda image: image[2:9, 3:8, 0],
@@ -169,7 +169,7 @@ IMAGES = Path(__file__).parent / "ops/images"
 
 
 def damaged_files(**keywords):
-    """JPEGs with a few wrong bytes, some cut short, that are decoded all the same."""
+    """Return JPEGs with a few wrong bytes, some truncated, that can still be decoded."""
     rng = np.random.default_rng(7)
     files = []
     for path in sorted(IMAGES.glob("*.jpg")):
@@ -203,7 +203,7 @@ def test_windows_of_damaged_files(keywords):
 
 
 def scans_of(contents):
-    """Return where the scans of a progressive JPEG begin, and where the last ends."""
+    """Return where the scans of a progressive JPEG begin, and where the last one ends."""
     at, i = [], 2
     while contents[i : i + 2] != b"\xff\xd9":
         if contents[i] == 0xFF and contents[i + 1] not in (0, 0xFF, *range(0xD0, 0xD8)):
@@ -216,7 +216,7 @@ def scans_of(contents):
 
 
 def test_windows_of_progressive_files_without_their_last_scans(photos):
-    # Missing coefficients are made up from the blocks around, beyond the window too.
+    # Missing coefficients are interpolated from the surrounding blocks, also outside the window.
     file = io.BytesIO()
     Image.open(io.BytesIO(photos[0])).save(file, "JPEG", progressive=True)
     contents = file.getvalue()

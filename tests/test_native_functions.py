@@ -1,4 +1,4 @@
-"""native: programs give what the plain function gives, and say at its line what they cannot."""
+"""native: programs return the plain function's results, and errors name the unsupported line."""
 
 import io
 import pickle
@@ -17,7 +17,7 @@ RNG = np.random.default_rng(11)
 
 
 def some(dtype, shape=()):
-    """Return numbers of a type, small and large, zero and negative."""
+    """Return numbers of a type: small and large, zero and negative."""
     values = RNG.normal(0, 40, shape)
     if np.dtype(dtype).kind == "u":
         values = np.abs(values)
@@ -212,7 +212,7 @@ def test_it_is_not_called_for_elements():
         return x + 1
 
     ds = Dataset.range(1000).map(function, num_parallel_calls=2).batch(10)
-    assert len(calls) == 2  # to see that it does the same each time
+    assert len(calls) == 2  # to check that it does the same each time
     it = iter(ds)
     assert len(calls) == 3
     assert len(list(it)) == 100
@@ -275,7 +275,7 @@ def test_the_gil_is_free_while_a_program_runs_in_the_consumers_thread(stage):
     try:
         next(it)
         before = count[0]
-        next(it)  # some 50 ms
+        next(it)  # about 50 ms
         assert count[0] > before + 1000
     finally:
         stop.set()

@@ -1,4 +1,4 @@
-"""Operators that change an array in place, in native functions: as they are in plain ones."""
+"""In-place operators in native functions behave as in plain ones."""
 
 import copy
 import operator
@@ -28,7 +28,7 @@ OPERATORS = {
 
 
 def outcome(dataset):
-    """Return the elements, or the kind of the first error."""
+    """Return the elements, or the type of the first error."""
     try:
         return run(dataset)
     except (TypeError, ValueError, OverflowError) as error:

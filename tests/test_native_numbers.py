@@ -1,4 +1,4 @@
-"""Plain numbers of every size beside arrays of every type: NumPy's results, or an error."""
+"""Python numbers of every size with arrays of every type: NumPy's results, or an error."""
 
 import contextlib
 import itertools
@@ -66,7 +66,7 @@ def outcome(call):
 
 
 def disagreement(native, plain):
-    """Say how a native result differs from the plain one; errors of one type are the same."""
+    """Return how a native result differs from the plain one; errors of one type are equal."""
     if isinstance(native, ps.TraceError):
         return None
     if isinstance(plain, Exception):
@@ -125,7 +125,7 @@ def values(dtype):
 
 
 def same_bits(function, rows):
-    """Fail unless rows are bit by bit what the plain function makes, alone and in a batch."""
+    """Fail unless rows are bit-identical to the plain function's, individually and in a batch."""
     source = Dataset.from_tensor_slices(rows)
     assert len(list(source.map(ps.native(function, check=len(rows))))) == len(rows)
     native = next(iter(source.map(ps.native(function)).batch(len(rows))))
@@ -144,7 +144,7 @@ def test_powers_are_those_of_the_operator(dtype):
     for rows in (numbers, numbers[:, None], np.stack([numbers] * 2)):
         exponents = []
         for exponent in EXPONENTS:
-            with contextlib.suppress(ValueError, OverflowError):  # negative ones of integers
+            with contextlib.suppress(ValueError, OverflowError):  # negative integer exponents
                 rows[0] ** exponent
                 exponents.append(exponent)
         same_bits(lambda x: tuple(x**e for e in exponents), rows)  # noqa: B023

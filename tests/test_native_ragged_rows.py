@@ -1,4 +1,4 @@
-"""Native functions whose results differ in size: as one by one, wherever the rows go to."""
+"""Native functions with results of different sizes: the same as individual calls, in any stage."""
 
 import itertools
 
@@ -60,7 +60,7 @@ FUNCTIONS = {
         lambda line: ps.expand_dims(hashed(S.split(line)), -1) + np.arange(1),
         lambda line: hashed(words_of(line))[:, None] + np.arange(1),
     ),
-    "mixed": (  # a number of each line with each of its words
+    "mixed": (  # a number per line, together with each of its words
         lambda line: hashed(S.split(line)) + S.length(line),
         lambda line: hashed(words_of(line)) + S.length(line),
     ),
@@ -120,7 +120,7 @@ def words_of(line):
 
 @pytest.fixture
 def lines(tmp_path):
-    """Return a dataset of lines from a file: many, in an order of their own."""
+    """Return a dataset of many lines from a file, in shuffled order."""
     order = np.random.default_rng(2).integers(0, len(LINES), 700)
     return of(tmp_path, [LINES[i].rstrip(b"\r") for i in order])
 

@@ -1,6 +1,6 @@
-"""Shapes in native functions: tuples of Python's ints, as in a plain function, or an error."""
+"""Shapes in native functions: tuples of Python ints, as in a plain function, or an error."""
 
-# Joined by +, which is what is tested.
+# The tests join tuples with +, so these rules do not apply.
 # ruff: noqa: RUF005, SIM300
 import numpy as np
 import pytest

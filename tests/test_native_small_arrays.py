@@ -1,4 +1,4 @@
-"""Random calls on scalars and small arrays, with no axes, one item or none: NumPy's results."""
+"""Random calls on scalars and small arrays, with no axes, one item or no item, against NumPy."""
 
 import operator
 import random
@@ -21,7 +21,7 @@ OPERATORS = [
 ]
 REDUCTIONS = ["sum", "prod", "mean", "max", "min", "any", "all"]
 
-# Where NumPy has an array without axes, and where it makes a scalar of one.
+# Where NumPy keeps a zero-dimensional array, and where it returns a scalar.
 FORMS = [
     *(lambda x: x,) * 4,
     lambda x: np.where(True, x, x),
@@ -48,7 +48,7 @@ def number(rng, kind):
 
 
 def array(rng, shape=None):
-    """An array, or a scalar where there are no axes."""
+    """Return an array, or a scalar if there are no axes."""
     shape = rng.choice(SHAPES) if shape is None else shape
     if rng.random() < 0.05:
         return np.full(shape, rng.randint(-9, 9), "m8[s]")[()]
@@ -118,7 +118,7 @@ def outcome(dataset):
 
 
 def bits(value):
-    """What two results must have in common; a NaN has no sign."""
+    """Return the properties that two results must share; the sign of a NaN is ignored."""
     if isinstance(value, tuple):
         return tuple(map(bits, value))
     value = np.array(value)
@@ -128,8 +128,8 @@ def bits(value):
     return value.dtype, value.shape, value.tobytes()
 
 
-# What native functions refuse although NumPy has an answer: two, of which it is not sure, and
-# times beside numbers.
+# Calls that native functions refuse although NumPy has a result: two where the result is not
+# certain, and times with plain numbers.
 REFUSED = ("has no order", "by zero, which is an error in Python", "is what Python makes of it")
 REFUSED += (
     "no such operation",

@@ -1,4 +1,4 @@
-"""Native programs go over images strip by strip, with the results of whole images."""
+"""Native programs process images in strips, with the results of whole images."""
 
 import io
 
@@ -70,7 +70,7 @@ def test_strips_of_nothing():
 
 
 def encoded(kind="JPEG", **options):
-    """Return a file of an image that is made in several strips."""
+    """Return the file of an image that is processed in several strips."""
     y, x = np.mgrid[:430, :310]
     image = np.stack([x + y, 255 - x, 2 * y], -1) % 256 + RNG.normal(0, 9, (430, 310, 3))
     file = io.BytesIO()
@@ -150,7 +150,7 @@ def test_regions_of_resized_images(method, antialias):
 @pytest.mark.parametrize("file", ["plain", "whole colours"])
 def test_damage_that_is_met_in_a_later_strip(file, cut):
     rng = np.random.default_rng(9)
-    fraction = 0.2 if cut else 1.0  # rows that are missing are black
+    fraction = 0.2 if cut else 1.0  # missing rows are black
     contents = np.frombuffer(FILES[file], np.uint8)
     files = []
     for _ in range(40):

@@ -1,4 +1,4 @@
-"""What a native function is traced with, and where nothing tells what to trace it for."""
+"""The inputs that native functions are traced with, and errors where they are unknown."""
 
 import dataclasses
 

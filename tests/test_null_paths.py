@@ -1,4 +1,4 @@
-"""A path with a null character is refused everywhere: systems would take what is before it."""
+"""Paths with a null character are refused everywhere: systems would truncate them there."""
 
 import numpy as np
 import pytest

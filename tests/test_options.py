@@ -1,4 +1,4 @@
-"""Options: what they refuse, how they meet, and what each does to a run."""
+"""Options: refused values, merging, and effects on a run."""
 
 import gc
 import pickle
@@ -12,7 +12,7 @@ from contract import Boom
 
 ex = ps.experimental
 
-# What tf.data 2.21 has, with a value of the right type and one of a wrong type.
+# The fields of tf.data 2.21, with a value of the correct type and one of a wrong type.
 FIELDS = {
     "autotune.autotune_algorithm": (ex.AutotuneAlgorithm.HILL_CLIMB, "HILL_CLIMB"),
     "autotune.cpu_budget": (3, "3"),
@@ -171,11 +171,11 @@ def test_changing_options_later_changes_no_dataset():
     assert ds.options().deterministic is False
 
 
-# --- what they do ---
+# --- effects ---
 
 
 class Calls:
-    """Counts how many calls run at a time; lets them go when as many as expected have met."""
+    """Counts concurrent calls; releases them when the expected number have met."""
 
     def __init__(self, expected=None):
         self.changed = threading.Condition()
@@ -205,7 +205,7 @@ def test_cpu_budget_bounds_the_calls_of_all_stages_together(budget):
     options = options_with(autotune__cpu_budget=budget, autotune__initial_parallelism=8)
     with iter(ds.with_options(options)) as it:
         assert len(list(it)) == 300
-        # A stage runs one in any case.
+        # A stage always runs at least one.
         assert len(widths(it)) == 2
         assert min(widths(it)) >= max(budget // 2, 1)
         assert sum(widths(it)) <= max(budget, 2)
@@ -249,7 +249,7 @@ def slow_range(event, n):
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_enabled_false_fixes_what_autotune_would_move(enabled):
-    # The consumer waits all the time: with room to move, it is moved within three windows.
+    # The consumer waits all the time: a stage that can be tuned is tuned within three windows.
     options = options_with(
         autotune__enabled=enabled, autotune__initial_parallelism=2, autotune__cpu_budget=4
     )

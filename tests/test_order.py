@@ -1,8 +1,8 @@
-"""The same elements, order and random numbers however a pipeline is run, on every machine.
+"""Elements, order and random numbers are independent of run settings and machine.
 
-Kinds of datasets have a pipeline of some 10,000 elements in order_stages.py, or their contract's.
-`python tests/test_order.py` writes golden/order.json again with the results of the former, which is
-right only when results are meant to change.
+Kinds of datasets use a pipeline of about 10,000 elements from order_stages.py, or their contract's.
+`python tests/test_order.py` rewrites golden/order.json with the results of the former. Do that only
+if results are meant to change.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def build(kind, run):
 
 
 def add(digest, value):
-    """Hash a nested value by its structure, dtypes, shapes and bytes, the same on every machine."""
+    """Hash a nested value by structure, dtypes, shapes and bytes, the same on every machine."""
     if isinstance(value, (tuple, list)):
         digest.update(b"(%d" % len(value))
         for part in value:
@@ -73,7 +73,7 @@ def add(digest, value):
 
 
 def hash_of(kind, run):
-    """Hash a pass over a new dataset, and the beginning of a second one, which may be another."""
+    """Hash a pass over a new dataset, and the beginning of a second one, which may differ."""
     digest = hashlib.sha256()
     ds = build(kind, run)
     if kind in TABLE - WHOLE:
@@ -132,7 +132,7 @@ def test_without_order_the_same_elements_come(kind):
     assert elements(deterministic=False) == elements()
 
 
-# --- seeds, as tf.data has them ---
+# --- seeds, as in tf.data ---
 
 
 def epochs(ds, count=3):

@@ -1,4 +1,4 @@
-"""Packaging: the sdist and the wheel install and work elsewhere, and the import stays light."""
+"""Packaging: the sdist and the wheel install and work elsewhere, and imports stay fast."""
 
 import ast
 import importlib
@@ -43,7 +43,7 @@ def test_wheel_installs_and_works_in_a_clean_environment(wheel, install, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.nightly
-@pytest.mark.timeout(900)  # it compiles everything, without optimizing
+@pytest.mark.timeout(900)  # compiles everything, without optimisation
 def test_sdist_installs_and_works_in_a_clean_environment(sdist, install, tmp_path):
     quick = {"build-type": "Debug", "define.CMAKE_CXX_FLAGS_DEBUG": "-DNDEBUG"}
     check_installation(install(sdist, **quick), tmp_path)
@@ -52,7 +52,7 @@ def test_sdist_installs_and_works_in_a_clean_environment(sdist, install, tmp_pat
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_cmake_needs_nothing_beyond_the_sdist(sdist, tmp_path):
-    """CMake refuses to generate a build of sources that do not exist."""
+    """CMake refuses to generate a build whose source files do not exist."""
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
@@ -118,9 +118,9 @@ for name in penstock.__all__:
 print(*sorted(set(sys.modules) - before))
 """
     alone, run_one, used = run(sys.executable, "-P", "-c", program, cwd=tmp_path).splitlines()
-    # The rest is loaded with the first name that is asked for.
+    # Everything else is loaded on the first access to a name.
     assert alone.split() == ["penstock", "penstock._core"]
-    # Of what each process would pay with some megabytes.
+    # Each of these would cost every process several megabytes.
     assert not set(run_one.split()) & {"_hashlib", "email", "http.client", "numpy.random", "ssl"}
     assert "penstock.dataset" in used
     assert not set(used.split()) & set(HEAVY)

@@ -1,4 +1,4 @@
-"""experimental.pad_to_cardinality: as many elements as are wanted, with a mask."""
+"""experimental.pad_to_cardinality: the requested number of elements, with a mask."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""File names, and other text from users, cannot control a terminal or forge log lines."""
+"""File names and other user text cannot control a terminal or forge log lines."""
 
 import os
 import re
@@ -121,7 +121,7 @@ def test_the_log_has_one_line_for_an_error(folder, caplog):
 
 
 def test_warnings_of_runs_escape_file_names(folder):
-    content = bytes(1024)  # no file, and no zeros after it
+    content = bytes(1024)  # not a valid file, and no trailing zeros
     with ps.io.TFRecordWriter("one.tfrecord") as writer:
         writer.write(content)
     Dataset.range(1).map(lambda _: {"txt": "x"}).write_tar(NAME)

@@ -1,4 +1,4 @@
-"""ps.progress: a line in a terminal, and plain lines in a log file."""
+"""ps.progress: a progress line in a terminal, and plain lines in a log file."""
 
 import contextlib
 import gc
@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(params=["plain", "rich", "tqdm"])
 def terminal(request, monkeypatch):
-    """Have one way of drawing, and everything that is drawn."""
+    """Select one way of drawing, and return everything that is drawn."""
     for kind, name in MODULES.items():
         if kind == request.param:
             pytest.importorskip(name)
@@ -36,7 +36,7 @@ def terminal(request, monkeypatch):
 
 
 def drawn(terminal, iterable, description=None):
-    """Return what a loop has seen; pytest has a standard error of its own."""
+    """Return the output of a loop; pytest replaces standard error."""
     with contextlib.redirect_stderr(terminal):
         return [x for x in ps.progress(iterable, description)]  # noqa: C416 - a loop
 
@@ -251,7 +251,7 @@ def test_texts():
 
 
 class Broken(Terminal):
-    """A terminal that takes some lines, and then breaks."""
+    """A terminal that accepts several lines, and then fails."""
 
     def __init__(self, lines, error):
         super().__init__()
@@ -280,7 +280,7 @@ def test_a_line_that_cannot_be_written_leaves_the_loop(terminal, monkeypatch, li
         task.update(5)
         task.finish("well done")
     wait_until(lambda: not threads())
-    assert sys.stdout is not broken  # Rich has given it back
+    assert sys.stdout is not broken  # Rich has restored it
 
 
 @pytest.mark.parametrize("instead", [None, object(), "closed"])
@@ -302,7 +302,7 @@ def test_standard_error_may_go(terminal, monkeypatch, instead, at):
 
 @pytest.mark.parametrize("ends", ["break", "error", "close"])
 def test_the_last_line_counts_what_was_taken(terminal, monkeypatch, ends):
-    monkeypatch.setattr(meter, "_INTERVAL", 100.0)  # so that it is the only one
+    monkeypatch.setattr(meter, "_INTERVAL", 100.0)  # so that it is the only line
 
     def loop():
         for x in ps.progress(ps.Dataset.range(10**9)):

@@ -1,4 +1,4 @@
-"""What dir() and help() show is what is documented: no imports, no parts of the machinery."""
+"""dir() and help() show exactly the documented names: no imports, no internals."""
 
 import contextlib
 import importlib

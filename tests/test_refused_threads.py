@@ -1,4 +1,4 @@
-"""Where the system refuses threads the consumer does their work: the same elements, one warning."""
+"""If the system refuses threads, the consumer does the work: the same elements, one warning."""
 
 import tempfile
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from scripts import run_script
 
-# Limits on threads do not count for root: the process becomes a user whom nobody else is.
+# Thread limits do not apply to root: the process switches to a user that owns no other process.
 PRELUDE = """
 import base64, contextlib, ctypes, resource, warnings
 from pathlib import Path
@@ -153,7 +153,7 @@ print(refuses())
 held.set()
 """
     )
-    if "True" not in done.stdout:  # no Linux, other processes of the user, or no right to change it
+    if "True" not in done.stdout:  # not Linux, other processes of the user, or no permission
         pytest.skip("the limit on threads does not hold here: " + done.stderr[-200:])
 
 

@@ -1,4 +1,4 @@
-"""rng: a function that asks for a generator gets one that draws from the key of its element."""
+"""rng: a function with this parameter gets a generator keyed by its element."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""set_seed: when a seed is taken, and by whom."""
+"""set_seed: when a seed is read, and by which pipelines."""
 
 import pytest
 
@@ -190,7 +190,7 @@ def test_draws_for_records_of_whole_files_do_not_depend_on_the_number_of_shards(
 
 
 def seeded_after(look):
-    """Return what later passes draw if `look` comes before them."""
+    """Return the draws of later passes if `look` runs before them."""
     ps.set_seed(7)
     ds, shuffled = noises(), ps.Dataset.range(20).shuffle(20, seed=3)
     look(shuffled)

@@ -1,4 +1,4 @@
-"""`Dataset.show`: the first elements as text, and as pictures in a notebook."""
+"""`Dataset.show`: the first elements as text, and as images in a notebook."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""A name given to a stage, and the names of its functions, are shown wherever the stage is."""
+"""The name of a stage, and the names of its functions, appear wherever the stage is shown."""
 
 import functools
 import inspect
@@ -168,7 +168,7 @@ ARGS = {
     "target_dist": [1.0],
     "window_size": 2,
 }
-# Those that give no stage of their own.
+# Methods that create no separate stage.
 NO_STAGE = {"get_single_element", "reduce", "save", "with_options", "zip"}
 
 

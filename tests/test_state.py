@@ -1,4 +1,4 @@
-"""States of iterators: what they refuse, and combinations that the contract does not see."""
+"""Iterator states: refused ones, and combinations that the contract does not cover."""
 
 import itertools
 import pickle
@@ -232,13 +232,13 @@ PREFETCHED = {
 @pytest.mark.parametrize("name", PREFETCHED)
 def test_a_prefetch_may_be_put_in_or_left_out_between_saving_and_restoring(name):
     wanted = list(PREFETCHED[name][0]())
-    strict = name != "opened"  # where it is in a function, that is another one
+    strict = name != "opened"  # inside a function, it is a different function
     for saving, restoring in itertools.permutations(PREFETCHED[name]):
         it = iter(saving())
         for at in range(len(wanted)):
             resumed = iter(restoring())
             resumed.set_state(it.get_state(), strict)
-            again = iter(saving())  # and back, before and behind the first step
+            again = iter(saving())  # and restored, before and after the first step
             again.set_state(resumed.get_state(), strict)
             assert_same(list(again), wanted[at:])
             assert_same(list(resumed), wanted[at:])
@@ -246,7 +246,7 @@ def test_a_prefetch_may_be_put_in_or_left_out_between_saving_and_restoring(name)
 
 
 def work(x):
-    """Take a time of its own for each element."""
+    """Take a different time for each element."""
     sum(range(7919 * int(x) % 5000))
     return x
 

@@ -1,4 +1,4 @@
-"""A state knows its pipeline: what decides the data is compared, what does not is left alone."""
+"""A state identifies its pipeline: only what determines the data is compared."""
 
 import functools
 import itertools
@@ -247,7 +247,7 @@ def test_going_on_all_the_same():
     assert len(list(it)) == 6
 
 
-# --- what is the same ---
+# --- unchanged identity ---
 
 
 def same(ds, **how):
@@ -354,7 +354,7 @@ def test_what_functions_change_while_they_run_does_not_count(name):
     early = it.get_state()
     came = [int(next(it)) for _ in range(5)]
     wanted = came + [int(x) for x in it]
-    # The first look at the functions is one behind five calls, then one before any.
+    # The first time, the functions are examined after five calls; later, before any.
     late = state_of(ds, 5)
     for state, rest in ((early, wanted), (late, wanted[5:])):
         for own in (ds, CHANGING[name]()):

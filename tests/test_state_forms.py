@@ -1,4 +1,4 @@
-"""States over files, in checkpoints of arrays and of trainers; their size, and what they cost."""
+"""States over files, in array checkpoints and trainer checkpoints; their size and cost."""
 
 import base64
 

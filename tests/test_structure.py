@@ -25,7 +25,7 @@ class Frozen:
 
 
 class Opaque:
-    """An object that NumPy knows nothing of."""
+    """An object of a class unknown to NumPy."""
 
 
 NUMERIC = [np.dtype(c) for c in "?bhilBHILefdgFDG"]
@@ -35,7 +35,7 @@ TIMES = [
 DTYPES = sorted({str(d): d for d in NUMERIC + TIMES}.items())
 OPAQUE = Opaque()
 
-# Passing an element through a stage must give it back.
+# Each stage must return the element unchanged.
 STAGES = {
     "from_tensors": lambda e: ps.Dataset.from_tensors(e),
     "from_generator": lambda e: ps.Dataset.from_generator(lambda: iter([e])),
@@ -171,7 +171,7 @@ def test_strings_keep_every_character(stage, text):
 )
 def test_every_structure_passes(stage, element):
     def normal(value):
-        """Return the element as it is expected: numbers and lists as NumPy values."""
+        """Return the expected element: numbers and lists as NumPy values."""
         if isinstance(value, list):
             return np.array(value)
         if type(value) is tuple:
@@ -193,7 +193,7 @@ def test_every_structure_passes(stage, element):
 )
 @pytest.mark.parametrize("element", [None, (), {}, (None,), {"a": ((), None)}], ids=repr)
 def test_structures_without_leaves_pass(stage, element):
-    # A batch of them has no rows that unbatch could count.
+    # Its batch has no rows that unbatch could count.
     assert_same(list(stage(element)), [element])
 
 

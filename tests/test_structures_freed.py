@@ -1,4 +1,4 @@
-"""Dict keys and classes that come and go leave nothing behind."""
+"""Temporary dict keys and classes are freed."""
 
 import gc
 import sys
@@ -15,7 +15,7 @@ import penstock as ps
 from process import reads_memory
 from scripts import run_script, wait_until
 
-# CPython 3.13 without a GIL frees no class from its first thread on.
+# CPython 3.13 without a GIL frees no classes once it has started a thread.
 classes_end = pytest.mark.skipif(
     bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.version_info < (3, 14),
     reason="this Python keeps every class",
@@ -57,7 +57,7 @@ def test_classes_made_at_run_time_go_with_their_elements(kind):
     assert sorted(seen) == list(range(300))
     del element, inner, keys, it, ds
     wait_until_gone(classes)
-    assert ps._core.structure_count() < before + 20  # those of dicts and tuples last
+    assert ps._core.structure_count() < before + 20  # the most recent dicts and tuples
 
 
 @pytest.mark.slow
@@ -117,14 +117,14 @@ def test_saved_elements_of_a_class_are_read_while_it_lives(tmp_path):
         assert [type(element) for element in loaded] == [pair] * 4
     del loaded, given, pair
     wait_until_gone([made])
-    # A named tuple of the same name and fields takes its place.
+    # A named tuple with the same name and fields replaces it.
     first, *rest = ps.Dataset.load(str(tmp_path / "saved"))
     assert (type(first).__name__, first._fields) == ("Pair", ("a", "b"))
     assert all(type(other) is type(first) for other in rest)
 
 
 def test_equal_keys_are_one_structure_from_all_threads():
-    class Key:  # compared by Python code, which lets other threads in
+    class Key:  # compared by Python code, which lets other threads run
         def __init__(self, name):
             self.name = name
 

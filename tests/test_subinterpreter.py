@@ -1,4 +1,4 @@
-"""A subinterpreter is told that penstock does not run in it."""
+"""Importing penstock in a subinterpreter raises a clear error."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Options of the tests: --frameworks, --quick and PENSTOCK_NIGHTLY."""
+"""Options of the test suite: --frameworks, --quick and PENSTOCK_NIGHTLY."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ class TestRange(DatasetContract):
 
 @pytest.fixture
 def run(tmp_path):
-    """A function that runs pytest with this suite's conftest.py over a file of tests."""
+    """Return a function that runs pytest with this suite's conftest.py on a file of tests."""
 
     def run_file(text, *options):
         (tmp_path / "test_one.py").write_text(text)

@@ -1,4 +1,4 @@
-"""What a native function cannot be: said at its line, with the reason and a way out."""
+"""Unsupported native functions: errors name the line, the reason and an alternative."""
 
 import copy
 import functools
@@ -238,7 +238,7 @@ def _from_global(x):
     return x[::-1] if GENERATOR.random() < 2 else x
 
 
-# Whether the branch is taken does not change: only the generator tells.
+# The branch always goes the same way: only the generator reveals the draw.
 GENERATORS = {
     "numpy": (lambda x: x[::-1] if np.random.rand() < 2 else x, r"generator of numpy\.random"),
     "random": (lambda x: x[::-1] if random.random() < 2 else x, "generator of the module random"),

@@ -1,6 +1,6 @@
-"""The wheel to give away: its libraries are inside, with their licences, and they are what runs.
+"""The release wheel: it contains its libraries and their licences, and uses only these.
 
-The wheel is the one in PENSTOCK_WHEEL, or one of the checkout made as .ci/wheel makes it.
+The wheel is the one in PENSTOCK_WHEEL, or one built from the checkout like in .ci/wheel.
 """
 
 import base64
@@ -30,7 +30,7 @@ pytestmark = [
         reason="this build lacks a codec: a wheel with them inside needs all",
     ),
 ]
-# What a manylinux system has, next to libraries that are inside.
+# Libraries that a manylinux system provides, in addition to the bundled ones.
 OF_THE_SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so[.0-9]*")
 
 
@@ -156,7 +156,7 @@ NOT_NEEDED = {"stat", "fstat", "fstatat", "lstat", "__libc_single_threaded",
 
 
 def glibc_versions(path, kind):
-    """Yield the names of symbols of glibc, each with one of its versions."""
+    """Yield the names of glibc symbols, each with one of its versions."""
     for name in symbols(path, kind):
         plain, _, version = name.replace("@@", "@").partition("@GLIBC_")
         if re.fullmatch(r"[\d.]+", version):
@@ -188,7 +188,7 @@ def test_module_is_hardened(contents, tmp_path):
 
 
 def system_libraries():
-    """Yield every shared library file of this system's folders."""
+    """Yield the path of every shared library on this system."""
     listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
     folders = {Path(line.split(" => ")[1]).parent for line in listed.splitlines() if " => " in line}
     for folder in sorted({folder.resolve() for folder in folders}):
@@ -212,8 +212,8 @@ def test_decodes_a_jpeg_with_the_libraries_inside_where_the_system_has_none(
     inside = {name_of(name) for name in libraries_inside(contents)}
     own = {name_of(path) for path in mapped_by_python(python, tmp_path)}  # Python itself needs them
     hidden = [path for path in system_libraries() if name_of(path) in inside - own]
-    # Bound over each of them, /dev/null makes it unloadable. Where users may not do that, what was
-    # mapped says which of the copies was used.
+    # A bind mount of /dev/null makes each of them unloadable. Where users may not do that, the
+    # mapped files show which copies were used.
     apart = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec",
              'for f in $HIDDEN; do mount --bind /dev/null "$f"; done; exec "$@"', "sh"]  # fmt: skip
     names = " ".join(map(str, hidden))
@@ -223,7 +223,7 @@ def test_decodes_a_jpeg_with_the_libraries_inside_where_the_system_has_none(
         program = f"import ctypes; ctypes.CDLL({str(hidden[0])!r})"
         assert works([python, "-c", program])
         assert not works(["env", f"HIDDEN={names}", *apart, python, "-c", program])
-    # Neither a compiler nor any other program may be asked for.
+    # Neither a compiler nor any other program may be called.
     program = [
         *apart,
         "env",

@@ -1,4 +1,4 @@
-"""One wrong argument: an error of the right type that names it, for every public callable."""
+"""One wrong argument to every public callable: an error of the right type that names it."""
 
 import inspect
 import operator
@@ -12,7 +12,7 @@ from wrong_argument_kinds import WRONG
 from wrong_argument_table import TAKEN
 from wrong_arguments import LACKING, call, calls, make_files
 
-# What an argument is called in the sentence, where that is not its name.
+# The name of an argument in error texts, where it differs from the parameter's.
 ROLES = {
     "expected_cardinality": "elements were expected",
     "offset_height": "image",
@@ -43,10 +43,10 @@ ROLES = {
     "image": "mean",
 }
 
-# Data, and what is right or wrong together with another argument: the error may name that one.
+# Data, and arguments that are only wrong in combination: the error may name the other one.
 TOGETHER = {"tensor", "input", "input_tensor", "inputs", "initial_state", "records", "filenames"}
 
-# Other errors than TypeError, ValueError and OSError that are documented.
+# Documented errors other than TypeError, ValueError and OSError.
 KIN = {
     "index": (IndexError,),
     "keys": (KeyError,),
@@ -58,10 +58,10 @@ KIN = {
     "record_defaults": (ps.DataError,),
     "select_cols": (ps.DataError,),
     "data_source_name": (ps.DataError,),
-    "dataset": (IndexError, RecursionError),  # the object's own
-    "initial_state": (OverflowError,),  # of the function that adds to it
+    "dataset": (IndexError, RecursionError),  # raised by the object
+    "initial_state": (OverflowError,),  # raised by the function that adds to it
 }
-OF_THE_FILE = {"filenames", "file_pattern"}  # it exists, and holds something else
+OF_THE_FILE = {"filenames", "file_pattern"}  # it exists, with other contents
 OF_THE_OBJECT = {
     "dataset",
     "sampler",
@@ -69,7 +69,7 @@ OF_THE_OBJECT = {
     "initial_state",
     "data_source_name",
     "query",
-    "Dataset.from_generator.args",  # two of them, for a function of one
+    "Dataset.from_generator.args",  # two arguments, for a function with one parameter
     "penstock.py_function.inp",
 }
 
@@ -82,7 +82,7 @@ def folder(tmp_path_factory):
 
 
 def problem(label, where, name, arguments, parameter, kind):
-    """Return what is wrong with how a wrong argument is answered; None: nothing."""
+    """Return the problem with the response to a wrong argument, or None."""
     wrong = WRONG[kind]
     taken = TAKEN.get(f"{label}.{parameter}", TAKEN.get(parameter, "")).split()
     try:
@@ -119,7 +119,7 @@ def test_every_wrong_argument_is_named(folder, monkeypatch):
 
 
 def options_of(kind, path=""):
-    """Yield the path and the description of each option, those of groups too."""
+    """Yield the path and the description of each option, including those in groups."""
     for name, option in vars(kind).items():
         if isinstance(option, Group):
             yield from options_of(option.kind, f"{path}{name}.")
@@ -131,7 +131,7 @@ def test_every_wrong_option_is_named():
     found = []
     for path, option in options_of(ps.Options):
         name = path.rpartition(".")[2]
-        if isinstance(option, Alias):  # of what it stands for
+        if isinstance(option, Alias):  # of its target
             group, _, last = ".".join(option.path).rpartition(".")
             option = vars(vars(ps.Options)[group].kind if group else ps.Options)[last]
         takes = {
@@ -157,7 +157,7 @@ def test_every_wrong_option_is_named():
     assert not found, "\n".join(found)
 
 
-# They need a framework, have no arguments, or are no functions to be called by users.
+# They need a framework, have no arguments, or are not functions for users to call.
 ELSEWHERE = [
     "Dataset.profile",
     "Dataset.shard_for_jax",
@@ -194,7 +194,7 @@ ELSEWHERE = [
 
 
 def public():
-    """Yield every public callable that takes arguments: its short name, and it."""
+    """Yield every public callable with arguments: its short name, and the object."""
     for module in (ps, ps.io, ps.image, ps.strings, ps.random, ps.experimental):
         for name in getattr(module, "__all__", None) or vars(module):
             thing = getattr(module, name)

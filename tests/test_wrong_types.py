@@ -1,4 +1,4 @@
-"""Arguments of a wrong type: the error names the function, what it expects, and what came."""
+"""Arguments of a wrong type: the error names the function, the expected and the actual type."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Programs with worker processes, run as processes of their own and looked at from the outside."""
+"""Programs with worker processes, run as separate processes and observed from outside."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scripts import MAY_FORK
 
-# Without cloudpickle the functions of a script are found by importing it again.
+# Without cloudpickle, workers find a script's functions by importing it again.
 NO_CLOUDPICKLE = """
 import importlib.util, sys
 found = importlib.util.find_spec
@@ -48,7 +48,7 @@ def start(tmp_path, body, head=HEAD, before=(), **options):
 
 
 def run(tmp_path, body, head=HEAD, before=(), **options):
-    """Return the exit code of a program, and what it has written."""
+    """Return the exit code of a program, and its output."""
     program = start(tmp_path, body, head, before, **options)
     out, err = program.communicate(timeout=100)
     return program.returncode, out, err
@@ -70,7 +70,7 @@ def gone(pids, seconds=60):
     return not alive(pids)
 
 
-# Prints the children of the program.
+# Prints the child processes of the program.
 SHOW_WORKERS = """
 import glob
 print(*(open(file).read() for file in glob.glob("/proc/self/task/*/children")), flush=True)
@@ -78,5 +78,5 @@ print(*(open(file).read() for file in glob.glob("/proc/self/task/*/children")), 
 
 
 def workers_of(program):
-    """Return what SHOW_WORKERS has printed."""
+    """Return the processes that SHOW_WORKERS has printed."""
     return [int(pid) for pid in program.stdout.readline().split()]

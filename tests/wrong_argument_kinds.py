@@ -1,4 +1,4 @@
-"""Values that are wrong for most arguments, by what is wrong with them."""
+"""Values that are wrong for most arguments, by the kind of mistake."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What is no error although it looks wrong: by parameter, or by function and parameter."""
+"""Arguments that look wrong but are valid: by parameter, or by function and parameter."""
 
 ANYTHING = "object None word float bool negative zero 2**63 2**64 nan empty"
 

@@ -11,7 +11,7 @@ import penstock as ps
 from of_contracts import call_of, contract_of
 from penstock import _core
 
-# What public names need beside NumPy: without it they have no call.
+# Names that need libraries other than NumPy: without them they have no call.
 LIBRARIES = {
     "ArrowDataset": ("pyarrow",),
     "ArrayRecordDataset": ("array_record",),
@@ -29,7 +29,7 @@ LACKING = {
 RANGE = ps.Dataset.range(4)
 ROWS = ps.Dataset.from_tensor_slices(np.ones((4, 3), np.float32))
 LOADER = ps.DataLoader([1, 2, 3])
-# On what methods are called.
+# Objects for the calls of methods.
 MAKES = {
     ps.Iterator: lambda: iter(RANGE),
     ps.DataLoader: lambda: ps.DataLoader([1, 2, 3]),
@@ -49,7 +49,7 @@ LISTS = {"b": ps.io.FixedLenSequenceFeature((1,), np.int64)}
 
 
 class Point(NamedTuple):
-    """A structure of elements."""
+    """A namedtuple as element structure."""
 
     x: int
 
@@ -115,7 +115,7 @@ class Rows:
 
 
 def make_files(folder):
-    """Write the files that the calls read."""
+    """Write the input files of the calls."""
     (folder / "lines.txt").write_bytes(b"ab\ncd\n")
     (folder / "rows.csv").write_text("x,y\n1,2\n3,4\n")
     (folder / "numbers.csv").write_text("1\n2\n")
@@ -140,7 +140,7 @@ def make_files(folder):
 
 
 def dataset_calls(folder):
-    """Methods of a dataset, and sources: arguments by name; `on` is the dataset."""
+    """Return the arguments of sources and of a dataset's methods; `on` is the dataset."""
     lines, records, archive = (
         folder / name for name in ("lines.txt", "examples.tfrecord", "samples.tar")
     )
@@ -276,7 +276,7 @@ def dataset_calls(folder):
 
 
 def array_calls_of_files(folder):
-    """Arrays and records by their positions, without those whose library is missing."""
+    """Return arrays and records by position, except those with missing libraries."""
     crops = {"keys": ["x"], "crop_shape": [2], "crop_stride": [1], "num_parallel_calls": 1}
     calls = {"from_zarr": {"store": {"x": np.arange(5)}, **crops}}
     if "HDF5Dataset" not in LACKING:
@@ -297,7 +297,7 @@ def array_calls_of_files(folder):
 
 
 def table_calls(folder):
-    """Sources of tables, without those whose library is missing."""
+    """Return sources of tables, except those with missing libraries."""
     numbers = {"n": [1, 2, 3], "s": ["a", "b", "c"]}
     calls = {}
     if "Dataset.from_arrow" not in LACKING:
@@ -333,7 +333,7 @@ def table_calls(folder):
 
 
 def experimental_calls(folder):
-    """Functions of `ps.experimental`; those that return a function of a dataset are applied."""
+    """Return functions of `ps.experimental`; a result that is a transformation is applied."""
     lines, records = folder / "rows.csv", folder / "examples.tfrecord"
     bucket = {
         "element_length_func": one,
@@ -421,7 +421,7 @@ def experimental_calls(folder):
 
 
 def image_calls():
-    """Functions of `ps.image`."""
+    """Return functions of `ps.image`."""
     jpeg = {"contents": JPEG, "channels": 3, "ratio": 1, "fancy_upscaling": True}
     jpeg |= {"try_recover_truncated": False, "acceptable_fraction": 1, "dct_method": ""}
     jpeg |= {"max_pixels": 1000}
@@ -479,7 +479,7 @@ def image_calls():
 
 
 def io_calls(folder):
-    """Functions of `ps.io` that are not in `ps.image`, too."""
+    """Return functions of `ps.io` that are not also in `ps.image`."""
     parse = {"context_features": CONTEXT, "sequence_features": LISTS}
     return {
         "FixedLenFeature": {"shape": (1,), "dtype": np.int64, "default_value": 0},
@@ -511,7 +511,7 @@ def io_calls(folder):
 
 
 def array_calls():
-    """Functions of penstock on arrays."""
+    """Return penstock's array functions."""
     reduced = {"input_tensor": NUMBERS, "axis": 0, "keepdims": True}
     truth = {**reduced, "input_tensor": NUMBERS > 1}
     return {
@@ -547,7 +547,7 @@ def array_calls():
 
 
 def other_calls(folder):
-    """What else penstock has at its top."""
+    """Return the other public names at the top level."""
     return {
         "DataLoader": {"dataset": [1, 2, 3], "batch_size": 2, "shuffle": True, "num_workers": 1}
         | {"collate_fn": same, "pin_memory": False, "drop_last": False, "timeout": 0}
@@ -577,7 +577,7 @@ def other_calls(folder):
 
 
 def string_calls():
-    """Functions of `ps.strings`."""
+    """Return functions of `ps.strings`."""
     text = {"input": "ab"}
     return {
         "as_string": {"input": 1.5, "precision": 2, "scientific": False, "shortest": False}
@@ -600,7 +600,7 @@ def string_calls():
 
 
 def random_calls():
-    """Functions of `ps.random`."""
+    """Return functions of `ps.random`."""
     number = {"shape": [2], "dtype": np.float32, "seed": 1}
     return {
         "key": {"seed": 1},
@@ -612,24 +612,24 @@ def random_calls():
 
 
 def iterator_calls():
-    """Methods of an iterator."""
+    """Return methods of an iterator."""
     it = iter(RANGE)
     next(it)
     return {"set_state": {"state": it.get_state(), "strict": True}}
 
 
 def loader_calls():
-    """Methods of a DataLoader."""
+    """Return methods of a DataLoader."""
     return {"load_state_dict": {"state": LOADER.state_dict(), "strict": True}}
 
 
 def option_calls():
-    """Methods of options."""
+    """Return methods of options."""
     return {"merge": {"options": ps.Options()}, "conflicts": {"other": ps.Options()}}
 
 
 def optional_calls():
-    """Static methods of `ps.experimental.Optional`."""
+    """Return static methods of `ps.experimental.Optional`."""
     return {
         "from_value": {"value": 1},
         "empty": {"element_spec": ps.TensorSpec((), np.int64)},
@@ -637,9 +637,9 @@ def optional_calls():
 
 
 def calls(folder):
-    """Every valid call: by the name of what is called, the callable and its arguments."""
+    """Return every valid call: the callable and its arguments, by name."""
     methods = dataset_calls(folder)
-    # A transformation without a line here is called as its contract calls it.
+    # A transformation without an entry here is called like in its contract.
     more = [kind for kind in _core.stage_traits() if hasattr(ps.Dataset, kind)]
     methods |= {
         kind: call_of(kind) for kind in more if kind not in methods and contract_of(kind).apply
@@ -669,14 +669,14 @@ def calls(folder):
 
 
 def without_options(where, name):
-    """Files of these calls are on this machine: there storage_options must be None."""
+    """Return storage_options=None for a call that takes it, because its files are local."""
     thing = getattr(where, name.split(" ")[0], None) or getattr(ps, name.split(" ")[0])
     takes = "storage_options" in inspect.signature(thing).parameters
     return {"storage_options": None} if takes and name != "configure" else {}
 
 
 def call(where, name, arguments):
-    """Make the call, and take some elements of what it gives."""
+    """Make the call, and take several elements of its result."""
     name = name.split(" ")[0]
     arguments = dict(arguments)
     on = arguments.pop("on", RANGE)

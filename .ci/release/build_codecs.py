@@ -1,11 +1,11 @@
-"""Builds the codecs that go into released wheels, from pinned sources, as shared libraries.
+"""Build the codecs of released wheels, from pinned sources, as shared libraries.
 
     python .ci/release/build_codecs.py PREFIX
 
-On every platform the same versions, whatever its package manager has. Needs CMake, a C compiler and
-the network; archives are kept in PENSTOCK_CODEC_SOURCES when that is set. What is there already is
-not built again. PREFIX then holds include, lib, and licenses/<project>, which
-.ci/release/repair.py takes.
+All platforms get the same versions, independent of their package managers. The script needs CMake,
+a C compiler and network access. If PENSTOCK_CODEC_SOURCES is set, archives are kept there. Codecs
+that are already built are skipped. PREFIX then contains include, lib and licenses/<project>, which
+.ci/release/repair.py reads.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where an archive can be had, and the SHA-256 of what must come from there."""
+    """The URL of an archive and its expected SHA-256."""
 
     url: str
     sha256: str
 
 
 class Source(NamedTuple):
-    """A pinned version of a project, the options of its CMake, and its licence files."""
+    """A pinned version of a project, its CMake options and its licence files."""
 
     project: str
     version: str
     places: tuple[Place, ...]
     options: tuple[str, ...]
     licenses: tuple[str, ...]
-    folder: str = "."  # of its CMakeLists.txt
+    folder: str = "."  # contains its CMakeLists.txt
 
 
 SOURCES = (
@@ -107,7 +107,7 @@ SOURCES = (
     ),
     Source(
         "re2",
-        "2022-06-01",  # of those that need no other library nearly the last
+        "2022-06-01",  # one of the last releases without other dependencies
         (
             Place(
                 "https://github.com/google/re2/archive/refs/tags/2022-06-01.tar.gz",
@@ -115,13 +115,13 @@ SOURCES = (
             ),
         ),
         ("-DBUILD_SHARED_LIBS=ON", "-DRE2_BUILD_TESTING=OFF"),
-        ("LICENSE", "util/rune.cc"),  # the notice in the latter covers it alone
+        ("LICENSE", "util/rune.cc"),  # the notice in rune.cc covers that file only
     ),
 )
 
 
 def archive(source: Source, folder: Path) -> Path:
-    """Return the path of the source's archive, from the first place that has what it should."""
+    """Return the path of the source's archive, from the first place with the right checksum."""
     kept = os.environ.get("PENSTOCK_CODEC_SOURCES")
     for place in source.places:
         path = Path(kept or folder, place.url.rsplit("/", 1)[1])
@@ -139,7 +139,7 @@ def download(url: str, path: Path) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
             content = answer.read()
-    except OSError as error:  # URLError and timeouts are
+    except OSError as error:  # base class of URLError and timeouts
         say(f"{url}: {error}")
         return False
     path.write_bytes(content)
@@ -166,8 +166,8 @@ def build(source: Source, prefix: Path, folder: Path) -> None:
                 "-DCMAKE_BUILD_TYPE=Release",
             ),
             *(f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib"),
-            f"-DCMAKE_PREFIX_PATH={prefix}",  # libpng takes the zlib above
-            f"-DCMAKE_INSTALL_NAME_DIR={prefix}/lib",  # macOS: where the next linker finds it
+            f"-DCMAKE_PREFIX_PATH={prefix}",  # libpng links the zlib above
+            f"-DCMAKE_INSTALL_NAME_DIR={prefix}/lib",  # macOS: where the linker of dependents looks
             *source.options,
         ],
         check=True,
@@ -178,7 +178,7 @@ def build(source: Source, prefix: Path, folder: Path) -> None:
     texts.mkdir(parents=True, exist_ok=True)
     for name in source.licenses:
         shutil.copy(root / name, texts)
-    (texts / "VERSION").write_text(source.version)  # last: it says that the rest is there
+    (texts / "VERSION").write_text(source.version)  # last: marks the build as complete
 
 
 def main() -> None:

@@ -1,11 +1,10 @@
-"""Makes a wheel travel: moves the libraries it was linked with inside, with licences and an SBOM.
+"""Make a wheel self-contained: bundle its linked libraries, their licences and an SBOM.
 
     python .ci/release/repair.py WHEEL FOLDER
 
-The work on the binaries is done by auditwheel (Linux) or delocate (macOS), which must be
-installed. A library goes in only with its licence: the text comes from the folder
-PENSTOCK_CODECS when .ci/release/build_codecs.py built the library there, else from the package of
-Debian that owns it.
+auditwheel (Linux) or delocate (macOS) changes the binaries and must be installed. A library is
+bundled only with its licence. The text comes from the folder PENSTOCK_CODECS if
+.ci/release/build_codecs.py built the library there, otherwise from the Debian package that owns it.
 """
 
 import argparse
@@ -23,12 +22,12 @@ from urllib.parse import quote
 from wheel_archive import WheelArchive
 
 CODECS = Path(os.environ["PENSTOCK_CODECS"]) if os.environ.get("PENSTOCK_CODECS") else None
-# manylinux counts on the system for these; a Python that was linked statically brings none.
+# manylinux expects these on the system, but a statically linked Python does not bring them.
 NEVER_FROM_THE_SYSTEM = ("libz.so.1",)
 
 
 class Project(NamedTuple):
-    """Where a library comes from, and its licence as an SPDX expression."""
+    """The origin of a library, and its licence as an SPDX expression."""
 
     name: str
     license: str
@@ -41,12 +40,12 @@ PROJECTS = {
     "zlib": Project("zlib", "Zlib"),
     "zstd": Project("zstd", "BSD-3-Clause"),
     "re": Project("re2", "BSD-3-Clause AND dtoa"),
-    "absl": Project("abseil", "Apache-2.0"),  # RE2 since 2023 needs it
+    "absl": Project("abseil", "Apache-2.0"),  # required by RE2 since 2023
 }
 
 
 class Vendored(NamedTuple):
-    """One library inside the wheel, and the texts that must go with it."""
+    """A library in the wheel, with the texts to include."""
 
     file: str
     project: Project
@@ -64,13 +63,13 @@ def output(*command: str | Path) -> str:
 
 
 def stem(file: str) -> str:
-    """Return the library's name without what platforms put around it: libjpeg-1f.so.62 -> jpeg."""
+    """Return the library's name without platform affixes: libjpeg-1f.so.62 -> jpeg."""
     found = re.match(r"(?:lib)?([a-z]+)", file)
     return found[1] if found else file
 
 
 def linked_libraries(wheel: Path, folder: Path) -> dict[str, Path]:
-    """Return the paths of what the wheel's extension modules load on this Linux system, by stem."""
+    """Return the paths of the libraries that the extension modules load (Linux), by stem."""
     found = {}
     for module in WheelArchive(wheel).extract(folder, ".so"):
         for line in output("ldd", module).splitlines():
@@ -81,10 +80,10 @@ def linked_libraries(wheel: Path, folder: Path) -> dict[str, Path]:
 
 
 def prefix_symbols(library: Path, binaries: list[Path], folder: Path) -> None:
-    """Rename the symbols of a library, in it and in its users.
+    """Rename the symbols of a library, in the library and in its users.
 
-    A Python that is linked with zlib statically exports its functions. The dynamic linker would
-    find them before those of the library in the wheel.
+    A Python that is statically linked with zlib exports zlib's functions. The dynamic linker would
+    resolve them before those of the library in the wheel.
     """
     lines = output("nm", "--dynamic", "--defined-only", library).splitlines()
     symbols = sorted({line.split()[-1].split("@")[0] for line in lines if " A " not in line})
@@ -95,7 +94,7 @@ def prefix_symbols(library: Path, binaries: list[Path], folder: Path) -> None:
 
 
 def hide_from_policy(wheel: Path, libraries: dict[str, Path], folder: Path) -> Path:
-    """Give libraries that manylinux would leave out another name, under which they go in."""
+    """Rename libraries that manylinux would exclude, so that they are bundled."""
     archive = WheelArchive(wheel)
     hidden = folder / "lib"
     hidden.mkdir()
@@ -115,7 +114,7 @@ def hide_from_policy(wheel: Path, libraries: dict[str, Path], folder: Path) -> P
         return bool(sonames)
 
     modules = [path for path in archive.extract(folder / "modules", ".so") if renamed(path)]
-    # Those that go in anyway, and need them too: auditwheel finds the changed copy first.
+    # Other bundled libraries may need them too: auditwheel finds these changed copies first.
     for library in libraries.values():
         copy = hidden / library.name
         if stem(library.name) in PROJECTS and library.name not in NEVER_FROM_THE_SYSTEM:
@@ -158,7 +157,7 @@ def from_codecs(file: str, project: Project) -> Vendored | None:
 
 
 def from_debian(file: str, project: Project, library: Path | None) -> Vendored | None:
-    """Ask dpkg for the package that owns the library, and take its copyright file."""
+    """Find the Debian package that owns the library with dpkg, and return its copyright file."""
     if library is None or not Path("/usr/bin/dpkg").exists():
         return None
     real = library.resolve()
@@ -175,7 +174,7 @@ def from_debian(file: str, project: Project, library: Path | None) -> Vendored |
 
 
 def compiled_in() -> Vendored:
-    """Return pybind11, whose headers are part of the module."""
+    """Return pybind11, whose headers are compiled into the module."""
     found = distribution("pybind11")
     texts = {
         Path(path).name: Path(path.locate()).read_bytes()
@@ -189,7 +188,7 @@ def compiled_in() -> Vendored:
 
 
 def vendored(archive: WheelArchive, libraries: dict[str, Path]) -> list[Vendored]:
-    """Find the licence of every library that the repair has put into the wheel."""
+    """Return the licence of every library that the repair has bundled."""
     found = []
     for path in sorted(archive.files):
         name = Path(path).name
@@ -210,7 +209,7 @@ def vendored(archive: WheelArchive, libraries: dict[str, Path]) -> list[Vendored
 
 
 def add_licenses(archive: WheelArchive, libraries: list[Vendored]) -> None:
-    """Put the texts into dist-info/licenses, and their names into the metadata (PEP 639)."""
+    """Write the texts into dist-info/licenses, and their names into the metadata (PEP 639)."""
     info = archive.dist_info
     lines = archive.files[f"{info}/METADATA"].decode().split("\n")
     last = max(i for i, line in enumerate(lines) if line.startswith("License-File:"))
@@ -229,9 +228,9 @@ def add_licenses(archive: WheelArchive, libraries: list[Vendored]) -> None:
 
 
 def add_sbom(archive: WheelArchive, libraries: list[Vendored]) -> None:
-    """Write which libraries are inside, and their versions (PEP 770, CycloneDX 1.6)."""
+    """Write the bundled libraries and their versions as an SBOM (PEP 770, CycloneDX 1.6)."""
     for path in [path for path in archive.files if "/sboms/" in path]:
-        del archive.files[path]  # auditwheel's knows only libraries of system packages
+        del archive.files[path]  # auditwheel's SBOM lists only libraries of system packages
     components = [
         {
             "type": "library",
@@ -245,7 +244,7 @@ def add_sbom(archive: WheelArchive, libraries: list[Vendored]) -> None:
     ]
     name, version = archive.dist_info.removesuffix(".dist-info").split("-")
     purl = f"pkg:pypi/{name}@{version}"
-    # It has no time and no random serial number, so that equal wheels have equal SBOMs.
+    # No time and no random serial number, so that equal wheels have equal SBOMs.
     sbom = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",

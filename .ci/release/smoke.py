@@ -1,9 +1,9 @@
-"""Proves an installed wheel: import, a pipeline, images, compressed files; says what was mapped.
+"""Test an installed wheel: import, a pipeline, images, compressed files, loaded libraries.
 
     python .ci/release/smoke.py
 
-Needs NumPy and penstock alone. Ends with 1 and the reason when something is not as it should be;
-else its last line is JSON: the loaded shared libraries by path (Linux), codecs and the GIL.
+Needs only NumPy and penstock. On failure, exits with status 1 and the reason. Otherwise the last
+line is JSON: the loaded shared libraries by path (Linux), the codecs and the GIL.
 """
 
 import base64
@@ -20,7 +20,7 @@ import numpy as np
 import penstock as ps
 from penstock import _core
 
-# 24 x 40 pixels, 4:2:0; all versions of libjpeg-turbo give these very pixels.
+# 24 x 40 pixels, 4:2:0; all versions of libjpeg-turbo decode it to exactly these pixels.
 PHOTO = """
 /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQODwwQFxQYGBcUFhYaHSUfGhsjHBYW
 ICwgIyYnKSopGR8tMC0oMCUoKSj/2wBDAQcHBwoIChMKChMoGhYaKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo
@@ -105,7 +105,7 @@ def main() -> None:
     check(build["zstd"]["native"], True, "native zstd")
     check_zstd()
     check_regex()
-    # Python before 3.13 has no such question: there is always a GIL.
+    # Python before 3.13 lacks this function and always has a GIL.
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     codecs = {name: build[name]["version"] for name in ("jpeg", "png", "zlib", "zstd", "re2")}
     print(json.dumps({"mapped": mapped_libraries(), "codecs": codecs, "gil": gil}))

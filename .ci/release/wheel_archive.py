@@ -1,4 +1,4 @@
-"""A wheel as a dictionary of files, written back with a RECORD that fits."""
+"""Read a wheel as a dictionary of files, and write it with a matching RECORD."""
 
 import base64
 import hashlib
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class WheelArchive:
-    """The files of a wheel by their names in it; ``write`` makes a new wheel of them."""
+    """The files of a wheel by name; ``write`` creates a new wheel from them."""
 
     def __init__(self, wheel: Path) -> None:
         with zipfile.ZipFile(wheel) as archive:
@@ -18,7 +18,7 @@ class WheelArchive:
         self.dist_info = metadata.split("/")[0]
 
     def extract(self, folder: Path, suffix: str) -> list[Path]:
-        """Write the files that end in ``suffix`` below ``folder``."""
+        """Write the files whose names end in ``suffix`` to ``folder``."""
         paths = []
         for name in (name for name in self.files if name.endswith(suffix)):
             path = folder / name
@@ -28,7 +28,7 @@ class WheelArchive:
         return paths
 
     def write(self, wheel: Path) -> None:
-        """Write the wheel, sorted by name; new files get the date and the mode of METADATA."""
+        """Write the wheel, sorted by name; new files get the date and mode of METADATA."""
         record = f"{self.dist_info}/RECORD"
         # RECORD is the last file, as in other wheels.
         names = sorted(self.files.keys() - {record}, key=lambda name: (self._is_info(name), name))

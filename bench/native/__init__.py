@@ -1,1 +1,1 @@
-"""Micro benchmarks in C++, and the loops that whole pipelines are compared with."""
+"""C++ micro-benchmarks, and the reference loops for whole pipelines."""

@@ -1,8 +1,8 @@
-"""Micro benchmarks of the engine in C++, each theme beside other ways to do the same.
+"""C++ micro-benchmarks of the engine, each group compared with alternative implementations.
 
-python -m bench.native                       all, in about two minutes
-python -m bench.native --quick               a look, in seconds: whether it works, no more
-python -m bench.native --only shuffle        one theme; --json FILE, --markdown FILE keep it
+python -m bench.native                       all, in about two minutes python -m bench.native
+--quick               a smoke test, in seconds python -m bench.native --only shuffle        one
+theme; --json FILE, --markdown FILE keep it
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def main() -> int:
 
 
 def rows(found: dict[str, Any]) -> list[list[str]]:
-    """Return the table: each case, its median and spread, and its speed as a multiple.
+    """Return the table: each case with its median, spread and relative speed.
 
-    The first case of a theme is the engine's; the last column says how many times as fast it is.
+    The first case of a theme is the engine's; the last column contains the engine's speed-up.
     """
     first: dict[str, Spread] = {}
     table = [["theme", "case", "median", "spread", "the engine is"]]

@@ -1,4 +1,4 @@
-"""Builds the programs of this folder: from the objects of the extension, without Python."""
+"""Build the programs of this folder from the extension's object files, without Python."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def built(target: str, folder: Path | None = None) -> Path:
-    """Return the program `target`, compiled as far as its sources have changed.
+    """Return the path of the program `target`, after an incremental build.
 
-    `folder` is a build folder that CMake has prepared; without one ``build/native`` is.
+    `folder` is a configured CMake build folder; the default is ``build/native``.
     """
     if folder is None:
         folder = ROOT / "build" / "native"

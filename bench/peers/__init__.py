@@ -1,1 +1,1 @@
-"""The same pipelines on other loaders, each in a virtual environment of its own."""
+"""The same pipelines on other loaders, each in a separate virtual environment."""

@@ -1,10 +1,10 @@
-"""The same pipelines on penstock and on other loaders, each in an environment of its own.
+"""The same pipelines on penstock and other loaders, each in a separate virtual environment.
 
-python -m bench.peers --setup [PEER...]      make the virtual environments (once; gigabytes)
-python -m bench.peers --quick jpeg           penstock beside tf.data, in a minute
-python -m bench.peers jpeg shuffle           all peers; results are kept in a JSON file
-python -m bench.peers                        everything
-python -m bench.peers --report               writes docs/benchmarks.md and its plots from them
+python -m bench.peers --setup [PEER...]      make the virtual environments (once; gigabytes) python
+-m bench.peers --quick jpeg           penstock and tf.data only, in a minute python -m bench.peers
+jpeg shuffle           all peers; saves the results as JSON python -m bench.peers
+everything python -m bench.peers --report               write docs/benchmarks.md and its plots from
+them
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print tables, and keep the results unless it was a quick look."""
+    """Measure, print the tables, and save the results unless the run was a quick one."""
     start = time.monotonic()
     place = rounds.Place.environments()
     if reason := place.missing("penstock"):
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def set_up(peers: Sequence[str]) -> int:
-    """Make environments; one that cannot be made does not stop the others."""
+    """Create the environments; a failed one does not stop the others."""
     failed = 0
     for owner in dict.fromkeys(PEERS[peer].environment or peer for peer in peers):
         _say(f"{owner} ...")

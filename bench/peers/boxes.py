@@ -1,4 +1,4 @@
-"""Where a random resized crop cuts: the same draw for every loader without one of its own."""
+"""The random resized crop: the same distribution for every loader that lacks one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from random import Random
 
 
 def box(height: int, width: int, draw: Random) -> tuple[int, int, int, int]:
-    """Draw a part of an image: top, left, height and width.
+    """Return the top, left, height and width of a random crop.
 
-    Its area is 8 to 100 % of the image's, its sides 3:4 to 4:3; after ten draws that do not fit,
-    the largest square in the middle.
+    Its area is 8 to 100 % of the image's, its aspect ratio 3:4 to 4:3. After ten draws that do not
+    fit, it is the largest centred square.
     """
     for _ in range(10):
         area = height * width * draw.uniform(0.08, 1)

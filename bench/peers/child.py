@@ -1,9 +1,9 @@
-"""One process of a measurement: runs in a loader's environment, writes what it measured as JSON.
+"""One process of a measurement: runs in a loader's environment, and writes its results as JSON.
 
     python -m bench.peers.child RESULT MODULE WORKLOAD CASE...
 
-MODULE is below `bench.peers.loaders`, or "prepare". Imports nothing but NumPy and that loader. The
-first pass is checked, not timed; what is timed is passes over the same pipeline.
+MODULE is below `bench.peers.loaders`, or "prepare". Imports only NumPy and that loader. The first
+pass is checked and not timed. Later passes over the same pipeline are timed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from bench.peers import workloads
 from bench.peers.workload import Epoch, Task, Undone, Workload
 
 PREPARE = "prepare"  # instead of a module: write the data
-SAMPLE = 0.3  # seconds between looks at the memory of worker processes
-GROWTH = 64  # the most by which a pass grows at once
+SAMPLE = 0.3  # seconds between samples of the memory of worker processes
+GROWTH = 64  # maximum growth of a pass per step
 
 Build = Callable[[Task], "Epoch | float"]
 
@@ -45,7 +45,7 @@ def main() -> None:
     partial.write_text(json.dumps(measured))
     partial.rename(file)
     sys.stdout.flush()
-    os._exit(0)  # some loaders' threads and workers would keep the process for ever
+    os._exit(0)  # threads and workers of some loaders would keep the process alive
 
 
 def prepare(name: str, cases: Iterable[str], data: Path, scratch: Path, tiny: bool) -> None:
@@ -57,13 +57,13 @@ def prepare(name: str, cases: Iterable[str], data: Path, scratch: Path, tiny: bo
         workload.prepare(task)
     if workload.native and not tiny:
         with contextlib.suppress(OSError, RuntimeError):
-            built(workload.native)  # without a compiler only the limit is missing
+            built(workload.native)  # without a compiler, only the limit is missing
 
 
 def measure(
     loader: Any, name: str, cases: list[str], data: Path, scratch: Path, tiny: bool
 ) -> dict[str, dict[str, float | str]]:
-    """Return the seconds per unit, the peak memory in MB, or a failure, of each case."""
+    """Return the seconds per unit and the peak memory in MB of each case, or its failure."""
     workload = workloads.load(name)
     found: dict[str, dict[str, float | str]] = {}
     build: Build = getattr(loader, name)
@@ -72,7 +72,7 @@ def measure(
         task.folder.mkdir(parents=True, exist_ok=True)
         try:
             if workload.fresh and number == 0 and not tiny:
-                one_pass(workload, build, task)  # what a first run sets up
+                one_pass(workload, build, task)  # one-time setup
             found[case] = one_case(workload, build, task, getattr(loader, "as_numpy", as_numpy))
         except NotImplementedError as missing:
             found[case] = {"not offered": str(missing)}
@@ -84,7 +84,7 @@ def measure(
 def one_case(
     workload: Workload, build: Build, task: Task, convert: Callable[[Any], Any]
 ) -> dict[str, float | str]:
-    """Check one pass, then time passes until that took long enough."""
+    """Check one pass, then time passes for the minimum duration."""
     if workload.fresh:
         seconds = passes(workload, lambda: one_pass(workload, build, task))
         return {"seconds": seconds / task.weight, "megabytes": peak()}
@@ -108,7 +108,7 @@ def one_pass(workload: Workload, build: Build, task: Task) -> float:
 
 
 def passes(workload: Workload, one: Callable[[], float]) -> float:
-    """Repeat passes until that took long enough; returns the mean of their seconds per element."""
+    """Repeat passes for the minimum duration; return the mean seconds per element."""
     taken: list[float] = []
     start = time.perf_counter()
     while not taken or time.perf_counter() - start < workload.seconds:
@@ -133,7 +133,7 @@ def timed(workload: Workload, epoch: Epoch, task: Task) -> float:
 
 
 def grown(workload: Workload, build: Build, task: Task, epoch: Epoch) -> float:
-    """Let passes grow until one takes long enough; returns the seconds per element of that."""
+    """Increase the length of a pass until it takes long enough; return its seconds per element."""
     while True:
         seconds = timed(workload, epoch, task) * task.n
         if seconds >= workload.seconds or task.n >= workload.grows:
@@ -146,14 +146,14 @@ def grown(workload: Workload, build: Build, task: Task, epoch: Epoch) -> float:
 
 
 def as_numpy(element: Any) -> Any:
-    """Return an element with NumPy arrays for leaves."""
+    """Return an element with its leaves converted to NumPy arrays."""
     import numpy as np
 
     if isinstance(element, dict):
         return {key: as_numpy(value) for key, value in element.items()}
     if isinstance(element, tuple):
         return tuple(map(as_numpy, element))
-    if isinstance(element, bytes | list):  # records: NumPy's strings would lose zeros at the end
+    if isinstance(element, bytes | list):  # records: NumPy strings would lose trailing zeros
         return element
     return np.asarray(element)
 
@@ -162,10 +162,10 @@ class Workers:
     """The memory of processes that a loader started."""
 
     def __init__(self) -> None:
-        self.megabytes = 0.0  # the most seen at once; pages that are shared count in parts
+        self.megabytes = 0.0  # peak over time; shared pages count proportionally
 
     def watched(self, elements: Iterable[Any]) -> Iterator[Any]:
-        """Look from time to time while elements pass."""
+        """Sample the memory regularly while elements pass."""
         last = time.perf_counter()
         for element in elements:
             yield element
@@ -180,11 +180,11 @@ class Workers:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes below one."""
+    """Yield all descendants of a process."""
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             found = [int(child) for child in file.read_text().split()]
-        except OSError:  # a thread that has just ended
+        except OSError:  # the thread has just ended
             continue
         for child in found:
             yield child
@@ -192,12 +192,12 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def peak() -> float:
-    """Return the peak of this process's resident memory in MB."""
+    """Return the peak resident memory of this process in MB."""
     return field("/proc/self/status", "VmHWM:")
 
 
 def field(file: str, name: str) -> float:
-    """Return a field of a file of /proc in MB, 0 where there is none."""
+    """Return a field of a /proc file in MB; 0 if it does not exist."""
     try:
         lines = Path(file).read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The files that workloads read."""
+"""The input files of the workloads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_once(file: Path, write: Callable[[Path], object]) -> None:
-    """Have a file written under another name and then renamed, unless it is there."""
+    """Write a file under a temporary name and rename it, unless it exists."""
     if not file.is_file():
         partial = file.with_suffix(".part")
         write(partial)

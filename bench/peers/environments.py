@@ -1,8 +1,8 @@
-"""The peers and the virtual environment of each: one table of pinned versions, made with pip.
+"""The peers and their virtual environments: one table of pinned versions, installed with pip.
 
-An environment is a folder below ``build/peers`` (or ``PENSTOCK_PEERS``). What was installed into it
-is remembered by content, so that a second set-up only compares; the stamp is removed before the
-work it stands for and written after it.
+An environment is a folder below ``build/peers`` (or ``PENSTOCK_PEERS``). A stamp file records the
+installed contents, so that a second set-up only compares. The stamp is removed before an
+installation starts and written after it succeeds.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 STAMP = ".installed"
-SOURCES = ("pyproject.toml", "CMakeLists.txt", "cpp", "python")  # of the wheel
+SOURCES = ("pyproject.toml", "CMakeLists.txt", "cpp", "python")  # inputs of the wheel build
 KINDS = (".py", ".h", ".cc", ".inc", ".txt", ".toml", ".typed", "")
 
 NUMPY = "numpy==2.4.6"
-TORCH = "torch==2.13.0"  # first in its environment: a range would bring gigabytes of CUDA
+TORCH = "torch==2.13.0"  # installed first: a version range would pull in gigabytes of CUDA
 DECODING = ("simplejpeg==1.9.0", "opencv-python-headless==5.0.0.93")  # for loaders without a codec
 PILLOW = "pillow==13.0.0"
 CRC = "google-crc32c==1.9.0"
 
 
 class Peer(NamedTuple):
-    """A line of the table."""
+    """A row of the table."""
 
     title: str
-    packages: tuple[str, ...] = ()  # installed in this order, one by one
-    alone: tuple[str, ...] = ()  # installed last, without what they require
-    environment: str = ""  # of another peer, which has all that is needed
-    built: bool = False  # penstock's own wheel comes first
+    packages: tuple[str, ...] = ()  # installed in this order, individually
+    alone: tuple[str, ...] = ()  # installed last, without dependencies
+    environment: str = ""  # name of another peer whose environment this one shares
+    built: bool = False  # install penstock's own wheel first
 
 
 PEERS = {
@@ -58,7 +58,7 @@ PEERS = {
             *(NUMPY, TORCH, *DECODING, "boto3==1.44.8", "requests==2.34.2", "obstore==0.12.1"),
             *("filelock==4.3.1", "lightning-utilities==0.15.3", "tifffile==2026.3.3"),
         ),
-        alone=("litdata==0.2.76",),  # it asks for torchvision, which has no build for this torch
+        alone=("litdata==0.2.76",),  # requires torchvision, which has no build for this torch
     ),
     "plain": Peer("plain Python", (NUMPY, CRC, *DECODING)),
     "limit": Peer("limit", environment="plain"),
@@ -66,21 +66,21 @@ PEERS = {
 
 
 class SetupError(Exception):
-    """An environment could not be made; the message says why."""
+    """An environment could not be created; the message contains the reason."""
 
 
 def folder() -> Path:
-    """Return where environments and data lie."""
+    """Return the folder of the environments and the data."""
     return Path(os.environ.get("PENSTOCK_PEERS") or ROOT / "build" / "peers").resolve()
 
 
 def interpreter(peer: str) -> Path:
-    """Return the Python of a peer's environment, whether it is there or not."""
+    """Return the path of the Python of a peer's environment, which may not exist."""
     return folder() / "environments" / (PEERS[peer].environment or peer) / "bin" / "python"
 
 
 def missing(peer: str) -> str:
-    """Say why a peer cannot run; empty when it can."""
+    """Return the reason why a peer cannot run; empty if it can."""
     owner = PEERS[peer].environment or peer
     stamp = folder() / "environments" / owner / STAMP
     if stamp.is_file() and stamp.read_text() == _contents(owner):
@@ -93,7 +93,7 @@ def missing(peer: str) -> str:
 
 
 def set_up(peer: str) -> None:
-    """Make the environment of a peer unless it is there; raises SetupError."""
+    """Create the environment of a peer unless it exists; raises SetupError."""
     owner = PEERS[peer].environment or peer
     failure = folder() / f"{owner}.failure"
     if not missing(owner):
@@ -122,7 +122,7 @@ def set_up(peer: str) -> None:
 
 
 def versions(peer: str) -> dict[str, str]:
-    """Return the distributions of a peer's environment that the table names, with versions."""
+    """Return the versions of the distributions that the table names, from a peer's environment."""
     owner = PEERS[peer].environment or peer
     names = [line.split("==")[0] for line in (*PEERS[owner].packages, *PEERS[owner].alone)]
     if PEERS[owner].built:
@@ -137,13 +137,13 @@ def versions(peer: str) -> dict[str, str]:
 
 
 def clean_environ() -> dict[str, str]:
-    """Return the variables of this process without those that reach into an environment."""
+    """Return this process's environment variables, except those that affect Python environments."""
     dropped = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "VIRTUAL_ENV")
     return {name: value for name, value in os.environ.items() if name not in dropped}
 
 
 def _contents(owner: str) -> str:
-    """Describe what the environment should hold: packages, and for penstock its sources."""
+    """Return the required contents of the environment: packages, and for penstock its sources."""
     lines = [*PEERS[owner].packages, *PEERS[owner].alone]
     if PEERS[owner].built:
         lines.append(_digest())
@@ -181,7 +181,7 @@ def _run(*command: str) -> str:
 
 
 def _reason(said: str) -> str:
-    """Return the last line that tells of an error, or the last one."""
+    """Return the last line that reports an error, else the last line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if "rror:" in line or line.startswith("CMake Error")]
     return (telling or lines or ["nothing was said"])[-1][:300]

@@ -1,4 +1,4 @@
-"""What each loader offers, read from its file without importing it."""
+"""The workloads that each loader offers, read from its source without importing it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOADERS = Path(__file__).parent / "loaders"
 
 @cache
 def configurations(peer: str) -> dict[str, str]:
-    """Return what a loader's functions say that they do, by workload."""
+    """Return the configurations that a loader's functions document, by workload."""
     return {name: said for name, (_, said) in _functions(peer).items()}
 
 
@@ -29,7 +29,7 @@ def offering(workload: str) -> list[str]:
 
 @cache
 def _functions(peer: str) -> dict[str, tuple[str, str]]:
-    """Return module and configuration of each function of a loader."""
+    """Return the module and configuration of each function of a loader."""
     folder = LOADERS / peer
     files = sorted(folder.glob("[!_]*.py")) if folder.is_dir() else [LOADERS / f"{peer}.py"]
     found = {}

@@ -1,4 +1,4 @@
-"""One plot per workload: bars of the loaders, penstock's in colour, and a line for the limit."""
+"""One plot per workload: a bar per loader, penstock's in colour, and a line for the limit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bench.peers.workload import Workload
 from bench.spread import number
 
 OURS, OTHERS, LINE = "#d9542b", "#8a9ba8", "#222222"
-WIDE = 30  # the greatest over the least value from which the axis is logarithmic
-ACROSS = 3  # cases side by side
+WIDE = 30  # ratio of maximum to minimum above which the axis is logarithmic
+ACROSS = 3  # cases per row
 
 
 def draw(found: Measured, folder: Path) -> Path:
-    """Write the plot of a workload; returns its file."""
+    """Draw the plot of a workload, and return its file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -39,7 +39,7 @@ def draw(found: Measured, folder: Path) -> Path:
 
 
 def _grid(pyplot: Any, found: Measured, workload: Workload) -> Any:
-    """Draw each case by itself, in rows that are as full as each other."""
+    """Draw each case separately, in rows of similar length."""
     cases = list(found.cases)
     down = -(-len(cases) // ACROSS)
     across = -(-len(cases) // down)
@@ -54,7 +54,7 @@ def _grid(pyplot: Any, found: Measured, workload: Workload) -> Any:
 
 
 def _bars(axis: Any, found: Measured, workload: Workload, case: str) -> None:
-    """Draw one case: a bar per loader, the best on top."""
+    """Draw one case: a bar per loader, the fastest on top."""
     peers = _peers(found, case)
     values, errors = _values(found, workload, case, peers)
     colours = [OURS if peer == "penstock" else OTHERS for peer in peers]
@@ -107,13 +107,13 @@ def _grouped(pyplot: Any, found: Measured, workload: Workload) -> Any:
 
 
 def _times(found: Measured, case: str, peer: str) -> float:
-    """Return a loader's time as a multiple of the limit's; 0 without a number."""
+    """Return a loader's time as a multiple of the limit's; 0 without a result."""
     cell, limit = found.cell(case, peer), found.cell(case, "limit")
     return cell.spread().median / limit.spread().median if cell and limit else 0.0
 
 
 def _peers(found: Measured, case: str) -> list[str]:
-    """Return the loaders that have a number, the best first."""
+    """Return the loaders with a result, fastest first."""
     cells = {peer: cell for peer in found.cases[case] if (cell := found.cell(case, peer))}
     cells.pop("limit", None)
     return sorted(cells, key=lambda peer: cells[peer].spread().median)
@@ -122,7 +122,7 @@ def _peers(found: Measured, case: str) -> list[str]:
 def _values(
     found: Measured, workload: Workload, case: str, peers: list[str]
 ) -> tuple[list[float], tuple[list[float], list[float]]]:
-    """Return the medians, and how far the least and the greatest are from them."""
+    """Return the medians, and their distances from the minimum and maximum."""
     values: list[float] = []
     errors: tuple[list[float], list[float]] = ([], [])
     for peer in peers:

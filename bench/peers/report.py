@@ -1,4 +1,4 @@
-"""Results as tables: for a terminal, and as the page of the documentation."""
+"""Results as tables, for a terminal and for the documentation page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bench.peers.workload import Workload
 from bench.spread import Spread, lay_out, number
 
 PAGE = ROOT / "docs" / "benchmarks.md"
-PLOTS = "benchmarks"  # the folder beside the page
-FIRST = "jpeg"  # the workload whose plot comes before all tables
+PLOTS = "benchmarks"  # the folder next to the page
+FIRST = "jpeg"  # the workload whose plot precedes all tables
 BEGIN = "<!-- From here to the end: written by `python -m bench.peers --report`. -->"
 
-# penstock's own forms, and what the table says of them.
+# penstock's own variants, and their labels in the table.
 _FORMS = {"penstock": "", "processes": ", worker processes", "loader": ", DataLoader's processes"}
 
 
@@ -43,14 +43,14 @@ def terminal(found: Measured) -> str:
 
 
 def write(results: Sequence[Measured], page: Path = PAGE) -> list[Path]:
-    """Write the results into the page, after what was written by hand, and the plots beside it.
+    """Write the results into the page, after its handwritten part, and the plots next to it.
 
     Parameters
     ----------
     results : sequence of Measured
         At least one.
     page : Path
-        A Markdown file with the line that begins the results.
+        A Markdown file that contains the line where the results begin.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def _instructions() -> Iterator[str]:
 
 
 def summary(results: Sequence[Measured]) -> str:
-    """Return one line per case: penstock, the best other loader, their ratio, limit and memory."""
+    """Return a row per case: penstock, the fastest other loader, their ratio, limit and memory."""
     rows = [["workload", "unit", "penstock", "best other", "speed against it", "of limit", "MB"]]
     for found in results:
         workload = workloads.load(found.name)
@@ -166,7 +166,7 @@ def _picture(found: Measured) -> str:
 
 
 def _by_peer(found: Measured, workload: Workload) -> list[list[str]]:
-    """Return a row per loader; where there are many cases and few loaders, a row per case."""
+    """Return a row per loader; with many cases and few loaders, a row per case."""
     peers = found.peers()
     cells = [[_full(found, workload, case, peer) for case in found.cases] for peer in peers]
     memory = [_memory(found, workload, peer) for peer in peers]
@@ -196,7 +196,7 @@ def _full(found: Measured, workload: Workload, case: str, peer: str) -> str:
 
 
 def _failures(found: Measured) -> list[str]:
-    """Return a line for each cell without a number, and for each crash among those with one."""
+    """Return a line for each cell without a result, and for each crash in cells with one."""
     lines = []
     for case, cells in found.cases.items():
         for peer, cell in cells.items():
@@ -222,7 +222,7 @@ def _machines(results: Sequence[Measured]) -> str:
         (measured.cases[case][peer])
         for measured in results
         for case in measured.cases
-        for peer in ("penstock", "limit")  # whose own processes do not count as others
+        for peer in ("penstock", "limit")  # their own processes are not counted as other load
         if peer in measured.cases[case]
     ]
     busy = sorted(value for cell in cells for value in cell.others)
@@ -273,7 +273,7 @@ def _mb(cell: Cell) -> str:
 
 
 def _memory(found: Measured, workload: Workload, peer: str) -> str:
-    """Write the peak memory of each case, or of the process that all cases shared."""
+    """Return the peak memory of each case, or of the process that all cases shared, as text."""
     cells = [found.cases[case][peer] for case in found.cases if peer in found.cases[case]]
     if not workload.together:
         return " / ".join(map(_mb, cells))
@@ -282,7 +282,7 @@ def _memory(found: Measured, workload: Workload, peer: str) -> str:
 
 
 def _beside(found: Measured, case: str) -> str:
-    """Write penstock's peak memory, and the least of the other loaders."""
+    """Return penstock's peak memory and the minimum of the other loaders, as text."""
     ours = found.cell(case, "penstock")
     least = targets.least_memory(found, case)
     if not ours or not ours.megabytes or not least:

@@ -1,4 +1,4 @@
-"""What was measured: kept as JSON, one entry per workload."""
+"""Measurements, saved as JSON with one entry per workload."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Cell:
     megabytes: list[float] = dataclasses.field(default_factory=list)  # peak memory
     others: list[float] = dataclasses.field(default_factory=list)  # CPUs busy elsewhere
     failures: list[str] = dataclasses.field(default_factory=list)
-    missing: str = ""  # why it was never tried
+    missing: str = ""  # why it never ran
 
     @property
     def failed(self) -> str:
-        """Say why there is no number; empty when there is one."""
+        """Return the reason for a missing result; empty if there is a result."""
         if self.seconds:
             return ""
         return self.missing or f"failed: {self.failures[-1] if self.failures else 'never run'}"
 
     def add(self, found: dict[str, Any], others: float) -> None:
-        """Add what one process measured."""
+        """Add the measurements of one process."""
         if reason := found.get("not offered"):
             self.missing = f"not offered: {reason}"
         elif reason := found.get("failed"):
@@ -46,22 +46,22 @@ class Cell:
 
 @dataclasses.dataclass
 class Measured:
-    """A workload, measured on several peers at one time on one machine."""
+    """The measurements of a workload on several peers, in one session on one machine."""
 
     name: str
     date: str
     machine: dict[str, Any]
-    versions: dict[str, dict[str, str]]  # of the distributions of each peer
-    configurations: dict[str, str]  # of each peer
+    versions: dict[str, dict[str, str]]  # distribution versions by peer
+    configurations: dict[str, str]  # by peer
     cases: dict[str, dict[str, Cell]]  # by case, then by peer
 
     def cell(self, case: str, peer: str) -> Cell | None:
-        """Return a cell that has a number."""
+        """Return a cell that has a result."""
         cell = self.cases.get(case, {}).get(peer)
         return cell if cell and not cell.failed else None
 
     def peers(self) -> list[str]:
-        """Return the peers in the order of their median speed in the first case they have."""
+        """Return the peers in order of their median speed in their first case."""
         names = list(dict.fromkeys(peer for cells in self.cases.values() for peer in cells))
 
         def slowness(peer: str) -> tuple[int, float]:
@@ -74,7 +74,7 @@ class Measured:
 
 
 def save(file: Path, results: list[Measured]) -> None:
-    """Write results, in the place of earlier ones of the same workloads."""
+    """Save the results; they replace earlier ones of the same workloads."""
     kept = {measured.name: measured for measured in load(file)} if file.exists() else {}
     kept |= {measured.name: measured for measured in results}
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def save(file: Path, results: list[Measured]) -> None:
 
 
 def load(file: Path) -> list[Measured]:
-    """Read what `save` wrote."""
+    """Load the results that `save` wrote."""
     results = []
     for entry in json.loads(file.read_text()):
         cases = {
@@ -97,7 +97,7 @@ def load(file: Path) -> list[Measured]:
 
 
 def _plain(measured: Measured) -> dict[str, Any]:
-    """Return a result as JSON has it, four digits of each number."""
+    """Return a result for JSON, with numbers rounded to four digits."""
     entry = dataclasses.asdict(measured)
     for cells in entry["cases"].values():
         for cell in cells.values():

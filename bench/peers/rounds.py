@@ -1,4 +1,4 @@
-"""Runs the processes of a measurement: peers in turn, round after round, each with a time limit."""
+"""Run the measurement processes: peers alternate in rounds, each process with a time limit."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from bench.peers import environments, offers, workloads
 from bench.peers.results import Cell, Measured
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 90.0  # seconds of a process
-PREPARING = 900.0  # seconds in which data and the native limit are made
+LIMIT = 90.0  # seconds per process
+PREPARING = 900.0  # seconds for preparing the data and the native limit
 TIMED_OUT = "took more than"
 
 Say = Callable[[str], None]
 
 
 class Place(NamedTuple):
-    """Where processes run, and with what."""
+    """The environment of the processes: interpreters, data, variables."""
 
-    python: Callable[[str], Path]  # the interpreter of a peer
-    missing: Callable[[str], str]  # why a peer cannot run
+    python: Callable[[str], Path]  # maps a peer to its interpreter
+    missing: Callable[[str], str]  # maps a peer to the reason why it cannot run
     data: Path
     environ: dict[str, str]
     limit: float = LIMIT
 
     @staticmethod
     def environments() -> Place:
-        """Return the place of the virtual environments."""
+        """Return the `Place` of the virtual environments."""
         return Place(
             environments.interpreter,
             environments.missing,
@@ -59,13 +59,13 @@ def measure(
     cases : sequence of str
         Some or all of its cases.
     peers : iterable of str
-        Those that do not offer the workload are left out; those that are not installed are noted.
+        Peers that do not offer the workload are skipped; those that are not installed are noted.
     repeats : int
-        Rounds; of a workload that gives the same each time there is one.
+        The number of rounds; a deterministic workload runs only one.
     place : Place
         Interpreters, data, variables.
     say : callable
-        Told, in a line, what has been measured.
+        Called with a line of text for each measurement.
     """
     workload = workloads.load(name)
     chosen = [peer for peer in offers.offering(name) if peer in set(peers)]
@@ -96,7 +96,7 @@ def measure(
 
 
 def _one(found: Measured, peer: str, cases: Sequence[str], place: Place) -> None:
-    """Run a process and add what it measured; not again where there was no hope."""
+    """Run a process and add its measurements; skip cells that can only fail again."""
     cells = [found.cases[case][peer] for case in cases]
     if all(c.missing or any(TIMED_OUT in f for f in c.failures) for c in cells):
         return
@@ -116,7 +116,7 @@ def _line(workload: Any, found: Measured, case: str, peer: str) -> str:
 def child(
     what: str, peer: str, name: str, cases: Sequence[str], place: Place
 ) -> dict[str, dict[str, Any]]:
-    """Run `bench.peers.child`; returns what it wrote, or a failure under the name ""."""
+    """Run `bench.peers.child`; return its results, or a failure under the name ""."""
     place.data.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=place.data))
     result = scratch / "result.json"
@@ -125,7 +125,7 @@ def child(
     environ = place.environ | {"PENSTOCK_PEERS_DATA": str(place.data)}
     try:
         with (scratch / "said").open("w+b") as said:
-            # Not through pipes: what a loader leaves running would keep them open.
+            # No pipes: processes that a loader leaves running would keep them open.
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -149,7 +149,7 @@ def child(
 
 
 def _wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
-    """Wait for a process, then end all that it started; None when it took too long."""
+    """Wait for a process, then end all its descendants; return None after a timeout."""
     try:
         return process.wait(limit)
     except subprocess.TimeoutExpired:
@@ -169,5 +169,5 @@ def _reason(status: int, said: str) -> str:
 
 
 def minutes(start: float) -> str:
-    """Write the time since `start`."""
+    """Return the time since `start` as text."""
     return f"{(time.monotonic() - start) / 60:.1f} min"

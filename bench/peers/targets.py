@@ -1,4 +1,4 @@
-"""What penstock is to reach: its speed against a limit or a peer of the run, and its memory."""
+"""The targets of penstock: its speed against a limit or a peer of the same run, and its memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bench.peers.environments import PEERS
 from bench.peers.results import Cell, Measured
 from bench.spread import Spread, lay_out, number
 
-ALONE = ("penstock", "processes", "loader", "limit")  # not among "the others"
-BEST = "best"  # the quickest of the others
-MEMORY = 1.1  # penstock's peak over the least of the others
+ALONE = ("penstock", "processes", "loader", "limit")  # not counted as other loaders
+BEST = "best"  # the fastest other loader
+MEMORY = 1.1  # penstock's peak divided by the minimum of the others
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Target:
     workload : str
         Its name.
     cases : tuple of str
-        Those that are meant; empty for all.
+        The cases that it applies to; empty for all.
     against : str
-        "limit", a peer, or "best": the quickest of the other loaders.
+        "limit", a peer, or "best": the fastest other loader.
     speed : float
-        The least share of its speed that penstock is to have.
+        The minimum speed of penstock, as a fraction of the reference's speed.
     slack : float
-        Seconds of a unit that penstock may take beyond that.
+        Additional seconds per unit that penstock may take.
     """
 
     workload: str
@@ -72,7 +72,7 @@ TARGETS = (
 
 
 def table(results: Sequence[Measured]) -> str:
-    """Return a line per target: against what, at least, measured, whether it is met."""
+    """Return a row per target: reference, bound, measured value, whether it is met."""
     rows = [["workload", "against", "at least", "measured", "met"]]
     for found in results:
         for target in TARGETS:
@@ -82,7 +82,7 @@ def table(results: Sequence[Measured]) -> str:
 
 
 def memory(results: Sequence[Measured]) -> str:
-    """Return a line per case whose peak memory is above that of the most modest other loader."""
+    """Return a row per case whose peak memory exceeds the minimum of the other loaders."""
     rows = [["workload", "penstock, MB", "least of the others, MB", "ratio"]]
     for found in results:
         for case in found.cases:
@@ -100,7 +100,7 @@ def memory(results: Sequence[Measured]) -> str:
 
 
 def others(found: Measured, case: str) -> dict[str, Cell]:
-    """Return what the other loaders took in a case."""
+    """Return the other loaders' times in a case."""
     return {
         peer: cell
         for peer in found.cases[case]
@@ -109,12 +109,12 @@ def others(found: Measured, case: str) -> dict[str, Cell]:
 
 
 def best(cells: dict[str, Cell]) -> str | None:
-    """Return the quickest of some loaders."""
+    """Return the fastest of some loaders."""
     return min(cells, key=lambda peer: cells[peer].spread().median, default=None)
 
 
 def least_memory(found: Measured, case: str) -> tuple[str, float] | None:
-    """Return the loader, plain Python left out, with the lowest peak in MB, and that peak."""
+    """Return the loader with the lowest peak in MB, except plain Python, and that peak."""
     peaks = {
         peer: Spread.of(cell.megabytes).median
         for peer, cell in others(found, case).items()

@@ -1,4 +1,4 @@
-"""What a workload is: cases, their data, what is counted, and the check that the work was done."""
+"""The interface of a workload: cases, their data, the unit of work, and the check of a pass."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ Epoch = Callable[[], Iterable[Any]]  # one pass over the pipeline, from its firs
 
 
 class Task(SimpleNamespace):
-    """The parameters of a case, and what every loader is told.
+    """The parameters of a case, for every loader.
 
     Attributes
     ----------
     case : str
         Its name.
     folder : Path
-        Where the data of the workload lies.
+        The folder of the workload's data.
     scratch : Path
-        Empty, and removed behind the process.
+        An empty folder, removed after the process ends.
     workers : int
-        Processors: as many threads or processes as a loader may be given.
+        The number of CPUs: the maximum number of threads or processes for a loader.
     n : int
-        Elements of one pass; a workload that `grows` is passed over with more and more of them
-        until a pass is long enough.
+        Elements of one pass; if a workload `grows`, it increases until a pass takes long enough.
     weight : float
-        Units of an element: its bytes, say; 1 where elements are counted.
+        Units per element, for example its bytes; 1 if elements are counted.
     """
 
     case: str
@@ -46,37 +45,37 @@ class Workload:
     title: ClassVar[str]
     summary: ClassVar[str]  # one paragraph for the report
     unit: ClassVar[str]
-    limit: ClassVar[str]  # what the limit is; empty where there is none
-    bound: ClassVar[str] = ""  # what keeps penstock from being quicker, one paragraph
-    native: ClassVar[str] = ""  # the program of bench/native that the limit needs
+    limit: ClassVar[str]  # description of the limit; empty if there is none
+    bound: ClassVar[str] = ""  # the bottleneck of penstock, one paragraph
+    native: ClassVar[str] = ""  # the bench/native program that measures the limit
     rate: ClassVar[bool] = True  # shown as units per second; else as seconds per unit
     scale: ClassVar[float] = 1.0  # of the unit shown: 1e6 for millions per second, 1e9 for ns
     cases: ClassVar[Mapping[str, Mapping[str, Any]]]
-    tiny: ClassVar[Mapping[str, Any]] = {}  # instead of the same parameters, in tests
-    seconds: ClassVar[float] = 0.8  # passes are timed until so long has passed
-    skip: ClassVar[int] = 0  # elements at the start of a pass that are not timed
-    grows: ClassVar[int] = 0  # the most elements of one pass; 0 where the data has a size
-    fresh: ClassVar[bool] = False  # each pass over a pipeline of its own, made untimed, unchecked
-    together: ClassVar[bool] = False  # cases of one loader in one process, whose memory is reported
-    once: ClassVar[bool] = False  # one round: it is the same each time
-    weighed: ClassVar[bool] = True  # the peak memory says something
+    tiny: ClassVar[Mapping[str, Any]] = {}  # overrides of the parameters in tests
+    seconds: ClassVar[float] = 0.8  # minimum duration of the timed passes
+    skip: ClassVar[int] = 0  # untimed elements at the start of a pass
+    grows: ClassVar[int] = 0  # maximum elements of one pass; 0 if the data has a fixed size
+    fresh: ClassVar[bool] = False  # a new pipeline for each pass, built untimed and unchecked
+    together: ClassVar[bool] = False  # all cases of a loader in one process; its memory counts
+    once: ClassVar[bool] = False  # one round: the result is deterministic
+    weighed: ClassVar[bool] = True  # whether the peak memory is meaningful
 
     def task(self, case: str, folder: Path, scratch: Path, tiny: bool = False) -> Task:
-        """Return what a loader is told about a case."""
+        """Return the `Task` of a case."""
         parameters: dict[str, Any] = {"weight": 1.0, **self.cases[case]}
         if tiny:
             parameters |= {name: value for name, value in self.tiny.items() if name in parameters}
         return Task(case=case, folder=folder, scratch=scratch, workers=processors(), **parameters)
 
     def prepare(self, task: Task) -> None:
-        """Write the files of a case unless they are there; runs where penstock is installed."""
+        """Write the files of a case unless they exist; runs in an environment with penstock."""
 
     def count(self, element: Any, task: Task) -> int:
-        """Return how many elements a batch, as the loader gives it, stands for."""
+        """Return the number of elements in a batch, in the form that the loader returns."""
         return len(element)
 
     def take(self, elements: Iterable[Any], task: Task) -> int:
-        """Consume a pass as a training loop does; returns the elements in it."""
+        """Consume a pass like a training loop; return the number of elements."""
         count = self.count
         total = 0
         for element in elements:
@@ -84,7 +83,7 @@ class Workload:
         return total
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
-        """Raise Undone unless one pass of NumPy values is what the case asks for."""
+        """Raise `Undone` unless one pass of NumPy values matches the case."""
         raise NotImplementedError
 
     def shown(self, seconds: float) -> float:
@@ -93,10 +92,10 @@ class Workload:
 
 
 class Undone(Exception):
-    """A loader gave something else than the workload asks for."""
+    """A loader's output differs from what the workload requires."""
 
 
 def expect(what: str, got: object, wanted: object) -> None:
-    """Raise Undone unless both are equal."""
+    """Raise `Undone` unless both are equal."""
     if got != wanted:
         raise Undone(f"{what}: expected {wanted!r:.80}, got {got!r:.80}")

@@ -1,1 +1,1 @@
-"""Speed of whole pipelines as a user writes them, each beside the limit it is held against."""
+"""End-to-end speed of pipelines as users write them, each compared with a limit."""

@@ -1,7 +1,7 @@
-"""All benchmarks of this folder, each in a process of its own, in one table.
+"""All benchmarks of this folder, each in a separate process, in one table.
 
-One that fails (a part of the package that is not built, say) is named at the end, and the others
-are run all the same.
+A failed benchmark (for example, because a part of the package is not built) is listed at the end.
+The others still run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What AUTOTUNE reaches, beside the best fixed numbers of calls found by a sweep.
+"""AUTOTUNE, compared with the best fixed numbers of calls found by a sweep.
 
-Each pipeline runs with AUTOTUNE for some seconds, until it has had time to decide; what it moves
-later is counted. Then come those with fixed calls, and AUTOTUNE in turn with the best of them.
+Each pipeline runs with AUTOTUNE for several seconds, until it has settled; later changes are
+counted. The sweep over fixed calls follows. Finally AUTOTUNE alternates with the best of them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import penstock as ps
 from bench.pipelines.measure import Figure, main
 from bench.spread import Spread
 
-SETTLING = 10.0  # seconds that AUTOTUNE is given: its first trials are judged by then
-WINDOW = 0.8  # seconds of a measurement
-STEADY = 30.0  # seconds in which moves are counted after that
-ROUNDS = 5  # of AUTOTUNE and the best fixed calls in turn
+SETTLING = 10.0  # seconds for AUTOTUNE to settle, enough to judge its first trials
+WINDOW = 0.8  # seconds per measurement
+STEADY = 30.0  # seconds after that, in which changes are counted
+ROUNDS = 5  # of alternating AUTOTUNE and the best fixed calls
 ONE = (1, 2, 4, 8, 16, 32, 64)
-TWO = (1, 4, 16, 64)  # of each of two maps
+TWO = (1, 4, 16, 64)  # for each of two maps
 _ENDLESS = 10**9
 _DATA = bytes(1 << 20)
 
@@ -97,7 +97,7 @@ def native(calls: int) -> ps.Dataset:
     return ds.map(work, num_parallel_calls=calls).batch(8).prefetch(4)
 
 
-PIPELINES: dict[str, tuple[Build, int, float]] = {  # maps that are tuned, seconds of the step
+PIPELINES: dict[str, tuple[Build, int, float]] = {  # tuned maps, seconds of the step
     "waits 1 ms": (one(waits(1)), 1, 0),
     "waits 20 ms": (one(waits(20)), 1, 0),
     "waits 5 ms, step of 1 ms": (one(waits(5)), 1, 0.001),
@@ -125,7 +125,8 @@ def _compared(name: str, build: Build, maps: int, step: float) -> list[Figure]:
         later = _moves(tuned)
         calls = [stage["parallelism"] for stage in tuned.stats() if stage["kind"] == "parallel_map"]
         best, rate = _best(build, maps, step)
-        # In turn with the best of the sweep: that was the luckiest one, too, and a machine changes.
+        # Measure the best of the sweep again, alternating with AUTOTUNE: it was also the luckiest
+        # of the sweep, and the speed of a machine drifts.
         shares = []
         for _ in range(ROUNDS):
             reached = rate_of(tuned, step, WINDOW, WINDOW / 2)
@@ -139,7 +140,7 @@ def _compared(name: str, build: Build, maps: int, step: float) -> list[Figure]:
 
 
 def _best(build: Build, maps: int, step: float) -> tuple[tuple[int, ...], float]:
-    """Return the numbers of calls that were the fastest, and their rate."""
+    """Return the fastest numbers of calls, and their rate."""
     rates = {}
     for each in itertools.product(ONE if maps == 1 else TWO, repeat=maps):
         with iter(build(*each)) as running:
@@ -149,7 +150,7 @@ def _best(build: Build, maps: int, step: float) -> tuple[tuple[int, ...], float]
 
 
 def _moves(iterator: ps.Iterator) -> int:
-    """Return how often something was moved; what was decided together counts once."""
+    """Return the number of changes; simultaneous ones count once."""
     moves = iterator.tuning_moves()
     return len(
         {round(move["seconds"], 1) for move in moves if move["knob"] == "num_parallel_calls"}
@@ -157,7 +158,7 @@ def _moves(iterator: ps.Iterator) -> int:
 
 
 def rate_of(iterator: Iterator[Any], step: float, seconds: float, before: float = 0.0) -> float:
-    """Return elements per second, after `before` seconds."""
+    """Return elements per second, measured after `before` seconds."""
     start = time.perf_counter()
     began, taken = start, 0
     while (now := time.perf_counter()) < start + before + seconds:

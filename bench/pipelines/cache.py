@@ -1,10 +1,10 @@
-"""The second epoch of a cache, in memory and in a file, against moving the same bytes.
+"""The second epoch of a cache, in memory and in a file, compared with moving the same bytes.
 
-Elements of 1 KB (uint8[1024]) are made one by one, cached, and batched by 256. The limits move the
-same bytes into batch buffers in turn, as many of them as the pipeline is seen to use: ``memcpy``
-(``np.copyto``) from one array that holds all of them for the cache in memory, and plain ``read``
-(``readv`` of the cache's own file straight into the buffers) for the one in a file, which is in the
-page cache.
+Elements of 1 KB (uint8[1024]) are made individually, cached, and batched by 256. The limits move
+the same bytes into the same number of alternating batch buffers as the pipeline is observed to use.
+For the cache in memory, the limit is ``memcpy`` (``np.copyto``) from one array with all elements.
+For the cache in a file, which is in the page cache, it is plain ``read`` (``readv`` of the cache's
+own file directly into the buffers).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import penstock as ps
 from bench.aligned import aligned
 from bench.pipelines.measure import Figure, drain, interleaved, main, timed
 
-SIZE = 1024  # bytes of an element
+SIZE = 1024  # bytes per element
 BATCH = 256
-BATCHES = 512  # of one epoch: 128 MiB
+BATCHES = 512  # per epoch: 128 MiB
 BYTES = SIZE * BATCH * BATCHES
 
 

@@ -1,11 +1,10 @@
-"""What saving the state of an iterator costs: the time of `next` with and without, bytes, seconds.
+"""The cost of saving an iterator's state: the time of `next` with and without, bytes, seconds.
 
-Within one run some steps, chosen at random, come right behind a ``get_state()``, so that other
-programs, and whatever recurs in the pipeline, meet both kinds alike. Saving stops nothing: the 50th
-and 99th percentile of the time of `next` itself must stay within 10 % (the 99th plus 20 us, below
-which the threads of an ordinary kernel cannot tell). Beside it stand the time of a `get_state`, the
-greatest state, and what it takes to the first element after a restore, against that of a fresh
-iterator.
+In each run, randomly chosen steps directly follow a ``get_state()``, so that other programs and
+periodic work of the pipeline affect both kinds equally. Saving stops nothing: the 50th and 99th
+percentile of the time of `next` itself must stay within 10 % (the 99th plus 20 us, the resolution
+of thread timing on an ordinary kernel). The table also shows the time of a `get_state`, the maximum
+size of a state, and the time to the first element after a restore and in a fresh iterator.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ import penstock as ps
 from bench.pipelines.measure import Figure, Spread, main
 
 ROUNDS = 5
-LEAST = 20e-6  # seconds that cannot be told
+LEAST = 20e-6  # seconds that cannot be resolved
 
 
 class Pipeline(NamedTuple):
-    """A pipeline, and how many of its steps are timed with and without saving in a round."""
+    """A pipeline, and its number of timed steps with and without saving per round."""
 
     make: Callable[[], ps.Dataset]
     steps: int
@@ -59,7 +58,7 @@ def shuffled() -> ps.Dataset:
 
 
 def shuffled_unindexed() -> ps.Dataset:
-    # Behind a filter no element can be had by its place: the buffer holds elements, not places.
+    # After a filter, elements are not addressable by index: the buffer holds elements instead.
     numbers = ps.Dataset.range(10_000_000).filter(odd)
     return numbers.shuffle(100_000, seed=1).batch(100).prefetch(2)
 
@@ -82,17 +81,17 @@ PIPELINES = {
 
 
 class Taken(NamedTuple):
-    """What one run took."""
+    """The measurements of one run."""
 
     plain: tuple[float, float]  # seconds of a next: 50th and 99th percentile
-    saved: tuple[float, float]  # behind a get_state
+    saved: tuple[float, float]  # directly after a get_state
     save: float  # the median get_state, seconds
-    size: int  # of the greatest state
+    size: int  # of the largest state
     state: bytes  # the last one
 
 
 def taken(pipeline: Pipeline) -> Taken:
-    """Time each step of a run behind its first one, which fills buffers."""
+    """Time each step of a run after the first one, which fills buffers."""
     clock = time.perf_counter
     nexts: tuple[list[float], list[float]] = ([], [])
     saves, state, size = [], b"", 0
@@ -112,7 +111,7 @@ def taken(pipeline: Pipeline) -> Taken:
 
 
 def to_first(pipeline: Pipeline, state: bytes | None) -> float:
-    """Seconds until a new iterator has given an element, perhaps restored before."""
+    """Return the seconds until a new, optionally restored, iterator yields its first element."""
     ds = pipeline.make()
     start = time.perf_counter()
     with iter(ds) as it:

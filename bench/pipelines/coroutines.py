@@ -1,8 +1,8 @@
-"""map of a coroutine function with 1,000 calls in progress, against `asyncio.gather`.
+"""map of a coroutine function with 1,000 calls in progress, compared with `asyncio.gather`.
 
-Each call is a request to an HTTP server of asyncio on this machine, in a process of its own, over
-connections that are kept open; the server waits 20 ms before it answers. The other side is what one
-would write without penstock: a task for each request, and a semaphore of 1,000.
+Each call is a request to a local asyncio HTTP server in a separate process, over keep-alive
+connections. The server waits 20 ms before it answers. The reference is the usual code without
+penstock: a task for each request, and a semaphore of 1,000.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def serve(port: Connection) -> None:
 
 @contextlib.contextmanager
 def server() -> Iterator[int]:
-    """Run the server; gives its port."""
+    """Run the server; yield its port."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
     process = spawning.Process(target=serve, args=(theirs,), daemon=True)
@@ -59,7 +59,7 @@ def server() -> Iterator[int]:
 
 
 class Client:
-    """Requests over connections that are used again; they belong to the loop that made them."""
+    """Requests over reused connections, which belong to the event loop that created them."""
 
     def __init__(self, port: int) -> None:
         self.port = port

@@ -1,14 +1,14 @@
-"""ps.DataLoader, against slicing by hand and PyTorch's DataLoader.
+"""ps.DataLoader, compared with manual slicing and PyTorch's `DataLoader`.
 
-Rows in memory: 64 of 50,000 rows of 16 float32 in each batch, shuffled. By hand means
+Rows in memory: batches of 64 from 50,000 rows of 16 float32, shuffled. Manual slicing means
 ``X[perm[i : i + 64]]`` with a permutation for each pass. PyTorch's loader (``num_workers=0``) gets
-the same dataset: an array, a ``TensorDataset``, rows by ``__getitem__`` and by ``__getitems__``, in
-a class of PyTorch's. Where PyTorch is not installed its figures are left out.
+the same dataset: an array, a ``TensorDataset``, and subclasses of PyTorch's ``Dataset`` with
+``__getitem__`` or ``__getitems__``. Without PyTorch, its figures are omitted.
 
-Two workers, threads against PyTorch's processes (persistent ones, in their second pass and later):
-items that sleep for 2 ms, as those that wait for a disk or a network do; and images of
-(224, 224, 3) uint8 that NumPy flips and turns to float32. Items of pure Python, which threads
-cannot make at the same time, are shown beside them, without a bound.
+Two workers, threads compared with PyTorch's persistent processes, from the second pass on: items
+that sleep for 2 ms, like disk or network access; and images of (224, 224, 3) uint8 that NumPy flips
+and converts to float32. Items in pure Python, which threads cannot make in parallel, are also
+shown, without a bound.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ WIDTH = 16
 BATCH = 64
 BATCHES = -(-ROWS // BATCH)
 SLEEP = 0.002  # seconds
-ITEMS = 128  # that sleep
+ITEMS = 128  # number of sleeping items
 IMAGES = 256
 IMAGE = (224, 224, 3)
 IMAGE_BATCH = 16
 
 
 class Rows:
-    """Rows of an array and their numbers, one by one."""
+    """Rows of an array and their numbers, one per call."""
 
     def __init__(self) -> None:
         self.rows = np.random.default_rng(1).random((ROWS, WIDTH), np.float32)
@@ -50,7 +50,7 @@ class Rows:
 
 
 class ManyRows(Rows):
-    """The same, many at once."""
+    """The same rows, many per call."""
 
     def __getitems__(self, indices: list[int]) -> list[tuple[Any, Any]]:
         return list(zip(self.rows[indices], self.labels[indices], strict=True))
@@ -80,7 +80,7 @@ class Images:
 
 
 class Counting:
-    """Items of pure Python."""
+    """Items made in pure Python."""
 
     def __init__(self) -> None:
         self.work = counting(1000)

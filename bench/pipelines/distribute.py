@@ -1,8 +1,8 @@
-"""Two Ray workers against two processes of this program, and what each element costs the consumer.
+"""Two Ray workers compared with two local processes, and the consumer's cost per element.
 
-The work is 5 ms of pure Python for each element. Both are timed when their workers are there and
-busy. The consumer's cost is the processor time of its thread: for leases of 256 numbers, and for
-leases of one, from which the model in bench/scaling.md has what a lease costs. It needs Ray.
+The work is 5 ms of pure Python per element. Both are timed after their workers have started and are
+busy. The consumer's cost is the CPU time of its thread, with leases of 256 numbers and with leases
+of one. The model in bench/scaling.md derives the cost of a lease from the latter. Needs Ray.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def slow(x: Any) -> Any:
 
 
 def steady(it: Iterator[Any], warm: int, count: int) -> float:
-    """Return the seconds per element once what was made ahead of the first ones is used up."""
+    """Return the seconds per element, after the elements that were made ahead are consumed."""
     drop(it, warm)
     began = time.perf_counter()
     drop(it, count)
@@ -51,7 +51,7 @@ def of_processes() -> float:
 
 
 def of_consumer(split: int) -> float:
-    """Return the seconds of processor time of this thread for each element."""
+    """Return this thread's CPU seconds per element."""
     count = 200 * split
     with iter(ps.Dataset.counter().distribute(num_workers=1, split=split)) as it:
         drop(it, 20 * split)

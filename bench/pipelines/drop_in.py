@@ -1,17 +1,17 @@
-"""``ps.prefetch`` around a generator, and a generator taken apart into indices and a parallel map.
+"""``ps.prefetch`` around a generator, and a generator split into indices and a parallel map.
 
-A loop of 1 ms to 8 ms for each item's loading and for each step; each either holds the GIL (pure
-Python), computes without it (SHA-256) or waits (a sleep):
+A loop with 1 to 8 ms of loading and of step per item. Each of them holds the GIL (pure Python),
+computes without it (SHA-256) or waits (sleep):
 
-- what ``ps.prefetch`` adds: the time of the loop with it over that without, where nothing can be
-  hidden, because there is no step, or because loading and step both hold the GIL. Each item wakes a
-  thread, and where the GIL is held two: what a thread and a ``queue.Queue`` made by hand add is the
-  bound where it is above 5 %;
-- how much of the smaller of loading and step it hides, against loading and step measured alone
-  beside it: all but the first item's can be. Where the GIL is held there is another limit, nothing
-  at all when both hold it; what the thread made by hand hides stands beside it;
-- ``from_generator(indices).map(load, num_parallel_calls=n)`` against the plain loop over the
-  generator that loads, and against ``ThreadPoolExecutor(n).map``, which is its limit.
+- the overhead of ``ps.prefetch``: the time of the loop with it, compared with the loop without,
+  where nothing can be hidden because there is no step, or because loading and step both hold the
+  GIL. Each item wakes one thread, or two if the GIL is held. The bound is 5 % or, if higher, the
+  overhead of a handwritten thread and ``queue.Queue``;
+- the hidden share of the smaller of loading and step, which are also measured alone in the same
+  round: everything except the first item's can be hidden. Where the GIL is held the limit is lower,
+  and zero if both hold it; the share that the handwritten thread hides is shown for comparison;
+- ``from_generator(indices).map(load, num_parallel_calls=n)``, compared with the plain loop over the
+  loading generator, and with ``ThreadPoolExecutor(n).map``, which is its limit.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ import penstock as ps
 from bench.pipelines.measure import Case, Figure, Rounds, Spread, drain, interleaved, main, timed
 from bench.pipelines.parallel_map import counting
 
-PASS = 0.3  # seconds of the slower part in one pass of a loop
+PASS = 0.3  # seconds of the slower part per pass of a loop
 ITEM = np.zeros((32, 8))
 
 Work = Callable[[], object]
 
 
 def holding(ms: float) -> Work:
-    """Return work of pure Python."""
+    """Return work in pure Python, which holds the GIL."""
     count = counting(1e3 * ms)
     return lambda: count(1)
 
 
 def computing(ms: float) -> Work:
-    """Return work of one call that releases the GIL."""
+    """Return work in a single call that releases the GIL."""
     block = bytes(1 << 20)
     whole = min(timed(lambda: hashlib.sha256(block), at_least=0.02)() for _ in range(10))
     block = block * (1 + int(1e-3 * ms / whole))
@@ -52,12 +52,12 @@ def computing(ms: float) -> Work:
 
 
 def waiting(ms: float) -> Work:
-    """Return work that needs no processor."""
+    """Return work that uses no CPU."""
     return lambda: time.sleep(1e-3 * ms)
 
 
 def in_a_thread(source: Iterable[object]) -> Iterator[object]:
-    """Produce items in a thread, as people do without a library."""
+    """Produce items in a thread, the usual code without a library."""
     items: queue.Queue[object] = queue.Queue(2)
 
     def produce() -> None:
@@ -71,7 +71,7 @@ def in_a_thread(source: Iterable[object]) -> Iterator[object]:
 
 
 class Loop(NamedTuple):
-    """A training loop: its names in the table, what loads an item, and the step that uses it."""
+    """A training loop: its names in the table, the loading of an item, and the step."""
 
     name: str
     load: Work
@@ -102,7 +102,7 @@ class Loop(NamedTuple):
 def loop(
     load: Callable[[float], Work], ms: float, step: Callable[[float], Work], long: float
 ) -> Loop:
-    """Make a loop of so many ms of loading and of step for each item; 0 is none."""
+    """Return a loop with these milliseconds of loading and step per item; 0 omits the part."""
     parts = [f"{ms:g} ms {load.__name__}"]
     parts.append(f"{long:g} ms {step.__name__}" if long else "no step")
     work = step(long) if long else lambda: None
@@ -110,7 +110,7 @@ def loop(
 
 
 def adds() -> list[Figure]:
-    """Loops in which nothing can be hidden."""
+    """Measure loops in which nothing can be hidden."""
     figures = []
     for each in (
         loop(waiting, 1, holding, 0),
@@ -139,7 +139,7 @@ def adds() -> list[Figure]:
 
 
 def hides() -> list[Figure]:
-    """Loops in which all of the smaller part can be hidden, but for the first item's."""
+    """Measure loops in which the whole smaller part can be hidden, except the first item's."""
     figures = []
     for each, bound in (
         (loop(waiting, 2, waiting, 2), 95),
@@ -171,7 +171,7 @@ def hides() -> list[Figure]:
 
 
 def hidden(rounds: Rounds, case: str, items: int) -> Spread:
-    """Return what a case hides of the smaller of loading and step, in percent of what can be."""
+    """Return the hidden part of the smaller of loading and step, in percent of the maximum."""
     can_be = (items - 1) / items
     return Spread.of(
         100 * (r["load"] + r["step"] - r[case]) / (can_be * min(r["load"], r["step"]))
@@ -180,7 +180,7 @@ def hidden(rounds: Rounds, case: str, items: int) -> Spread:
 
 
 def taken_apart(load: Work, name: str, calls: int, at_least: float | None) -> Figure:
-    """Compare a generator that loads with one of indices in front of a parallel map."""
+    """Compare a loading generator with a generator of indices followed by a parallel map."""
 
     def generator(items: int) -> Iterator[np.ndarray]:
         for _ in range(items):

@@ -1,9 +1,9 @@
-"""map in two threads against the serial loop, for functions of pure Python, without a GIL.
+"""map in two threads compared with the serial loop, for pure-Python functions, without a GIL.
 
-A free-threaded Python (python3.13t, python3.14t) runs them at the same time; with a GIL the
-figures show that it does not, and have no target. Beside them: two bare threads that return
-nothing, which is what the interpreter itself allows. Processor time says what the map adds, on a
-busy machine too. Then what an iterator costs that eight threads share.
+A free-threaded Python (python3.13t, python3.14t) runs them in parallel. With a GIL the figures show
+no speed-up and have no target. Two bare threads that return nothing show the interpreter's own
+limit. CPU time shows the overhead of the map even on a busy machine. The last figure is the cost of
+an iterator that eight threads share.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def quick(x: Any) -> Any:
 
 
 def words(x: Any) -> Any:
-    """Return a dict that is new, as most functions of users do."""
+    """Return a new dict, like most user functions."""
     text = f"{x} and {x + 1} and {x + 2}"
     return {"length": sum(len(word) for word in text.split() * 20), "text": text}
 

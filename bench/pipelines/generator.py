@@ -1,9 +1,9 @@
-"""Images from a Python generator, against copying them with nothing else around.
+"""Images from a Python generator, compared with a bare copy of them.
 
 ``from_generator(images).batch(64).prefetch(2)`` over (224, 224, 3) uint8 images. The limit copies
-the same images with ``np.copyto`` into batch buffers in turn: as many of them as the pipeline is
-seen to use (the addresses of its batches are counted first), because what fits the caches is copied
-faster.
+the same images with ``np.copyto`` into alternating batch buffers. It uses as many buffers as the
+pipeline is observed to use (the addresses of its batches are counted first), because copies that
+fit the CPU caches are faster.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from bench.pipelines.measure import Figure, drain, interleaved, main, timed
 
 IMAGE = (224, 224, 3)
 BATCH = 64
-BATCHES = 128  # of one pass
-DIFFERENT = 8  # images that the generator yields in turn
+BATCHES = 128  # per pass
+DIFFERENT = 8  # number of distinct images that the generator cycles through
 
 
 def run() -> list[Figure]:

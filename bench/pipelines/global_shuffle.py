@@ -1,7 +1,7 @@
-"""Indexing TFRecords, and shuffling all of them, against reading them in order.
+"""Indexing and global shuffling of TFRecords, compared with reading them in order.
 
-A million records of 1 KB, in the page cache, batched by 1,024. The memory is the peak of a
-process that begins to shuffle 10^8 numbers.
+A million records of 1 KB, in the page cache, batched by 1,024. The memory figure is the peak of a
+process that starts to shuffle 10^8 numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What `import penstock` adds to `import numpy`, in fresh processes, and the size of a wheel.
+"""The import time of penstock beyond `import numpy`, in fresh processes, and the size of a wheel.
 
-The wheel is the newest one in ``dist`` or ``build`` of the checkout; without one that line is left
-out.
+The wheel is the newest one in ``dist`` or ``build`` of the checkout; without one, that line is
+omitted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.pipelines.measure import Case, Figure, Spread, interleaved, main
 
-TIMES = 5  # processes of one timing
+TIMES = 5  # processes per timing
 CODE = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
 
 

@@ -1,8 +1,8 @@
-"""The same operations with each set of instructions that this processor runs, in one thread.
+"""The same operations with each instruction set that this CPU supports, on one thread.
 
-A figure says how many times as fast an operation is with AVX2 or AVX-512 as with what every x86-64
-has, and its note the microseconds of a call. Where OpenCV is installed, resizing is compared with
-it, on one thread too: it blends bytes in whole numbers, penstock in float32, as TensorFlow does.
+A figure is the speed-up of AVX2 or AVX-512 over the x86-64 baseline, and its note the microseconds
+per call. Where OpenCV is installed, resizing is compared with it, also on one thread: OpenCV blends
+bytes with integer arithmetic, penstock in float32 like TensorFlow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LINES = 256
 
 
 def by(instructions: str, work: Callable[[], object]) -> Case:
-    """Make a case of `work` with these instructions."""
+    """Return a case that runs `work` with this instruction set."""
     case = timed(work, at_least=0.05)
 
     def chosen() -> float:
@@ -33,7 +33,7 @@ def by(instructions: str, work: Callable[[], object]) -> Case:
 
 
 def operations() -> dict[str, Callable[[], Any]]:
-    """Return the calls that are measured."""
+    """Return the calls to measure."""
     random = np.random.default_rng(1)
     photo = random.integers(0, 256, (*SIZE, 3), np.uint8)
     large = random.integers(0, 256, (4 * SIZE[0], 4 * SIZE[1], 3), np.uint8)
@@ -69,7 +69,7 @@ def operations() -> dict[str, Callable[[], Any]]:
 
 
 def compared(name: str, work: Callable[[], Any]) -> list[Figure]:
-    """Return how the sets compare in one operation."""
+    """Return the figures that compare the instruction sets for one operation."""
     rounds = interleaved({set_: by(set_, work) for set_ in _core.instruction_sets()})
     baseline, *others = _core.instruction_sets()
     figures = []
@@ -87,7 +87,7 @@ def compared(name: str, work: Callable[[], Any]) -> list[Figure]:
 
 
 def beside_opencv() -> list[Figure]:
-    """Return how resizing compares with OpenCV's."""
+    """Return the figures that compare resizing with OpenCV's."""
     try:
         import cv2
     except ImportError:

@@ -1,13 +1,13 @@
-"""``to_jax`` on CPU devices: what a batch costs, what is hidden, the first batch, shared memory.
+"""``to_jax`` on CPU devices: cost per batch, overlap, first batch, shared memory.
 
-- what a batch costs: a whole pass over ``ds.to_jax(prefetch=n)`` against one over the plain batches
-  with ``jnp.asarray`` for each leaf, for small batches and for large ones; only one that works
-  ahead can hide anything, so there is no step and all of the cost is seen;
-- how much of the smaller of loading and step is hidden: a load that waits, or computes without the
-  GIL, and a jitted step that the loop waits for. What a thread and a ``queue.Queue`` made by hand
-  hide is the bound where it is below 95 %;
-- how much later than the plain iterator's the first batch comes;
-- how many batches lie where the pipeline wrote them, by their addresses.
+- the cost per batch: a full pass over ``ds.to_jax(prefetch=n)``, compared with one over the plain
+  batches with ``jnp.asarray`` for each leaf, for small and for large batches. There is no step, so
+  nothing can be hidden and the whole cost is visible;
+- the hidden share of the smaller of loading and step: loading waits, or computes without the GIL,
+  and the loop waits for a jitted step. The bound is 95 % or, if lower, the share that a handwritten
+  thread and ``queue.Queue`` hide;
+- the delay of the first batch, compared with the plain iterator;
+- the number of batches that remain in the pipeline's own memory, by their addresses.
 
 Without JAX there is nothing to measure.
 """
@@ -27,7 +27,7 @@ from bench.pipelines.drop_in import computing, hidden, in_a_thread, waiting
 from bench.pipelines.measure import Figure, Spread, drain, interleaved, main, timed
 
 AHEAD = ("auto", 0, 1, 2)
-ITEMS = 40  # batches of one pass with loading and step
+ITEMS = 40  # batches per pass with loading and step
 
 
 def per_batch(name: str, rows: dict[str, np.ndarray], size: int) -> list[Figure]:
@@ -63,7 +63,7 @@ def per_batch(name: str, rows: dict[str, np.ndarray], size: int) -> list[Figure]
 
 
 def jitted_step(ms: float) -> Callable[[Any], None]:
-    """Return a step of one thread in XLA; it is done when the call returns."""
+    """Return an XLA step on one thread, which completes before the call returns."""
     import jax
 
     @jax.jit

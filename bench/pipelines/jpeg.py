@@ -1,14 +1,15 @@
-"""The demo's full pipeline with no training step, against threads without a pipeline.
+"""The demo's full pipeline without a training step, compared with threads without a pipeline.
 
-The demo's photographs are read, decoded, cropped at random to 0.875 of each side, resized to
-224 x 224, flipped at random, scaled to float32 in 0..1 (or cut to uint8), batched by 64 and
-prefetched: as one native function, with all of it in one map of plain Python, and as the demo
-writes it, with a map of its own for the reads. The limit is ``bench/native``'s ``jpeg_loop``, which
-decodes whole images and makes the same separate passes on 2 threads; it is built here when needed.
-It is timed when it has its memory and its threads are busy, so the pipelines make some batches
-first, too.
-Memory is the peak of a fresh process that runs the same pipeline, over what it had when its imports
-were done, less the batches asked for: two prefetched, one being made, one in use.
+The demo's photographs are read, decoded, cropped at random to 0.875 of each side, resized to 224 x
+224, flipped at random, scaled to float32 in 0..1 (or cast to uint8), batched by 64 and prefetched.
+Three variants: one native function; all work in one map of plain Python; and the demo's own form,
+with a separate map for the reads. The limit is ``jpeg_loop`` from ``bench/native``, which decodes
+whole images and makes the same separate passes on 2 threads; it is built here if necessary. It is
+timed after it has allocated its memory and its threads are busy, so the pipelines also make several
+batches first.
+
+Memory is the peak of a fresh process that runs the same pipeline, minus its memory after the
+imports and minus the requested batches: two prefetched, one in progress, one in use.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ PHOTOS = 2000
 SIDE = 224
 KEEP = 0.875
 BATCH = 64
-SECONDS = 2.0  # of the native loop, for each of its two counts of threads
-FIRST, BATCHES = 8, 100  # of a pipeline: not timed, and timed
+SECONDS = 2.0  # of the native loop, for each of its two thread counts
+FIRST, BATCHES = 8, 100  # batches of a pipeline: untimed, and timed
 ROOT = Path(__file__).parents[2]
-HELD = 4  # batches: two prefetched, one being made, one in use
+HELD = 4  # batches: two prefetched, one in progress, one in use
 
 
 def load(path: str) -> np.ndarray:
@@ -87,7 +88,7 @@ PIPELINES = {
 
 
 def steady(dataset: ps.Dataset) -> Case:
-    """Seconds per image, after the first batches."""
+    """Return the seconds per image, after the first batches."""
 
     def case() -> float:
         with iter(dataset) as batches:
@@ -100,7 +101,7 @@ def steady(dataset: ps.Dataset) -> Case:
 
 
 def looping(program: Path, folder: Path, *options: str) -> Case:
-    """Seconds per image of the native loop on 2 threads."""
+    """Return the seconds per image of the native loop on 2 threads."""
 
     def case() -> float:
         command = [program, folder, "--threads", "2", "--seconds", str(SECONDS), *options]
@@ -111,13 +112,13 @@ def looping(program: Path, folder: Path, *options: str) -> Case:
 
 
 def status(field: str) -> float:
-    """Return a field of /proc/self/status in MB: VmRSS, or VmHWM, its peak in this program."""
+    """Return a field of /proc/self/status in MB: VmRSS, or VmHWM, the peak of this program."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024e-6
 
 
 def memory_of(name: str) -> float:
-    """MB of the peak beyond what there was before; to be called once in a process."""
+    """Return the peak in MB above the initial memory; call it only once per process."""
     dataset = PIPELINES[name]()
     before = status("VmRSS")
     drain(islice(dataset, PHOTOS // BATCH))

@@ -1,11 +1,10 @@
 """Large photographs at 224 x 224: decoded at the resolution that the resize needs, or in full.
 
-A photograph of 12 megapixels (4000 x 3000): one of the demo's is enlarged, gets the noise of a
-sensor, and is written with colour at half the resolution, at two qualities. A native function
-decodes it, whole or in a random resized crop, resizes it and makes float32 of it, with
-``decode_jpeg(ratio="auto")`` and with ``ratio=1``. The difference is that of the pixels from those
-of the whole image resized with antialiasing, as a mean in units of 255; without antialiasing,
-decoding in full has one, too.
+A photograph of 12 megapixels (4000 x 3000): one of the demo's is enlarged, gets sensor noise, and
+is written with half-resolution chroma, at two qualities. A native function decodes it, whole or in
+a random resized crop, resizes it and converts it to float32, with ``decode_jpeg(ratio="auto")`` and
+with ``ratio=1``. The difference is the mean distance of the pixels, in units of 255, from those of
+the whole image resized with antialiasing. Without antialiasing, full decoding differs from it too.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ IMAGES = 4
 
 
 def photograph(quality: int) -> bytes:
-    """Return a JPEG of 12 megapixels."""
+    """Return a JPEG with 12 megapixels."""
     from PIL import Image
 
     with Image.open(Path(photos.made(1).paths[0])) as image:
@@ -42,7 +41,7 @@ def photograph(quality: int) -> bytes:
 
 
 def whole(ratio: Any, antialias: bool = False) -> Callable[..., Any]:
-    """Return the function that resizes the whole image."""
+    """Return a function that resizes the whole image."""
 
     @ps.native
     def function(contents: Any) -> Any:
@@ -53,7 +52,7 @@ def whole(ratio: Any, antialias: bool = False) -> Callable[..., Any]:
 
 
 def crop(ratio: Any) -> Callable[..., Any]:
-    """Return the function that resizes a random part."""
+    """Return a function that resizes a random crop."""
 
     @ps.native
     def function(contents: Any) -> Any:
@@ -72,7 +71,7 @@ FUNCTIONS: dict[str, Callable[[Any], Callable[..., Any]]] = {
 
 
 def difference(contents: bytes, function: Callable[..., Any]) -> Spread:
-    """Return how far pixels are from those of the whole image with antialiasing."""
+    """Return the difference of the pixels from the whole image resized with antialiasing."""
     source = ps.Dataset.from_tensors(contents)
     made, wanted = (next(iter(source.map(each))) for each in (function, whole(1, antialias=True)))
     return Spread.of([255 * float(np.abs(made - wanted).mean())])

@@ -1,8 +1,7 @@
-"""A small model trained by Keras from penstock, against Keras's own adapter of arrays.
+"""A small model trained by Keras from penstock, compared with Keras's own array adapter.
 
-The same rows in batches of 128, shuffled; the model is so small that the way of the batches into
-the step counts. With the JAX backend, on the processor. Left out where Keras or JAX is not
-installed.
+Both train on the same rows in batches of 128, shuffled. The model is so small that the transfer of
+batches into the step matters. Uses the JAX backend on the CPU; omitted without Keras or JAX.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The pipelines of tf.data's performance guide, each against its critical path.
+"""The pipelines of the tf.data performance guide, each compared with its critical path.
 
-The workload `latency` of bench/peers: nothing computes, so whatever is measured beyond the critical
-path, a series of sleeps that is slept beside it, is the engine: threads that start and wake,
-hand-offs, what opening and closing an iterator costs.
+The workload `latency` of bench/peers computes nothing. The critical path is a series of sleeps,
+measured in the same rounds. All time beyond it is spent in the engine: starting and waking threads,
+hand-offs, opening and closing an iterator.
 
 A target is met within 3 % + 3 ms of the critical path.
 """
@@ -18,11 +18,11 @@ from bench.peers.workload import Task
 from bench.peers.workloads.latency import WORKLOAD
 from bench.pipelines.measure import Case, Figure, Spread, interleaved, main
 
-SHARE, MORE = 1.03, 0.003  # of the critical path; seconds
+SHARE, MORE = 1.03, 0.003  # factor on the critical path; seconds
 
 
 def training(task: Task) -> Case:
-    """Make the case: build the dataset and train; seconds of all epochs."""
+    """Return a case that builds the dataset and trains; it measures the seconds of all epochs."""
 
     def case() -> float:
         start = time.perf_counter()
@@ -33,7 +33,7 @@ def training(task: Task) -> Case:
 
 
 def beside(task: Task, name: str) -> Figure:
-    """Measure one pipeline and its critical path in turn."""
+    """Measure one pipeline, alternating with its critical path."""
     rounds = interleaved({"path": lambda: limit.latency(task), "ours": training(task)}, repeats=5)
     ours, path = rounds.seconds("ours").median, rounds.seconds("path").median
     asleep = sum(times * seconds for times, seconds in task.path)

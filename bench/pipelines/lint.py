@@ -1,7 +1,7 @@
-"""What the advice of `lint` gains.
+"""The speed-up from following the advice of `lint`.
 
-A pipeline in which a rule about speed finds a mistake, against the one that the rule says to write.
-Each pair is looked at by `lint` first: the rule must fire for the one, and not for the other.
+Each pair compares a pipeline that violates a performance rule with the form that the rule suggests.
+`lint` checks each pair first: the rule must match the former, and must not match the latter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import penstock as ps
 from bench.pipelines.measure import Figure, drain, interleaved, main, timed
 from bench.pipelines.remote import RECORD, serving
 
-STEP = 0.001  # seconds of the training step
+STEP = 0.001  # seconds per training step
 IMAGE = ps.io.encode_jpeg(
     np.random.default_rng(0).integers(0, 255, (60, 80, 3), np.uint8).repeat(4, 0).repeat(4, 1)
 )
@@ -26,7 +26,7 @@ FEATURES = {f"x{i}": ps.io.FixedLenFeature([], np.int64) for i in range(8)}
 
 
 class Pair(NamedTuple):
-    """Functions that make a pipeline with a mistake, and the one that its rule says to write."""
+    """Functions that build a pipeline with a mistake, and the form that its rule suggests."""
 
     rule: str
     found: Callable[[], ps.Dataset]
@@ -128,7 +128,7 @@ def pairs() -> Iterator[Pair]:
 
 
 def of_remote_files() -> Iterator[Pair]:
-    """Yield the pair that needs files which take a while to open, on a server, with obstore."""
+    """Yield a pair with remote files that are slow to open, read with obstore."""
     if importlib.util.find_spec("obstore") is None:
         return
     with serving() as url:

@@ -1,9 +1,9 @@
 """Interleaved timing, medians of ratios with their spread, and the table of results.
 
-Every benchmark is a few cases that are timed in turn, A B A B, so that a change of the machine's
-speed meets all of them; a ratio is taken within one round and the median over the rounds is what
-counts. A round during which other programs kept more than a quarter of a CPU busy is taken again as
-long as patience lasts; the quietest rounds are kept.
+Every benchmark consists of several cases that are timed alternately, A B A B, so that changes of
+the machine's speed affect all of them. A ratio is taken within one round, and the result is the
+median over the rounds. A round in which other programs kept more than a quarter of a CPU busy is
+repeated, up to a limit (`PATIENCE`); the quietest rounds are kept.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from bench import machine
 from bench.machine import Noise
 from bench.spread import Spread, lay_out, number
 
-AT_LEAST = 0.2  # seconds: the shortest timing that counts
+AT_LEAST = 0.2  # seconds: the minimum duration of a timing
 REPEATS = 7
-QUIET = 0.25  # CPUs kept busy by others
-PATIENCE = 3  # as many rounds as asked for, times this, while others are busy
+QUIET = 0.25  # CPUs kept busy by other programs
+PATIENCE = 3  # maximum rounds under load, as a multiple of the requested ones
 
 Case = Callable[[], float]  # times its own work; returns seconds per unit
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One line of the table: a measured number, and the bound it must keep, if any."""
+    """A row of the table: a measured number, and its bound, if any."""
 
     name: str
     value: Spread
-    unit: str  # "x" for a ratio, "%" for a share, else a unit
+    unit: str  # "x" for a ratio, "%" for a share, otherwise a unit
     at_most: float | None = None
     at_least: float | None = None
     note: str = ""  # the absolute figures behind a ratio
 
     @property
     def met(self) -> bool | None:
-        """Whether the median keeps the bound; None without one."""
+        """Return whether the median meets the bound; None without a bound."""
         if self.at_most is not None:
             return self.value.median <= self.at_most
         if self.at_least is not None:
@@ -49,7 +49,7 @@ class Figure:
         return None
 
     def cells(self) -> list[str]:
-        """Return the line as text: name, value, spread, target, met, note."""
+        """Return the row as text: name, value, spread, target, met, note."""
         target = "-"
         if self.at_most is not None:
             target = f"<= {number(self.at_most)} {self.unit}"
@@ -62,7 +62,7 @@ class Figure:
 
 
 class Rounds:
-    """What the cases of one benchmark took, round by round."""
+    """The timings of a benchmark's cases, by round."""
 
     def __init__(self, rounds: list[dict[str, float]], others: float) -> None:
         self.rounds = rounds
@@ -77,12 +77,12 @@ class Rounds:
         return Spread.of(r[case] / r[to] for r in self.rounds)
 
     def difference(self, case: str, less: str) -> Spread:
-        """Return the seconds that a case takes beyond another, within each round."""
+        """Return the seconds of a case minus those of another, within each round."""
         return Spread.of(r[case] - r[less] for r in self.rounds)
 
 
 def interleaved(cases: Mapping[str, Case], repeats: int = REPEATS) -> Rounds:
-    """Run all cases once to warm up, then `repeats` times in turn."""
+    """Run all cases once to warm up, then alternate them `repeats` times."""
     for case in cases.values():
         case()
     taken: list[tuple[float, dict[str, float]]] = []
@@ -107,7 +107,7 @@ def timed(
     at_least: float = AT_LEAST,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Case:
-    """Make a case of a function that does `units` units of work, called until time is up."""
+    """Return a case that calls a function, which does `units` of work, until the time is up."""
 
     def case() -> float:
         calls = 0
@@ -123,19 +123,19 @@ def timed(
 
 
 def drain(iterable: Iterable[object]) -> None:
-    """Take everything, as a plain loop does."""
+    """Consume all elements in a plain loop."""
     for _ in iterable:
         pass
 
 
 def table(figures: Iterable[Figure], markdown: bool = False) -> str:
-    """Lay the figures out, for a terminal or as Markdown."""
+    """Return the figures as a table, for a terminal or as Markdown."""
     head = ["figure", "measured", "spread", "target", "met", "behind it"]
     return lay_out([head, *(figure.cells() for figure in figures)], markdown)
 
 
 def save(file: Path, figures: Iterable[Figure]) -> None:
-    """Write the figures as JSON, with what they were measured on."""
+    """Write the figures as JSON, with a description of the machine."""
     import numpy as np
 
     import penstock as ps
@@ -159,9 +159,10 @@ def load(file: Path) -> list[Figure]:
 def main(
     run: Callable[..., list[Figure]], description: str | None, rows: Sequence[str] = ()
 ) -> None:
-    """Run one benchmark from the command line: print its table, write JSON if asked to.
+    """Run one benchmark from the command line: print its table, and write JSON on request.
 
-    With `rows`, what `run` takes as its argument, some of them can be chosen.
+    `rows` lists the names from which `--only` selects; `run` then takes the selection as its
+    argument.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -1,7 +1,7 @@
-"""Shuffled batches of rows of a .npy file, against NumPy's fancy indexing of a memory map.
+"""Shuffled batches of rows of a .npy file, compared with fancy indexing of a memory map.
 
 The limit takes ``rows[order[i : i + 256]]`` of ``np.load(..., mmap_mode="r")`` with a permutation
-that is drawn beforehand, untimed; the pipeline draws its own. The file is in the page cache.
+that is drawn before the timing; the pipeline draws its own. The file is in the page cache.
 """
 
 from __future__ import annotations

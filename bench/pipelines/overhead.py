@@ -1,17 +1,18 @@
-"""What the engine adds to each element and each batch when there is hardly any work.
+"""The overhead of the engine per element and per batch when there is almost no work.
 
-- iterating ``range(n)``, against a plain ``for`` over a list of the same length;
-- ``range(n).map(lambda x: x + 1).batch(256)``, against the plain loop that does the same with
-  Python ints, a list and ``np.array`` (for comparison also its tightest form, ``np.fromiter``);
-- the same as a native function, against NumPy that adds to whole batches of ``np.arange``;
-- a native function of a thousand additions, row by row in a plain loop and in a parallel map,
-  against the same in a map that ``batch(256)`` follows, which asks for 256 rows at once;
-- ``range(n).map(f).batch(256)`` where the plain function ``f`` also takes the keyword ``rng``, less
-  the same without it: unused, and where one number is drawn, else from one generator for all;
-- ``range(n).batch(256)``, against making the same batches with ``np.arange``;
-- one ``next`` that hands out a ready batch of two fields: batches that wait in the buffer of
-  ``prefetch``, and batches that were cached. For the former a buffer is filled with all there is,
-  untimed, and only emptying it is timed; many such rounds add up to one repeat.
+- iterating ``range(n)``, compared with a plain ``for`` over a list of the same length;
+- ``range(n).map(lambda x: x + 1).batch(256)``, compared with the equivalent plain loop with Python
+  ints, a list and ``np.array`` (and with its tightest form, ``np.fromiter``);
+- the same as a native function, compared with NumPy additions to whole batches of ``np.arange``;
+- a native function of a thousand additions: row by row, in a plain loop and in a parallel map,
+  compared with a map before ``batch(256)``, which asks for 256 rows per call;
+- ``range(n).map(f).batch(256)`` where the plain function ``f`` also takes the keyword ``rng``,
+  minus the same without it: with ``rng`` unused, and with one number drawn; the latter is compared
+  with drawing from one shared generator;
+- ``range(n).batch(256)``, compared with making the same batches with ``np.arange``;
+- one ``next`` that returns a ready batch of two fields: from the buffer of ``prefetch``, and from a
+  cache. For the former, a buffer is filled with all batches, untimed, and only emptying it is
+  timed; many such rounds make up one repeat.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ ELEMENTS = 500_000
 BATCH = 256
 LONG = 20_000  # elements of the pipelines with a long native function
 DRAWING = 100_000  # elements of the pipelines with `rng`
-READY = 2048  # batches that wait in one buffer
+READY = 2048  # batches ready in one buffer
 
 
 def plain_map(count: int) -> Iterator[np.ndarray]:
-    function = lambda x: x + 1  # noqa: E731 - the same object that the pipeline is given
+    function = lambda x: x + 1  # noqa: E731 - the same object that the pipeline gets
     rows = []
     for x in range(count):
         rows.append(function(x))
@@ -84,14 +85,14 @@ def drawn_from(rng: np.random.Generator) -> Callable[[int], float]:
 
 
 def fields(kind: type) -> Any:
-    """Arrays whose rows, batched by 8, are the ready batches of two fields."""
+    """Return arrays whose rows, batched by 8, are the ready batches of two fields."""
     a = np.zeros((READY * 8, 4), np.float32)
     b = np.zeros(READY * 8, np.int64)
     return (a, b) if kind is tuple else {"image": a, "label": b}
 
 
 def waiting(kind: type) -> Case:
-    """One `next` of batches that wait in a prefetch buffer."""
+    """Return a case of one `next` from a full prefetch buffer."""
     batches = ps.Dataset.from_tensor_slices(fields(kind)).batch(8)
     dataset = batches.take(READY).prefetch(READY)
 
@@ -112,7 +113,7 @@ def waiting(kind: type) -> Case:
 
 
 def cached(kind: type) -> Case:
-    """One `next` of batches that are in memory."""
+    """Return a case of one `next` from a cache in memory."""
     dataset = ps.Dataset.from_tensor_slices(fields(kind)).batch(8).cache()
     drain(dataset)
     return timed(lambda: drain(dataset), READY)

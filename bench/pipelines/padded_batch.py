@@ -1,7 +1,7 @@
-"""Batches of rows of different lengths, padded: against a loop that pads with NumPy.
+"""Padded batches of rows of different lengths, compared with a loop that pads with NumPy.
 
-The loop takes the rows out of a list, and for each batch fills ``np.zeros((256, longest))`` row by
-row. The pipeline, ``rows.cache().padded_batch(256)``, has its rows in memory too.
+The loop takes the rows from a list, and fills ``np.zeros((256, longest))`` row by row for each
+batch. The rows of the pipeline, ``rows.cache().padded_batch(256)``, are also in memory.
 """
 
 from __future__ import annotations

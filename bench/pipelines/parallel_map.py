@@ -1,9 +1,9 @@
-"""map with num_parallel_calls=2, against a thread pool and against a serial loop.
+"""map with num_parallel_calls=2, compared with a thread pool and with a serial loop.
 
-- `np.sort` of 300,000 distinct numbers, which releases the GIL: against
+- `np.sort` of 300,000 distinct numbers, which releases the GIL: compared with
   ``ThreadPoolExecutor(2).map`` over the same inputs;
-- pure-Python functions of about 20 us, 200 us and 2 ms, which nothing can run in parallel: against
-  the serial loop; what threads cost there must stay small.
+- pure-Python functions of about 20 us, 200 us and 2 ms, which threads cannot run in parallel:
+  compared with the serial loop; the overhead of the threads must stay small.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from bench.pipelines.measure import Case, Figure, drain, interleaved, main, time
 
 SORTS = 192
 DIFFERENT = 24
-NUMBERS = 300_000  # some 2 ms each
-PASS = 0.25  # seconds of work in one pass of the pure-Python functions
+NUMBERS = 300_000  # about 2 ms each
+PASS = 0.25  # seconds of work per pass of the pure-Python functions
 
 
 def sorts() -> list[Figure]:
@@ -49,7 +49,7 @@ def sorts() -> list[Figure]:
 
 
 def counting(microseconds: float) -> Callable[[int], int]:
-    """Make a pure-Python function that takes about so long."""
+    """Return a pure-Python function that takes about this long."""
 
     def work(x: int, turns: int = 1000) -> int:
         total = int(x)

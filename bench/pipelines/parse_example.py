@@ -1,12 +1,12 @@
-"""Parsing tf.train.Example records, beside reading them and beside protobuf.
+"""Parsing of tf.train.Example records, compared with reading them and with protobuf.
 
-200,000 records of 8 floats, one integer and 200 bytes, in the page cache, to batches of 1,024:
-parsed in batches and one by one, by native functions. The loop that bounds them reads blocks of
-256 KiB with read(2), finds the records and checks both checksums; a second bound is the making of
-the ``bytes`` objects of a batch, which no way to Python can avoid. Where protobuf is installed its
+200,000 records of 8 floats, one integer and 200 bytes, in the page cache, in batches of 1,024:
+parsed by native functions, in batches and individually. The limit is a loop that reads blocks of
+256 KiB with read(2), finds the records and checks both checksums. A second limit is the creation of
+a batch's ``bytes`` objects, which no Python interface can avoid. Where protobuf is installed, its
 classes parse the same records.
 
-A second file has records of ten features: vectors and single ones, of floats and of integers.
+A second file contains records of ten features: vectors and scalars, of floats and of integers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FEATURES = {
 }
 TEN_SIZES = {"pixels": 16, "mean": 8, "box": 4, "weight": 1, "ids": 8, "history": 16, "flags": 4}
 TEN_SIZES |= {"label": 1, "user": 1, "time": 1}
-TEN_FLOATS = 4  # the first of them
+TEN_FLOATS = 4  # the first features are floats
 TEN_RECORDS = 50_000
 
 
@@ -84,14 +84,14 @@ def write(file: Path) -> None:
 
 
 def make_bytes() -> None:
-    """Make and drop the strings of a batch."""
+    """Create and drop the strings of a batch."""
     source = bytes(BYTES + 1)
     end = BYTES
     _ = [source[:end] for _ in range(BATCH)]
 
 
 def protobuf(records: list[bytes]) -> Case:
-    """Parse records one by one with protobuf's own classes, to lists of Python."""
+    """Parse individual records into Python lists with protobuf's own classes."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "ops"))
     import example_messages
 

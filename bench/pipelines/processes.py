@@ -1,9 +1,9 @@
-"""executor="process" and "auto" against the serial loop, and against threads, on two processors.
+"""executor="process" and "auto", compared with the serial loop and with threads, on two CPUs.
 
-Functions of pure Python, which hold the GIL: of 1 ms with a tiny result, of 1 ms with a result of
-600 KB, of 5 us; a predicate of 1 ms; a generator of 1 ms for each value, beside a loop that takes
-as long. Then the cost of an image that goes to a worker and comes back, beyond the function, of a
-small value of a generator, and the time until the first element when no worker is there yet.
+Pure-Python functions, which hold the GIL: 1 ms with a tiny result, 1 ms with a result of 600 KB,
+and 5 us; a predicate of 1 ms; and a generator with 1 ms per value, while a loop takes as long.
+Further figures: the overhead of sending an image to a worker and back, the overhead of a small
+generator value, and the time until the first element before any worker has started.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def turns_in(seconds: float) -> int:
-    """Return how many turns take so long here, when the machine does little else."""
+    """Return the number of loop turns that take this long on an idle machine."""
     tried = 20_000
     least = min(_seconds(lambda: work(tried)) for _ in range(20))
     return max(int(tried * seconds / least), 1)
@@ -95,13 +95,13 @@ def _serial(function: Callable[[Any], Any], n: int) -> None:
 
 
 def _beside(values: Iterable[Any]) -> None:
-    """Go through values in a loop that takes 1 ms for each."""
+    """Iterate over values in a loop that takes 1 ms for each."""
     for _ in values:
         work(SLOW)
 
 
 def _others() -> list[Figure]:
-    """Return the figures of filter, of executor="auto" and of generators."""
+    """Return the figures of filter, executor="auto" and generators."""
     n = 800
     numbers = ps.Dataset.range(n)
     filtered = numbers.filter(kept, num_parallel_calls=2, executor="process")

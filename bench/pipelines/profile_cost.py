@@ -1,7 +1,7 @@
-"""What ps.profile costs a training loop: the same loop watched, against without.
+"""The overhead of ps.profile in a training loop, compared with the same loop without it.
 
-A loop with a step that computes beside a parallel map of Python functions; one that decodes
-images natively; and one over the fastest elements that there are.
+Three loops: a computing step with a parallel map of Python functions; native image decoding; and
+the fastest possible elements.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Photographs (the demo's) from paths and labels: shuffled, decoded, cropped at random to 224 x 224,
 scaled to float32 in 0..1, batched by 32 and prefetched. The naive form calls a Python function in
-the thread that asks; the others call a native one in parallel, keep the encoded files in memory,
-and scale whole batches. All give the same images.
+the consumer's thread. The others call a native function in parallel, keep the encoded files in
+memory, and scale whole batches. All yield the same images.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def forms() -> dict[str, ps.Dataset]:
 def run() -> list[Figure]:
     built = forms()
     for dataset in built.values():
-        drain(dataset)  # page cache, caches
+        drain(dataset)  # fills the page cache and the caches
     rounds = interleaved(
         {
             name: timed(lambda dataset=dataset: drain(dataset), PHOTOS)

@@ -1,7 +1,7 @@
-"""What ps.progress costs a loop: the same loop with its line drawn, against without.
+"""The overhead of ps.progress in a loop, compared with the same loop without it.
 
-Numbers one by one, the fastest elements that there are; batches of images; and batches of a loader
-that is no dataset. The line is drawn to a stream that says it is a terminal.
+Three inputs: single numbers, the fastest possible elements; batches of images; and batches of a
+loader that is not a dataset. The progress line is drawn to a stream that claims to be a terminal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Terminal(io.StringIO):
 
 
 class _Loader:
-    """A loader of 20 us a batch."""
+    """A loader that takes 20 us per batch."""
 
     def __iter__(self) -> Iterator[Any]:
         batch = np.zeros((64, 1024), np.uint8)

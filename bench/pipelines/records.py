@@ -1,17 +1,17 @@
-"""Reading record files, against C++ loops that read the same bytes and do the least.
+"""Reading of record files, compared with minimal C++ loops over the same bytes.
 
-- TFRecords of 100 KB, one by one: the limit reads blocks of 256 KiB with read(2) and checks both
-  checksums with the CPU's instruction; the same with the making of as many ``bytes`` objects of
-  that size;
-- TFRecords of 300 bytes, batched by 1,024, beside the same loop, and beside the making of as many
-  ``bytes`` objects of that size in Python, which no way to Python can avoid;
-- the lines of a text of 20 to 180 characters each, one by one and batched: the limit counts line
-  ends with memchr over the same reads; ``bytes.splitlines`` shows what the objects cost;
-- the same lines, of which a native function makes their lengths, and records of 8 numbers as CSV:
-  with ``num_parallel_calls=2`` on the reader, against without.
+- TFRecords of 100 KB, individually: the limit reads blocks of 256 KiB with read(2) and checks both
+  checksums with the CPU's instruction. A second limit adds the creation of as many ``bytes``
+  objects of that size;
+- TFRecords of 300 bytes, batched by 1,024, compared with the same loop, and with the creation of as
+  many ``bytes`` objects of that size in Python, which no Python interface can avoid;
+- the lines of a text of 20 to 180 characters each, individually and batched: the limit counts line
+  ends with memchr over the same reads; ``bytes.splitlines`` shows the cost of the objects;
+- the same lines, mapped to their lengths by a native function, and records of 8 numbers as CSV:
+  with ``num_parallel_calls=2`` on the reader, compared with a sequential reader.
 
-Every loop runs in the same round as what it is compared with. The files are in the page cache.
-With ``prefetch`` the reading is done on a thread of its own, the making of objects in the loop.
+Every loop runs in the same rounds as the pipeline it is compared with. The files are in the page
+cache. With ``prefetch``, a background thread reads and the loop creates the objects.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SMALL, SMALL_RECORDS = 300, 400_000
 LINES = 1_000_000
 CSV_RECORDS, CSV_COLUMNS = 100_000, 8
 BATCH = 1024
-SECONDS = 0.4  # of each native loop
+SECONDS = 0.4  # per native loop
 
 
 def looping(program: Path, form: str, file: Path, units: int) -> Case:
-    """Seconds per record of a native loop."""
+    """Return the seconds per record of a native loop."""
 
     def case() -> float:
         command = [program, form, file, "--seconds", str(SECONDS)]
@@ -64,7 +64,7 @@ def write(folder: Path) -> tuple[Path, Path, Path, Path]:
 
 
 def lengths(lines: ps.Dataset) -> ps.Dataset:
-    """Return how long each line is: nothing of it becomes an object of Python."""
+    """Return the length of each line, without creating Python objects."""
     return lines.batch(BATCH).map(ps.native(ps.strings.length))
 
 
@@ -76,21 +76,21 @@ def columns(table: Path, calls: int | None) -> ps.Dataset:
 
 
 def make_bytes(size: int, held: int, count: int) -> None:
-    """Make objects of that size, and drop them when that many are held."""
+    """Create objects of that size, and drop them whenever this many are alive."""
     source = bytes(size + 1)
     for _ in range(count // held):
         _ = [source[:size] for _ in range(held)]
 
 
 def split(file: Path) -> None:
-    """Let Python split the lines of a file that is in memory, a batch or so at a time."""
+    """Split the lines of a file in memory with Python, about a batch per call."""
     text = file.read_bytes()
     for begin in range(0, len(text), 100 * BATCH):
         text[begin : begin + 100 * BATCH].splitlines()
 
 
 def timings() -> Rounds:
-    """Time the loops and the pipelines, side by side."""
+    """Time the loops and the pipelines in the same rounds."""
     program = built("record_loop")
     with tempfile.TemporaryDirectory() as folder:
         large, small, text, table = write(Path(folder))

@@ -1,20 +1,20 @@
-"""Files of a web server that answers after 20 ms, against obstore's own gather of the same ranges.
+"""Files of a web server with 20 ms latency, compared with obstore's gather of the same ranges.
 
-The server, in a process of its own on the loopback address, holds 512 MiB in 1, 8 or 32 files.
-penstock reads all files at a time, as records of 256 KiB, and passes over them in the engine, as
-what is gathered is not made into objects of Python either. obstore is asked for the same ranges,
-as many at a time as penstock may have of a store; the note says how fast it is when it has all at
-once. obstore is given how long the files are; penstock knows it from the pass before the first that
-counts, and sees from each first answer whether it is still so.
+The server, in a separate process on the loopback address, holds 512 MiB in 1, 8 or 32 files.
+penstock reads all files concurrently, as records of 256 KiB. The engine iterates over them without
+Python objects, because obstore's gathered buffers do not become objects either. obstore requests
+the same ranges, with the same number of concurrent requests as penstock's limit per store; the note
+shows its speed with all of them concurrently. obstore is passed the lengths of the files. penstock
+knows them from the untimed first pass, and checks in each first response that they are unchanged.
 
-Then the server fails for 3 seconds (every request with 503, a connection that is closed, no answer
-at all): the figure is the time from the end of that until half a second has 90 % of the rate
-before. These files are answered after 100 ms, so that it is not the processor that limits the rate.
+Then the server fails for 3 seconds (every request with 503, a closed connection, no response at
+all). The figure is the time from the end of the failure until the rate over half a second is 90 %
+of the previous rate. These files have 100 ms latency, so that the CPU does not limit the rate.
 
-Small files in sequence, and one file over a slow connection that all requests share: both against
-plain threads with urllib, 32 for the small files and one for the slow connection.
+Small files in sequence, and one file over a slow connection that all requests share, are compared
+with plain threads that use urllib: 32 for the small files and one for the slow connection.
 
-At last the second epoch from `cache_dir`: against the same files on the same disk.
+The last figure is the second epoch from `cache_dir`, compared with the same files on the same disk.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from bench.pipelines.measure import Figure, drain, interleaved, main, timed
 from bench.spread import Spread
 
 TOTAL = 512 << 20
-RANGE = 4 << 20  # what penstock asks for at a time
+RANGE = 4 << 20  # penstock's request size
 RECORD = 256 << 10
 LATENCY = 0.02  # seconds
-LONG_LATENCY = 0.1  # of files whose name says "slow"
+LONG_LATENCY = 0.1  # of files whose name contains "slow"
 STREAMS = (1, 8, 32)
-AT_A_TIME = 64  # requests: what penstock has without other options
+AT_A_TIME = 64  # concurrent requests: penstock's default
 FAULTS = {"503": "every request is answered by 503", "closed": "every connection is closed"}
 FAULTS |= {"silence": "no request is answered"}
 FAULTY = 3.0  # seconds
-ENOUGH = 0.9  # of the rate before
+ENOUGH = 0.9  # fraction of the previous rate
 SMALL_FILES, SMALL_SIZE = 160, 120 << 10
-LINE_RATE = 4 << 20  # bytes per second, of all replies together
+LINE_RATE = 4 << 20  # bytes per second, all responses together
 LINE_SIZE = 12 << 20  # bytes of the file whose name contains "line"
 
 
 async def serve() -> None:
-    """Answer ranges of files whose size is their name; the bytes are sent without a copy."""
+    """Serve ranges of files whose name encodes their size; the bytes are sent without a copy."""
     loop = asyncio.get_running_loop()
     content = memoryview(bytes(range(256)) * (2 * RANGE // 256))
     fault, faulty_until = "", 0.0
@@ -82,7 +82,10 @@ async def serve() -> None:
     async def answer(connection: socket.socket) -> None:
         nonlocal fault, faulty_until
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection, contextlib.suppress(ConnectionError):  # the answer is not wanted any more
+        with (
+            connection,
+            contextlib.suppress(ConnectionError),
+        ):  # request cancelled
             while head := (await loop.sock_recv(connection, 1 << 16)).decode():
                 if asked := re.match(r"GET /fail-(\w+)", head):
                     fault, faulty_until = asked[1], loop.time() + FAULTY
@@ -141,7 +144,7 @@ def gather(url: str, names: list[str], size: int, at_a_time: int) -> Callable[[]
 
 
 def read(files: list[str], parallel: int | None, size: int = TOTAL) -> Callable[[], None]:
-    """Return a function that passes over the records of files."""
+    """Return a function that iterates over the records of files."""
     records = ps.FixedLengthRecordDataset(files, RECORD, num_parallel_reads=parallel)
     passed = records.skip(size // RECORD)
     return lambda: drain(passed)
@@ -169,7 +172,7 @@ def of_streams(url: str, streams: int) -> Figure:
 
 
 def recovery(url: str, fault: str) -> float:
-    """Return how many seconds after a fault the rate is what it was."""
+    """Return the seconds after a fault until the previous rate is reached again."""
     came: list[float] = []
     begin = time.perf_counter()
     measured, end = begin + 2.0, 0.0
@@ -287,7 +290,7 @@ def of_copies(url: str, folder: Path, count: int) -> Figure:
 
 @contextlib.contextmanager
 def serving() -> Iterator[str]:
-    """Run the server meanwhile; gives its URL."""
+    """Run the server inside the `with` block; yield its URL."""
     command = [sys.executable, "-m", "bench.pipelines.remote", "--serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:

@@ -1,9 +1,9 @@
-"""What running ahead costs where it gains nothing, and gains where it can.
+"""The cost of running ahead where it cannot help, and its gain where it can.
 
-The same pipeline with ``prefetch`` or parallel calls, and without: for functions that take from 5
-nanoseconds to 10 milliseconds, and consumers that take batches as fast as they come, or compute for
-100 microseconds or 10 milliseconds between them. A ratio above 1 is time lost.
-``--plot FILE`` draws them (needs matplotlib).
+The same pipeline with ``prefetch`` or parallel calls, and without. Functions take from 5
+nanoseconds to 10 milliseconds. Consumers take batches without delay, or compute for 100
+microseconds or 10 milliseconds between them. A ratio above 1 is a loss. ``--plot FILE`` draws the
+ratios (needs matplotlib).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import penstock as ps
 from bench.pipelines.measure import Case, Figure, interleaved, main
 
 REPEATS = 5
-SECONDS = 0.25  # of one timing, about
-# Of the array that the function sums. Quick ones compute with the number of the element instead.
+SECONDS = 0.25  # approximate duration of a timing
+# Lengths of the array that the function sums. 0 and 1 select the functions in `QUICK`, which
+# compute with the element number instead.
 ITEMS = (0, 1, 400, 4_000, 40_000, 400_000, 4_000_000)
 QUICK: dict[int, Callable[[Any], Any]] = {0: lambda x: x + 1, 1: lambda x: (x * x + 1) % 7}
 USES = {"at once": 0.0, "100 us": 1e-4, "10 ms": 1e-2}
@@ -54,7 +55,7 @@ def pipeline(items: int, batch: int) -> Build:
 
 
 def take(it: Iterator[Any], batches: int, use: float) -> float:
-    """Return the seconds of so many batches, between which the consumer computes."""
+    """Return the seconds for this many batches, with the consumer computing between them."""
     start = time.perf_counter()
     for _ in range(batches):
         next(it)
@@ -69,7 +70,7 @@ def figures(items: int, use_name: str) -> Iterator[Figure]:
     use = USES[use_name]
     with iter(pipeline(items, 1)(None, None)) as it:
         take(it, 20, 0)
-        each = take(it, 20, 0) / 20  # of an element that comes alone
+        each = take(it, 20, 0) / 20  # seconds per unbatched element
     batch = min(256, max(1, round(1e-3 / each)))
     build = pipeline(items, batch)
     with iter(build(None, None)) as it:
@@ -101,7 +102,7 @@ def run() -> list[Figure]:
 
 
 def plot(found: list[Figure], file: Path) -> None:
-    """Draw a panel for each consumer: what each way takes, by the cost of an element."""
+    """Draw a panel for each consumer: the time of each variant by the cost of an element."""
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, len(USES), figsize=(13, 4), sharey=True)

@@ -1,13 +1,13 @@
-"""How a parallel map scales, and what would bound it on more processors than are here.
+"""The scaling of a parallel map, and its bottlenecks with more CPUs than this machine has.
 
-First the speed with 1, 2, 4 ... calls, up to the processors of this machine, against one call. Then
-the parts that one thread at a time does, each measured alone: the input, which the calls take in
-turns; the consumer, which takes batches that are ready; the GIL, where the function is Python's;
-fresh memory, for which the kernel has one lock; and memory itself, which has a limit of its own.
-A part that takes 1/n of an element's work in parallel cannot feed more than n processors. Where the
-parts are too small to be measured in a whole pipeline they are measured with elements of no work.
+The first part measures the speed with 1, 2, 4 ... calls, up to the number of CPUs, relative to one
+call. The second part measures each serial resource alone: the input, which the calls read
+alternately; the consumer, which takes ready batches; the GIL, for Python functions; fresh memory,
+which the kernel allocates under one lock; and the memory bandwidth. A part that takes 1/n of an
+element's parallel work cannot feed more than n CPUs. Parts too small to measure in a whole pipeline
+are measured with elements without work.
 
-``bench/scaling.md`` makes a model of 64 processors of these numbers.
+``bench/scaling.md`` uses these numbers to model 64 CPUs.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from bench.pipelines.jpeg import BATCH, PHOTOS, SIDE, native, native_bytes
 from bench.pipelines.measure import Case, Figure, Spread, drain, interleaved, main, timed
 from penstock.demo import photos
 
-ROWS = 200_000  # of no work
-FAR = 64  # processors of which the model speaks
-BATCHES = 2000  # that are ready
-COPIED = 64 << 20  # bytes, beyond any cache
+ROWS = 200_000  # without work
+FAR = 64  # CPUs in the model
+BATCHES = 2000  # ready batches
+COPIED = 64 << 20  # bytes, larger than any cache
 
 
 def calls() -> list[int]:
-    """Return the numbers of parallel calls: powers of two up to the processors."""
+    """Return the numbers of parallel calls: powers of two up to the number of CPUs."""
     return [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= machine.processors()]
 
 
@@ -45,7 +45,7 @@ def sort(row: Any) -> Any:
 
 
 def sorting(n: int) -> ps.Dataset:
-    """Return a map with a function that is without the GIL for nearly all of its time."""
+    """Return a map with a function that releases the GIL for almost all of its time."""
     rows = np.random.default_rng(1).random((24, 150_000))
     slices = ps.Dataset.from_tensor_slices(rows).repeat(8)
     return slices.map(sort, num_parallel_calls=n)
@@ -65,7 +65,7 @@ PIPELINES: dict[str, tuple[Callable[[int], ps.Dataset], int]] = {
 
 
 def scales() -> tuple[list[Figure], dict[str, float]]:
-    """Speed by the number of calls; and seconds of one processor per element of each pipeline."""
+    """Measure the speed by number of calls; also return each pipeline's CPU seconds per element."""
     figures, work = [], {}
     for name, (build, units) in PIPELINES.items():
         cases: dict[str, Case] = {}
@@ -88,13 +88,13 @@ def scales() -> tuple[list[Figure], dict[str, float]]:
 
 
 def copying() -> Case:
-    """Seconds per byte of a copy between arrays that no cache holds."""
+    """Return a case of copying between arrays larger than any cache, in seconds per byte."""
     one, other = aligned(COPIED), aligned(COPIED)
     return timed(lambda: np.copyto(one, other), COPIED)
 
 
 def parts() -> dict[str, Spread]:
-    """Seconds per element, or batch, of what one thread at a time does."""
+    """Return the seconds per element, or batch, of the serial parts."""
     plus = ps.native(lambda x: x + 1)
     numbers = ps.Dataset.range(ROWS)
     ready = ps.Dataset.from_tensors(np.zeros((BATCH, 4), np.float32)).repeat(BATCHES)
@@ -112,7 +112,7 @@ def parts() -> dict[str, Spread]:
 
 
 def faults(build: Callable[[int], ps.Dataset], units: int) -> float:
-    """Return the page faults per element of a pass behind the first one."""
+    """Return the page faults per element of a pass after the first one."""
     dataset = build(calls()[-1])
     drain(dataset)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -121,7 +121,7 @@ def faults(build: Callable[[int], ps.Dataset], units: int) -> float:
 
 
 def feeds(name: str, work: float, part: Spread, per: float, what: str) -> Figure:
-    """Say how many processors a part could keep busy that takes `part` for each `per` elements."""
+    """Return how many CPUs a part could keep busy that takes `part` for every `per` elements."""
     return Figure(
         f"{name}: processors that {what} could keep busy",
         Spread.of(work * per / seconds for seconds in (part.low, part.median, part.high)),

@@ -1,7 +1,7 @@
-"""Shuffled batches of rows in memory, against NumPy's own gather by fancy indexing.
+"""Shuffled batches of rows in memory, compared with NumPy's own gather by fancy indexing.
 
-The limit takes ``rows[order[i : i + 256]]`` with a permutation that is drawn beforehand, untimed;
-the pipeline, ``from_tensor_slices(rows).shuffle(n).batch(256)``, draws its own while it runs.
+The limit takes ``rows[order[i : i + 256]]`` with a permutation that is drawn before the timing; the
+pipeline, ``from_tensor_slices(rows).shuffle(n).batch(256)``, draws its own while it runs.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Tables: Parquet and JSON lines, against the plain loops that make the same arrays.
+"""Tables: Parquet and JSON lines, compared with plain loops that make the same arrays.
 
-- 8 numeric columns of a Parquet file in batches of 1,024, against pyarrow's own ``iter_batches``
-  with ``to_numpy`` of each column;
-- rows of a Parquet file by ``global_shuffle``, against reading them in order: with half of
+- 8 numeric columns of a Parquet file in batches of 1,024, compared with pyarrow's own
+  ``iter_batches`` with ``to_numpy`` of each column;
+- rows of a Parquet file by ``global_shuffle``, compared with reading them in order: with half of
   ``memory_limit`` large enough for all decoded columns, and for a quarter of them;
-- lines of JSON with a signature in batches of 1,024, against a loop over ``orjson.loads`` that
-  makes the same arrays;
-- rows of a Hugging Face dataset, shuffled and in batches of 256, against PyTorch's loader over
-  ``with_format("numpy")``.
+- lines of JSON with a signature in batches of 1,024, compared with a loop over ``orjson.loads``
+  that makes the same arrays;
+- rows of a Hugging Face dataset, shuffled and in batches of 256, compared with PyTorch's loader
+  over ``with_format("numpy")``.
 
-What is not installed is left out: ``pip install pyarrow orjson datasets torch``.
+Figures of missing packages are omitted: ``pip install pyarrow orjson datasets torch``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ import penstock as ps
 from bench.pipelines.measure import Figure, drain, interleaved, main, timed
 
 ROWS = 2_000_000
-SHUFFLED = 200_000  # rows, of 264 bytes
+SHUFFLED = 200_000  # rows of 264 bytes
 BATCH = 1024
 LINES = 200_000
-EXAMPLES = 100_000  # of the Hugging Face dataset
-LOADED = 50  # batches that PyTorch's loader gives in one timing
+EXAMPLES = 100_000  # rows of the Hugging Face dataset
+LOADED = 50  # batches from PyTorch's loader per timing
 SMALL = 256
 
 

@@ -1,7 +1,8 @@
-"""Samples of tar shards, an image and its class, against WebDataset (``pip install webdataset``).
+"""Samples of tar shards, an image and its class, compared with WebDataset.
 
 The demo's photographs in shards of 250, in the page cache: as bytes, and decoded to uint8 arrays by
-the means that each has (`decode=True`; ``.decode("rgb8")``, which is Pillow).
+each library's own decoder (`decode=True`; ``.decode("rgb8")``, which uses Pillow). Needs ``pip
+install webdataset``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FIELDS = ("jpg", "cls")
 
 
 def write_shards(folder: str) -> str:
-    """Write the photographs as shards; returns the pattern of their names."""
+    """Write the photographs as shards; return the pattern of their names."""
     files = sorted(Path(photos.made(PHOTOS).folder).rglob("*.jpg"))
     for first in range(0, PHOTOS, PER_SHARD):
         with tarfile.open(f"{folder}/{first // PER_SHARD:03d}.tar", "w") as archive:

@@ -1,9 +1,9 @@
-"""What TensorFlow's names cost: functions over penstock.compat.tf against penstock's own names.
+"""The overhead of TensorFlow names: penstock.compat.tf compared with penstock's own names.
 
-The same function is written twice, once with `tf` and once with `ps` and NumPy: ten operations on
-a row of 16 bytes, an image of 64 x 64 scaled, pairs of eight numbers, ten additions of a number and
-one addition to each number of a range; the first as a native function, too. One thread, without
-batches: what the call of the function itself takes is seen best there.
+The same function is written twice, once with `tf` and once with `ps` and NumPy: ten operations on a
+row of 16 bytes, scaling of an image of 64 x 64, pairs of eight numbers, ten additions to a number
+and one addition to each number of a range. The first is also measured as a native function. One
+thread without batching shows the cost of the function call itself most clearly.
 """
 
 from __future__ import annotations

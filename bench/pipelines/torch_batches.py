@@ -1,11 +1,11 @@
-"""Batches as PyTorch's tensors, against the plain iterator of NumPy arrays.
+"""Batches as PyTorch tensors, compared with the plain iterator of NumPy arrays.
 
 The dataset gathers shuffled rows in memory, (64, 64, 3) uint8 images with a label each, in batches
-of 64 (0.8 MB). Compared are the time of a batch, the time from ``iter()`` to the first one, and the
-addresses: a tensor that begins where its array begins has not been copied. Beside them a loop that
-makes the same batches with NumPy alone.
+of 64 (0.8 MB). The benchmark compares the time per batch, the time from ``iter()`` to the first
+batch, and the addresses: a tensor that begins where its array begins has not been copied. A loop
+that makes the same batches with NumPy alone is shown for reference.
 
-Needs PyTorch; without it the table says so.
+Without PyTorch there are no figures.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ IMAGE = (64, 64, 3)
 ROWS = 4096
 BATCH = 64
 BATCHES = ROWS // BATCH
-FIRST = 0.05  # seconds that the first batch may take beyond that of the plain iterator
+FIRST = 0.05  # maximum delay of the first batch after the plain iterator's, in seconds
 
 
 def first(batches: Iterable[object]) -> Case:
-    """Time from ``iter()`` to the first batch."""
+    """Return a case that times ``iter()`` up to the first batch."""
 
     def case() -> float:
         begin = time.perf_counter()
@@ -40,7 +40,7 @@ def first(batches: Iterable[object]) -> Case:
 
 
 def shared(dataset: ps.Dataset) -> Spread:
-    """Return the percentage of leaves whose tensors are the memory of the engine's arrays."""
+    """Return the percentage of leaves whose tensors share memory with the engine's arrays."""
     arrays: list[int] = []
 
     def note(*leaves: Any) -> Any:

@@ -1,15 +1,14 @@
-"""A trainer's step beside a lane that runs Python in the background and is never idle.
+"""A trainer's step next to a lane, a pipeline whose background thread always runs Python.
 
-The lane is a pipeline that works off an endless pure-Python generator (about 20 us for each value)
-without ever having anything to deliver. Two kinds of step meet it: 5 ms of pure Python, and twenty
-calls of 80 us that release the GIL. What the lane's own share of the GIL explains is the step's
-time alone plus the seconds that the lane ran during it (the CPU clock of its thread); the bound is
-on the measured time over that. It says that no time is lost between the two, not that the step is
-quick: the slowdown, the slowest single step and the lane's speed (against the lane alone) are shown
-beside it.
+The lane is a pipeline that consumes an infinite pure-Python generator (about 20 us per value) and
+never delivers an element. It runs next to two kinds of step: 5 ms of pure Python, and twenty calls
+of 80 us that release the GIL. The expected time is the step's time alone plus the seconds that the
+lane ran during it (the CPU clock of its thread). The bound applies to the ratio of the measured to
+the expected time: it shows that no time is lost between the two, not that the step is fast. The
+slowdown, the slowest single step and the lane's speed (relative to the lane alone) are shown too.
 
-The last figure is a trainer that wants data: a 5 ms step that takes a batch of 64 values each time
-from a generator of 20 us per value; explained are the step and the making of 64 values.
+The last figure is a trainer that needs data: a 5 ms step that takes a batch of 64 values each time
+from a generator with 20 us per value. The expected time is the step plus the making of 64 values.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SHORT_US = 80
 SHORT_CALLS = 20
 VALUE_US = 20
 BATCH = 64
-LASTING = 0.5  # seconds of steps in one timing
+LASTING = 0.5  # seconds of steps per timing
 
 Step = Callable[[], object]
 
@@ -42,7 +41,7 @@ def python_step() -> Step:
 
 
 def releasing_step() -> Step:
-    """Twenty calls of NumPy, long enough for it to release the GIL."""
+    """Return a step of twenty NumPy calls, each long enough to release the GIL."""
     numbers = np.random.default_rng(1).random(100_000)
     whole = min(timed(lambda: np.sqrt(numbers, out=numbers), 1, 0.05)() for _ in range(3))
     numbers = numbers[: round(len(numbers) * SHORT_US * 1e-6 / whole)]
@@ -74,7 +73,7 @@ class Lane:
 
     def __enter__(self) -> Lane:
         self.it = iter(self.dataset)
-        next(self.it)  # the only element there is: from now on the lane looks for another one
+        next(self.it)  # the only element; from now on the lane searches for another
         lanes = [t.ident for t in threading.enumerate() if t.name.startswith("penstock")]
         self.clocks = {time.pthread_getcpuclockid(ident): 0.0 for ident in lanes if ident}
         return self
@@ -83,7 +82,7 @@ class Lane:
         self.it.close()
 
     def ran(self) -> float:
-        """Return the CPU seconds of the lane; threads without work add nothing, and may end."""
+        """Return the CPU seconds of the lane; idle threads add nothing, and may exit."""
         for clock in self.clocks:
             with contextlib.suppress(OSError):
                 self.clocks[clock] = time.clock_gettime(clock)
@@ -105,18 +104,18 @@ def alone(step: Step) -> Case:
 
 
 class Beside:
-    """The timing of a step beside the lane, and what else was seen during the last one."""
+    """A timed step next to the lane, with details of the last timing."""
 
     def __init__(self, step: Step, lane: Lane) -> None:
         self.step = step
         self.lane = lane
         self.ran = 0.0  # seconds of the lane per step
-        self.share = 0.0  # of the time that the lane ran
+        self.share = 0.0  # fraction of the time that the lane ran
         self.per_value = 0.0  # seconds per value of the lane
-        self.slowest = 0.0  # seconds of a single step
+        self.slowest = 0.0  # seconds of the slowest step
 
     def __call__(self) -> float:
-        """Time some steps; returns the seconds of one."""
+        """Time several steps, and return the mean seconds of one."""
         with self.lane as lane:
             made, ran, start = lane.made, lane.ran(), time.perf_counter()
             times = steps(self.step)
@@ -128,7 +127,7 @@ class Beside:
         return statistics.fmean(times)
 
     def lane_alone(self) -> float:
-        """Seconds per value of the lane while this thread sleeps."""
+        """Return the seconds per value of the lane while this thread sleeps."""
         with self.lane as lane:
             made, start = lane.made, time.perf_counter()
             time.sleep(LASTING)

@@ -1,1 +1,1 @@
-"""Pipelines with a planted bottleneck, and whether a profile finds it."""
+"""Pipelines with a planted bottleneck, to test whether a profile finds it."""

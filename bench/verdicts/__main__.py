@@ -1,14 +1,14 @@
-"""How often a profile names the planted stage and kind, and how far its predictions are off.
+"""Measure how often a profile names the planted stage and kind, and the errors of its predictions.
 
-python -m bench.verdicts                  200 pipelines, some ten minutes
+python -m bench.verdicts                  200 pipelines, about ten minutes
 python -m bench.verdicts --count 24       fewer
-python -m bench.verdicts --seed 17 -v     one of them, with what the profile says
+python -m bench.verdicts --seed 17 -v     one of them, with the profile's output
 python -m bench.verdicts --first 48 --count 48 --keep FILE
-                                          some of them; FILE has those of all runs, and the table
-                                          is of these
+                                          some of them; FILE accumulates the outcomes of all runs,
+                                          and the table covers them all
 
-Where the advice can be applied here (another number of calls, a larger buffer, a prefetch), it is,
-and the rate that it brings is compared with the one that was predicted.
+Advice that can be applied here (another number of calls, a larger buffer, a prefetch) is applied,
+and the resulting rate is compared with the predicted one.
 """
 
 from __future__ import annotations
@@ -27,21 +27,25 @@ import penstock as ps
 from bench.spread import lay_out
 from bench.verdicts.planted import KINDS, Planted, calibrate, plant
 
-STAGES, SHARE_OF_KINDS, OFF = 0.95, 0.90, 0.15  # what is asked for
+STAGES, SHARE_OF_KINDS, OFF = (
+    0.95,
+    0.90,
+    0.15,
+)  # required rates, maximum prediction error
 _CALLS = re.compile(r"""map\(.*num_parallel_calls=(\d+)(, executor="process")?\)""")
 _AHEAD = re.compile(r"prefetch\((\d+)\)")
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What the profile of one pipeline has found."""
+    """The findings of the profile of one pipeline."""
 
     seed: int
     planted: str  # the kind
-    found: str  # likewise
-    kind: bool  # whether it is the right one
-    stage: bool  # likewise
-    off: float | None  # by how much the prediction was wrong; None where none could be tried
+    found: str  # the kind
+    kind: bool  # whether the kind is right
+    stage: bool  # whether the stage is right
+    off: float | None  # relative error of the prediction; None if no advice could be applied
 
 
 def main() -> None:
@@ -66,7 +70,7 @@ def main() -> None:
 
 
 def _kept(file: Path) -> dict[int, Outcome]:
-    """Return the last outcome of each seed in a file that an earlier run has written."""
+    """Return the last outcome of each seed in a file that an earlier run wrote."""
     lines = file.read_text().splitlines() if file.exists() else []
     outcomes = [Outcome(**json.loads(line)) for line in lines]
     return {outcome.seed: outcome for outcome in outcomes}
@@ -88,7 +92,7 @@ def _outcome(seed: int, seconds: float, verbose: bool) -> Outcome:
 
 
 def _off(planted: Planted, profile: ps.Profile, seconds: float) -> float | None:
-    """Return by how much the best advice that can be applied was wrong."""
+    """Return the relative error of the best applicable advice."""
     for advice in profile.advice:
         changed = _applied(planted, advice)
         if changed is not None:
@@ -108,7 +112,7 @@ def _applied(planted: Planted, advice: Any) -> ps.Dataset | None:
 
 
 def _rebuilt(dataset: Any, path: str, ahead: Any, calls: Any) -> ps.Dataset:
-    """Return the dataset with one stage changed; all others are made again as they were."""
+    """Return the dataset with one stage changed and all others rebuilt unchanged."""
     if path == "0":
         before = dataset._inputs[0]
         if ahead:

@@ -1,4 +1,4 @@
-"""Random pipelines that are slow in one stage, for one kind of reason."""
+"""Random pipelines with one slow stage, each for one kind of reason."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _MEGABYTE = 1 << 20
 
 
 class Planted(NamedTuple):
-    """A pipeline, its training step, and what is to be found.
+    """A pipeline, its training step, and the expected finding.
 
     Attributes
     ----------
     kind : str
-        Why it is slow.
+        The reason why it is slow.
     function : str
-        The name of the function in the slow stage; "" where it is no function's fault.
+        The name of the function in the slow stage; "" if no function is the cause.
     dataset : Dataset
     step : float
         Seconds of the training step.
     as_well : str
-        Another kind that is as right; "" for none.
+        Another kind that is equally right; "" for none.
     """
 
     kind: str
@@ -42,14 +42,14 @@ class Planted(NamedTuple):
 
 
 def plant(seed: int) -> Planted:
-    """Return the pipeline of a seed; kinds take turns."""
+    """Return the pipeline of a seed; consecutive seeds cycle through the kinds."""
     rng = random.Random(seed)
     kind = KINDS[seed % len(KINDS)]
     return _MAKERS[kind](rng)
 
 
 def calibrate() -> None:
-    """Measure how fast this machine is, so that functions take the time asked for."""
+    """Measure the speed of this machine, so that functions take the requested time."""
     block = bytes(_MEGABYTE)
     start = time.perf_counter()
     for _ in range(8):
@@ -71,7 +71,7 @@ def _count(rounds: int) -> int:
 
 
 def computing(seconds: float) -> Callable[[Any], Any]:
-    """Return a function that computes so long without the GIL."""
+    """Return a function that computes for this time without the GIL."""
     data = bytes(int(seconds * _speed["hash"]))
 
     def slow(x: Any) -> Any:
@@ -82,7 +82,7 @@ def computing(seconds: float) -> Callable[[Any], Any]:
 
 
 def holding(seconds: float) -> Callable[[Any], Any]:
-    """Return a function that computes so long with the GIL."""
+    """Return a function that computes for this time with the GIL."""
     rounds = int(seconds * _speed["count"])
 
     def slow(x: Any) -> Any:
@@ -93,7 +93,7 @@ def holding(seconds: float) -> Callable[[Any], Any]:
 
 
 def waiting(seconds: float) -> Callable[[Any], Any]:
-    """Return a function that waits so long, as for a file."""
+    """Return a function that waits for this time, as for a file."""
 
     def slow(x: Any) -> Any:
         time.sleep(seconds)
@@ -103,7 +103,7 @@ def waiting(seconds: float) -> Callable[[Any], Any]:
 
 
 def _around(rng: random.Random, make: Callable[[ps.Dataset], ps.Dataset]) -> ps.Dataset:
-    """Put the slow stage between others that take next to no time."""
+    """Place the slow stage between stages that take almost no time."""
 
     def light(x: Any) -> Any:
         return x + 1
@@ -170,7 +170,7 @@ def _serial(rng: random.Random) -> Planted:
     make = rng.choice((computing, holding))
     slow = make(seconds)
     ds = _around(rng, lambda d: d.map(slow))
-    # One call that holds the GIL is all that a loop which wants it back waits for.
+    # A single call that holds the GIL delays any loop that needs it.
     as_well = "gil" if make is holding else ""
     return Planted("serial", "slow", ds.prefetch(2), rng.choice((0, seconds / 4)), as_well)
 
@@ -178,7 +178,7 @@ def _serial(rng: random.Random) -> Planted:
 def _buffer(rng: random.Random) -> Planted:
     step = rng.choice((0.002, 0.004))
     every = rng.choice((16, 32))
-    pause = 0.5 * step * every  # half of the time: it is fast enough on average
+    pause = 0.5 * step * every  # half of the time: fast enough on average
 
     def slow(x: Any) -> Any:
         if int(x) % every == 0:

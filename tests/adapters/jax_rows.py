@@ -1,4 +1,4 @@
-"""Rows for to_jax, and the comparison of an array that came of them."""
+"""Rows for to_jax, and a comparison of the resulting arrays."""
 
 from collections import namedtuple
 

@@ -1,6 +1,6 @@
-"""Runs checks of to_keras, named on the command line, on the backend of KERAS_BACKEND.
+"""Run checks of to_keras, named on the command line, on the backend of KERAS_BACKEND.
 
-One process per backend, because importing one costs seconds.
+Each backend has a separate process, because importing one takes seconds.
 """
 
 import faulthandler
@@ -9,7 +9,7 @@ import sys
 import traceback
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))  # what all tests share
+sys.path.append(str(Path(__file__).parents[1]))  # helpers shared by all tests
 
 import keras_element_checks
 import keras_end_checks
@@ -28,11 +28,11 @@ def main(results_file, *names):
     results = {}
     for name in names:
         faulthandler.dump_traceback_later(240, exit=True)
-        print(name, file=sys.stderr, flush=True)  # the last one is what hangs or crashes
+        print(name, file=sys.stderr, flush=True)  # names the check that hangs or crashes
         try:
             CHECKS[f"check_{name}"]()
             results[name] = None
-        except BaseException:  # also an interrupt that comes at another place
+        except BaseException:  # includes an interrupt that arrives elsewhere
             results[name] = traceback.format_exc()
     Path(results_file).write_text(json.dumps(results))
 

@@ -1,4 +1,4 @@
-"""to_keras: what elements may be, and how they come to Keras."""
+"""to_keras: supported elements, and the form in which Keras receives them."""
 
 import dataclasses
 import sys
@@ -103,7 +103,7 @@ def check_tensors_go_to_the_device_that_was_current_at_the_call():
         return
     import torch
 
-    from fake_cuda import FakeTorch  # it imports torch
+    from fake_cuda import FakeTorch  # imports torch
 
     fake = FakeTorch(device=1)
     with pytest.MonkeyPatch.context() as patch, batches(X, W).to_keras() as data:
@@ -165,7 +165,7 @@ def check_batch_sizes():
 
 
 def check_a_dataset_itself_is_refused_by_keras():
-    # There is nothing in Keras by which a foreign class could say what it is.
+    # Keras has no protocol by which a foreign class could describe itself.
     with pytest.raises(ValueError, match="Unrecognized data type"):
         fit(batches(X, Y))
 

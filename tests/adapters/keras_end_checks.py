@@ -1,4 +1,4 @@
-"""to_keras: errors, interrupts and ends; threads and memory behind them."""
+"""to_keras: errors, interrupts and the end of data; leftover threads and memory."""
 
 import gc
 import os
@@ -82,7 +82,7 @@ def check_interrupting_while_keras_waits_for_a_batch():
 
     def interrupt():
         reached.wait(60)
-        # TensorFlow looks for signals only between batches.
+        # TensorFlow checks for signals only between batches.
         if BACKEND == "tensorflow":
             release.set()
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
@@ -126,5 +126,5 @@ def check_memory_is_flat_over_fits():
 
     before = fits(3)
     grown = fits(8) - before
-    # 64 MiB went through; what a fit leaves behind in Keras itself is less than this.
+    # 64 MiB passed through; Keras itself leaks less than this limit per fit.
     assert grown < 16 * 2**20, f"{grown / 2**20:.0f} MiB more"

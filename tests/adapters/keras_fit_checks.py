@@ -1,4 +1,4 @@
-"""to_keras: fit, evaluate and predict do what they do with arrays."""
+"""to_keras: fit, evaluate and predict behave as with arrays."""
 
 import gc
 from itertools import chain
@@ -138,10 +138,10 @@ def check_every_epoch_is_a_new_iteration_with_another_order():
     numbers = ps.Dataset.range(ROWS).shuffle(ROWS, seed=4)
     data = numbers.batch(10).map(lambda i: note(X[i], i)).map(lambda x, i: (x, rows[i]))
     trained = model()
-    trained.fit(X, rows, verbose=0)  # for the first fit, Keras takes a batch in advance
+    trained.fit(X, rows, verbose=0)  # in the first fit, Keras takes one batch in advance
     data = data.to_keras()
     if BACKEND == "tensorflow":
-        data.get_tf_dataset()  # makes one batch to learn the shapes
+        data.get_tf_dataset()  # makes one batch to infer the shapes
         seen.clear()
     trained.fit(data, epochs=3, verbose=0)
     orders = [list(chain.from_iterable(seen[k : k + 7])) for k in (0, 7, 14)]
@@ -165,7 +165,7 @@ def check_evaluating_with_the_same_object_during_training():
 
 
 def check_several_steps_in_one_execution():
-    if BACKEND == "torch":  # it has none
+    if BACKEND == "torch":  # it has no such method
         return
     trained = []
     for data, arrays in ((batches(X, Y).to_keras(), {}), (X, {"y": Y, "batch_size": BATCH})):
@@ -210,7 +210,7 @@ def check_the_public_class_takes_its_place():
         with unknown.to_keras(steps_per_epoch=6) as six:
             assert_trained_on(fit(six)[0], [0, 1, 2, 3, 4, 0])
         data.close()
-        gc.collect()  # what Keras kept of the others
+        gc.collect()  # free objects that Keras kept from the others
         assert_no_threads()
     finally:
         keras_data._data_adapter = original

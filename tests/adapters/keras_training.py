@@ -1,4 +1,4 @@
-"""The data, the model and the comparisons that all checks of to_keras share."""
+"""The data, model and comparisons shared by all checks of to_keras."""
 
 import threading
 import warnings
@@ -9,7 +9,7 @@ import numpy as np
 import penstock as ps
 
 BACKEND = keras.backend.backend()
-ROWS, BATCH = 70, 16  # four whole batches and one of six rows
+ROWS, BATCH = 70, 16  # four full batches and one of six rows
 BATCHES = 5
 rng = np.random.default_rng(5)
 X = rng.normal(size=(ROWS, 4)).astype(np.float32)
@@ -27,7 +27,7 @@ def model(built=True, **compile_args):
 
 
 def compile_model(made, loss, jit_compile=False, **compile_args):
-    # Compiling takes longer than all of the training here.
+    # Compilation would take longer than all of the training here.
     made.compile(keras.optimizers.SGD(0.1), loss, jit_compile=jit_compile, **compile_args)
 
 
@@ -39,7 +39,7 @@ def fit(data, *args, built=True, **kwargs):
     """Train a new model; return its weights and history."""
     trained = model(built)
     with warnings.catch_warnings():
-        # Keras says so at the end of every dataset of unknown length.
+        # Keras warns at the end of every dataset of unknown length.
         warnings.filterwarnings("ignore", "Your input ran out of data")
         history = trained.fit(data, *args, verbose=0, **kwargs)
     return trained.get_weights(), history.history
@@ -54,7 +54,7 @@ def assert_same(one, other):
 
 
 def fit_in_order(order):
-    """Train on batches of X and Y by their numbers; return the weights."""
+    """Train on batches of X and Y with these indices; return the weights."""
     trained = model()
     for i in order:
         rows = slice(i * BATCH, (i + 1) * BATCH)

@@ -1,4 +1,4 @@
-"""One wrong argument of what gives a dataset to a framework, and of its iterators."""
+"""Methods that pass a dataset to a framework, and their iterators: one wrong argument each."""
 
 import importlib
 
@@ -19,7 +19,7 @@ def jax_state(name):
     return {"state": it.state_dict() if "dict" in name else it.get_state(), "strict": True}
 
 
-# By the framework that it needs: the method, on what it is called, and valid arguments.
+# By required framework: the method, its object, and valid arguments.
 CALLS = {
     "torch": {
         "to_torch": (lambda: BATCHES, {"device": None, "pin": "auto", "prefetch": 2}),
@@ -43,7 +43,7 @@ CALLS = {
         ),
     },
 }
-# What is no error although it looks wrong.
+# Arguments that look wrong but are valid.
 TAKEN = {
     "pin": "bool",
     "prefetch": "zero",
@@ -67,7 +67,7 @@ TAKEN = {
 def problems(name, make, arguments):
     for parameter in arguments:
         if parameter == "device":
-            continue  # its errors are those of PyTorch
+            continue  # raises PyTorch's own errors
         taken = TAKEN.get(f"{name}.{parameter}", TAKEN.get(parameter, "")).split()
         for kind, wrong in WRONG.items():
             try:

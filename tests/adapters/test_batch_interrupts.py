@@ -1,4 +1,4 @@
-"""Ctrl-C at any place of a pass over batches for a trainer loses none."""
+"""Ctrl-C at any point of an iteration over a trainer's batches loses no batch."""
 
 import pytest
 
@@ -10,7 +10,7 @@ N = 4
 
 
 def run(places):
-    """Return the batches of a pass that meets interrupts, and the looks for signals in it."""
+    """Return the batches of a pass with interrupts, and its number of signal checks."""
     it = iter(Batches(ps.Dataset.range(N), lambda x: 10 * int(x)))
     striking = Striking("penstock/adapters", places)
     came = []

@@ -1,4 +1,4 @@
-"""The identity of a function covers the numbers of tensors and models it refers to."""
+"""The identity of a function covers the values of the tensors and models it refers to."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Epochs of a trainer: runs of their own, or steps of one that goes on; needs no framework."""
+"""Epochs of a trainer: separate runs, or steps of one continuing run; needs no framework."""
 
 import gc
 
@@ -36,14 +36,14 @@ def test_an_epoch_that_was_left_begins_again_with_the_same_batches(used):
     again = list(epochs)
     assert again[:used] == seen
     rest = list(epochs) + list(epochs)
-    assert sorted((again + rest)[:7]) == list(range(7))  # the first pass: none lost, none twice
+    assert sorted((again + rest)[:7]) == list(range(7))  # the first pass: none lost, none repeated
 
 
 def test_in_the_middle_an_epoch_that_was_left_begins_again():
     epochs = epochs_of(ps.Dataset.range(100).repeat(), 3)
     assert list(epochs) == [0, 1, 2]
     assert next(iter(epochs)) == 3
-    iter(epochs)  # as PyTorch's loader does, an epoch that nobody asks for a batch
+    iter(epochs)  # like PyTorch's loader: an epoch without a request for a batch
     assert list(epochs) == [3, 4, 5]
     assert list(epochs) == [6, 7, 8]
 
@@ -100,7 +100,7 @@ def test_dropping_them_ends_the_threads():
     def take():
         next(iter(epochs_of(ps.Dataset.counter().prefetch(2), 2)))
 
-    gc.disable()  # there are no circles to be found
+    gc.disable()  # there are no reference cycles
     try:
         assert_frees_threads(take)
     finally:

@@ -1,4 +1,4 @@
-"""gather_exact under jax.distributed: two and three processes of two CPU devices each."""
+"""gather_exact under jax.distributed: two and three processes with two CPU devices each."""
 
 import json
 import os
@@ -134,7 +134,7 @@ def test_global_arrays_have_every_element_once_in_order(run):
         for n, (came, rows) in one["global"].items():
             assert came == [x * x for x in range(int(n))]
             steps = -(-int(n) // (4 * count))
-            assert rows == [4 * count] * steps  # all filled up to one size
+            assert rows == [4 * count] * steps  # all padded to one size
 
 
 def test_arrays_of_each_process_have_every_element_once_in_order(run):

@@ -110,7 +110,11 @@ def run(request, tmp_path_factory):
     started = [
         subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(rank), str(count), str(store)],
-            env={**os.environ, "RANK": "7", "WORLD_SIZE": "9"},  # the group knows better
+            env={
+                **os.environ,
+                "RANK": "7",
+                "WORLD_SIZE": "9",
+            },  # the group takes precedence
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,4 +1,4 @@
-"""A generator taken apart: indices from a generator, and a map that loads in parallel."""
+"""A generator split into a generator of indices and a map that loads in parallel."""
 
 import threading
 
@@ -36,7 +36,7 @@ def test_items_and_order_are_the_generator_s(calls):
 
 def test_as_many_items_are_loaded_at_once_as_calls_are_asked_for():
     calls = 3
-    together = threading.Barrier(calls)  # opens only when so many are inside
+    together = threading.Barrier(calls)  # passes only when this many calls are inside
 
     def meet(i):
         together.wait(60)
@@ -59,7 +59,7 @@ def test_an_order_that_calls_end_in_does_not_show():
 
 
 def test_a_failed_item_is_raised_at_its_place_and_the_others_come():
-    """A generator that fails has ended; a function that fails has not."""
+    """A generator that raises is exhausted; a function can be called again."""
     it = iter(taken_apart(lambda i: load(i, bad=5)))
     labels = [int(next(it)["label"]) for _ in range(5)]
     with pytest.raises(Boom, match="item 5"):

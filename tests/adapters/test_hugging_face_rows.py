@@ -1,4 +1,4 @@
-"""from_indexable over Hugging Face's datasets, which fetch many rows at once."""
+"""from_indexable over Hugging Face datasets, which fetch many rows per call."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ROWS = 23
 
 @pytest.fixture
 def table():
-    """A table that notes which rows it was asked for, in `table.asked`, call by call."""
+    """Return a table that records the requested rows in `table.asked`, by call."""
 
     class Noting(datasets.Dataset):
         def __getitem__(self, key):

@@ -1,4 +1,4 @@
-"""to_keras on every backend: the checks of keras_*_checks.py, each backend in its own process."""
+"""to_keras on every backend: the checks of keras_*_checks.py, with one process per backend."""
 
 import collections
 import contextlib
@@ -16,18 +16,18 @@ import pytest
 pytest.importorskip("keras")
 
 FOLDER = Path(__file__).parent
-# They are not imported here, where Keras would choose one backend for all.
+# Importing the checks here would fix one Keras backend for all of them.
 TEXT = "".join(file.read_text() for file in sorted(FOLDER.glob("keras_*_checks.py")))
 CHECKS = re.findall(r"^def check_(\w+)", TEXT, re.MULTILINE)
-# Without training there is less to hold.
+# The NumPy backend cannot train, so only these apply.
 ON_NUMPY = ["evaluate_and_predict_are_those_of_arrays", "batches_are_not_copied"]
 BACKENDS = {"jax": CHECKS, "torch": CHECKS, "tensorflow": CHECKS, "numpy": ON_NUMPY}
-SECONDS = 540  # for all checks of a backend, beside those of the others
+SECONDS = 540  # for all checks of a backend, concurrently with the other backends
 
 
 @pytest.fixture(scope="module")
 def results(request, tmp_path_factory):
-    """Return a function from a backend to the results of its checks; all run at the same time."""
+    """Return a function from a backend to its checks' results; all backends run concurrently."""
     folder = tmp_path_factory.mktemp("keras")
     asked = collections.defaultdict(list)
     for test in request.session.items:

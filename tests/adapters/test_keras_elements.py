@@ -1,4 +1,4 @@
-"""Elements as Keras takes them; needs NumPy alone."""
+"""Elements in the form that Keras expects; needs only NumPy."""
 
 import dataclasses
 from typing import Any, NamedTuple

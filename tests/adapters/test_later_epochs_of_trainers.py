@@ -84,7 +84,7 @@ def test_later_epochs_of_trainers(kind, at, seed):
 
     wanted, state = program()
     assert len({repr(came) for came in wanted}) == EPOCHS
-    # At the end of an epoch the state of an iterable begins the next one.
+    # At the end of an epoch, the state of an iterable starts the next one.
     begins = at == "end" and kind not in ("to_torch", "to_jax")
     found, _ = program(state, 2 if begins else 1)
     rest = [] if at == "end" else wanted[1][at:]

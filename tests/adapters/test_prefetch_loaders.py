@@ -1,4 +1,4 @@
-"""ps.prefetch around loaders that people have: a generator, torch's DataLoader, HF datasets.
+"""ps.prefetch around common loaders: a generator, PyTorch's `DataLoader`, Hugging Face datasets.
 
 Each is compared with a plain loop over the same loader.
 """
@@ -25,7 +25,7 @@ def row(i, bad=None):
 
 
 class MapStyle:
-    """What PyTorch calls a map-style dataset."""
+    """A map-style dataset, as PyTorch defines it."""
 
     def __init__(self, bad):
         self.bad = bad
@@ -71,7 +71,7 @@ def hugging_face_table(bad=None):
 
 
 def hugging_face_stream(bad=None):
-    # Rows are mapped one by one: a batch would fail as a whole.
+    # Rows are mapped individually, because a batch would fail as a whole.
     return hugging_face().to_iterable_dataset().map(lambda element: row(element["i"], bad))
 
 
@@ -86,12 +86,12 @@ LOADERS = {
 
 @pytest.fixture(params=LOADERS)
 def make(request):
-    """A function that makes one kind of loader; it fails at the row that it is given."""
+    """Return a function that makes one kind of loader; its argument is the row that fails."""
     return LOADERS[request.param]
 
 
 def plain(loader):
-    """Return an iterator of a plain loop over what was given to prefetch."""
+    """Return an iterator of a plain loop over the argument of prefetch."""
     return iter(loader() if callable(loader) else loader)
 
 
@@ -144,7 +144,7 @@ def test_the_length_is_the_loader_s(make):
 
 
 def until_error(items):
-    """Return how many items came, and the exception behind them."""
+    """Return the number of items before the exception, and the exception."""
     count = 0
     try:
         for _ in items:
@@ -157,7 +157,8 @@ def until_error(items):
 @pytest.mark.parametrize("bad", [0, 5, ROWS - 1])
 def test_an_exception_comes_at_its_place_and_the_next_epoch_begins_anew(make, bad):
     loader = make(bad)
-    # PyTorch's processes take seconds to end behind an error; without them batches are the same.
+    # PyTorch's processes take seconds to exit after an error; without them the batches are the
+    # same.
     alone = data_loader(0)(bad) if getattr(loader, "num_workers", 0) else loader
     expected, exception = until_error(plain(alone))
     prefetched = ps.prefetch(loader)
@@ -180,7 +181,7 @@ def test_break_ends_the_loader_s_iteration(make):
     class Watched:
         def __iter__(self):
             iterator = plain(loader)
-            # Workers of PyTorch end with the iterator that started them.
+            # PyTorch's workers exit with the iterator that started them.
             running.extend(map(weakref.ref, [iterator, *getattr(iterator, "_workers", ())]))
             return iterator
 
@@ -215,7 +216,7 @@ def test_memory_is_flat_over_a_thousand_iterators_and_ten_epochs():
     many(200)
     before = resident()
     many(1000)
-    # One item of each iterator would be 100 MB.
+    # One leaked item per iterator would be 100 MB.
     assert resident() - before < 20_000_000
 
 
@@ -235,6 +236,6 @@ def test_shuffled_data_loaders_keep_their_own_order():
         return torch.utils.data.DataLoader(range(50), 5, shuffle=True, generator=order)
 
     came, expected = ps.prefetch(loader()), loader()
-    for _ in range(3):  # every epoch another order, and the same as without prefetch
+    for _ in range(3):  # every epoch has a different order, the same as without prefetch
         epoch = [batch.tolist() for batch in came]
         assert epoch == [batch.tolist() for batch in expected]

@@ -1,4 +1,4 @@
-"""shard_for_torch and shard_for_jax: every process its part, by what the frameworks say."""
+"""shard_for_torch and shard_for_jax: each process gets its shard, from the framework's rank."""
 
 import json
 import os
@@ -42,7 +42,11 @@ def test_two_processes_of_torch_share_the_elements(tmp_path):
     started = [
         subprocess.Popen(
             [sys.executable, "-c", GROUP, str(rank), str(tmp_path / "store")],
-            env={**os.environ, "RANK": "7", "WORLD_SIZE": "9"},  # the group knows better
+            env={
+                **os.environ,
+                "RANK": "7",
+                "WORLD_SIZE": "9",
+            },  # the group takes precedence
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -10,7 +10,7 @@ from contract import Boom
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
-from jax_rows import Point, rows, same  # noqa: E402  # it imports jax
+from jax_rows import Point, rows, same  # noqa: E402  # imports jax
 
 Dataset = ps.Dataset
 
@@ -166,6 +166,6 @@ class TestErrors:
         with pytest.raises(TypeError, match=r"to_jax: batch: a dtype of JAX .*datetime64") as told:
             next(it)
         (note,) = told.value.__notes__
-        # After it comes the text of the element, which is no business of this test.
+        # The rest is the text of the element, which this test ignores.
         assert note.startswith("penstock: in stage to_jax, element 1")
         assert next(it).tolist() == [1, 1]

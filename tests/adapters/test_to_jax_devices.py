@@ -1,4 +1,4 @@
-"""Dataset.to_jax over eight devices: this file runs itself in a process that has them."""
+"""Dataset.to_jax over eight devices: the file runs itself in a process that has them."""
 
 import dataclasses
 import os
@@ -124,7 +124,7 @@ class TestEightDevices:
         assert not next(it)["x"].committed
         found = []
         other = threading.Thread(target=lambda: found.append(next(iter(batches))["x"].devices()))
-        with jax.default_device(device):  # which is of this thread alone
+        with jax.default_device(device):  # set only for this thread
             other.start()
             other.join()
         assert found == [{jax.devices()[0]}]

@@ -1,4 +1,4 @@
-"""A state of to_jax continues with any number of processes, as one of a plain iterator does."""
+"""A state of to_jax resumes with any number of processes, like a plain iterator's state."""
 
 import itertools
 
@@ -11,7 +11,7 @@ pytest.importorskip("jax")
 
 ROWS, GLOBAL = 77, 12  # the last batch of an epoch is short for every number of processes
 
-# From the elements of one process to its batches of so many rows.
+# From the elements of one process to its batches with this number of rows.
 BATCHES = {
     "batch": lambda ds, rows: ds.batch(rows),
     "whole batches": lambda ds, rows: ds.batch(rows, drop_remainder=True),

@@ -1,4 +1,4 @@
-"""Iterators of Dataset.to_jax: positions, batches ahead, ends, memory over many of them."""
+"""Iterators of Dataset.to_jax: positions, prefetched batches, ends, memory over many iterators."""
 
 import gc
 import threading
@@ -13,7 +13,7 @@ from scripts import Gate, run_script, wait_until
 
 jax = pytest.importorskip("jax")
 
-from jax_rows import rows  # noqa: E402  # it imports jax
+from jax_rows import rows  # noqa: E402  # imports jax
 
 Dataset = ps.Dataset
 
@@ -76,7 +76,7 @@ class TestAhead:
         with it:
             for step in range(3):
                 assert next(it).tolist() == [2 * step, 2 * step + 1]
-                assert begun[min(step + ahead, 5)].wait(60)  # though next() is not called
+                assert begun[min(step + ahead, 5)].wait(60)  # without a call of next()
 
     def test_nothing_is_loaded_before_it_is_asked_for(self):
         begun, it = self.begin(0)
@@ -96,7 +96,7 @@ class TestEnds:
         before = threading.active_count()
         end(iter(self.endless()), 1, how)
         gc.collect()
-        # Idle threads are kept a while for the next run: none is inside a run any more.
+        # Idle threads are kept for the next run for a while: none of them is still in a run.
         wait_until(lambda: not busy())
         assert threading.active_count() <= before + 4
 
@@ -120,7 +120,7 @@ class TestEnds:
             kept = list(it)
         del it
         gc.collect()
-        list(Dataset.range(6400).batch(32))  # would write over memory that is free
+        list(Dataset.range(6400).batch(32))  # would overwrite freed memory
         assert [k.tolist() for k in kept] == [list(range(32)), list(range(32, 64))]
 
     def test_ctrl_c_in_a_waiting_next_is_answered_and_loses_nothing(self):

@@ -1,4 +1,4 @@
-"""Dataset.to_jax shares the memory of batches on the CPU where that is safe, and only there."""
+"""Dataset.to_jax shares the memory of batches on the CPU only where that is safe."""
 
 import gc
 from collections import deque
@@ -18,7 +18,7 @@ def address(array):
 
 
 def aligned(values):
-    """Copy an array to where JAX would share its memory."""
+    """Copy an array to memory that JAX can share."""
     memory = np.empty(values.nbytes + 64, np.uint8)
     start = -address(memory) % 64
     copy = memory[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
@@ -27,7 +27,7 @@ def aligned(values):
 
 
 class Noted:
-    """A function for map that hands batches on and notes where they lie."""
+    """A function for map that returns its batches and records their addresses."""
 
     def __init__(self):
         self.addresses = []
@@ -77,7 +77,7 @@ def test_batches_of_a_cache_lie_where_the_cache_has_them():
 
 @pytest.mark.parametrize("use", ["kept", "donated", "deleted", "dropped", "all of it"])
 def test_no_memory_is_used_again_while_jax_has_it(use):
-    """A hundred steps, each batch filled with its number, and in memory that comes back."""
+    """A hundred steps, each batch filled with its number, in memory that is reused."""
     rows = Dataset.range(104 * 8).map(ps.native(lambda i: ps.cast(i // 8, np.float32)))
     square = jax.jit(lambda x: x * x, donate_argnums=0)
     add = jax.jit(lambda x: x + 1)
@@ -85,8 +85,8 @@ def test_no_memory_is_used_again_while_jax_has_it(use):
     batches = rows.map(lambda x: np.full(500, x, np.float32)).batch(8).take(100).to_jax(prefetch=3)
     for step, batch in enumerate(batches):
         places.add(batch.unsafe_buffer_pointer())
-        results.append((step + 1, add(batch)))  # may still run while the batch is let go
-        if step % 10 == 9:  # but not all of them, which would keep all batches
+        results.append((step + 1, add(batch)))  # may still run when the batch is released
+        if step % 10 == 9:  # not for all batches, which would keep them all alive
             jax.block_until_ready(results[-1][1])
         how = ["kept", "donated", "deleted", "dropped"][step % 4] if use == "all of it" else use
         if how == "kept":
@@ -101,7 +101,7 @@ def test_no_memory_is_used_again_while_jax_has_it(use):
             assert (np.asarray(kept) == number).all()
     for number, result in results:
         assert (np.asarray(result) == number).all()
-    assert len(places) < 100  # else no memory was used again, and nothing was tested
+    assert len(places) < 100  # otherwise no memory was reused, and nothing was tested
 
 
 @pytest.mark.parametrize(

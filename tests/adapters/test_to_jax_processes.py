@@ -1,4 +1,4 @@
-"""Dataset.to_jax in a program of two processes with two devices each, joined by jax.distributed."""
+"""Dataset.to_jax in two processes with two devices each, joined by jax.distributed."""
 
 import json
 import os

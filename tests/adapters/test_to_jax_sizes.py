@@ -1,4 +1,4 @@
-"""How many rows the batches of Dataset.to_jax have, and how many batches there are."""
+"""The number of rows and of batches of Dataset.to_jax."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,13 @@ import penstock as ps
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
-from jax_rows import Point, rows, same  # noqa: E402  # it imports jax
+from jax_rows import Point, rows, same  # noqa: E402  # imports jax
 
 Dataset = ps.Dataset
 
 
 def halved(**arguments):
-    """Return batches of 2 rows, also the last one, which comes of 2 where the others come of 4."""
+    """Return batches of 2 rows; the last is taken from 2 rows, all others from 4."""
     return rows().batch(4).map(lambda b: b["x"][:2], **arguments)
 
 

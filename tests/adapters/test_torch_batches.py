@@ -1,4 +1,4 @@
-"""to_torch on the CPU: tensors over the engine's own memory, and nothing lost on the way."""
+"""to_torch on the CPU: tensors share the engine's memory, and no element is lost."""
 
 import collections
 import dataclasses
@@ -33,7 +33,7 @@ class Sample:
 
 @pytest.fixture(autouse=True)
 def no_warnings():
-    """A read-only array that became a tensor would be one."""
+    """A tensor made from a read-only array would cause a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
@@ -41,7 +41,7 @@ def no_warnings():
 
 @pytest.fixture
 def shared(monkeypatch):
-    """The addresses of the arrays of which tensors were made."""
+    """Return the addresses of the arrays that became tensors."""
     addresses = []
     from_numpy = torch.from_numpy
 
@@ -167,7 +167,7 @@ def test_what_must_not_be_written_to_is_copied():
 
 @pytest.mark.parametrize("prefetch", [0, 1, 2, ps.AUTOTUNE])
 def test_memory_is_not_used_again_while_a_tensor_or_a_view_of_it_is_kept(prefetch):
-    """Every batch has one number all over; what is kept must still have it at the end."""
+    """Each batch is filled with one number; kept batches must still contain it at the end."""
     ds = Dataset.range(100 * 64).map(lambda x: np.full(512, x // 64)).batch(64)
     kept, addresses = [], []
     for step, batch in enumerate(ds.to_torch(prefetch=prefetch)):
@@ -186,7 +186,7 @@ def test_memory_is_not_used_again_while_a_tensor_or_a_view_of_it_is_kept(prefetc
 
 
 def test_bfloat16_travels_as_its_bits():
-    """The way that the guide shows: NumPy has no such dtype."""
+    """The method shown in the guide, because NumPy has no such dtype."""
     wanted = torch.tensor([1.5, -2.0, 3e38], dtype=torch.bfloat16)
     bits = wanted.view(torch.uint16).numpy()
     (batch,) = Dataset.from_tensor_slices(bits).batch(3).to_torch()
@@ -309,7 +309,7 @@ def test_a_position_is_that_of_the_consumer():
     again = iter(batches)
     again.load_state_dict(saved)
     assert [b.tolist() for b in again] == rest
-    # of the same stages: the other prefetch is no matter
+    # The same stages; the other prefetch makes no difference.
     plain = iter(Dataset.range(40).shuffle(40, seed=3).batch(4).to_torch(prefetch=0))
     plain.load_state_dict(saved)
     assert [b.tolist() for b in plain] == rest
@@ -327,7 +327,7 @@ def test_an_interrupt_is_answered_and_loses_nothing():
 
     def interrupt():
         assert begun.wait(60)
-        wait_until(lambda: len(came) == 3)  # nothing is left but next(), which waits
+        wait_until(lambda: len(came) == 3)  # only next() remains, and waits
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)

@@ -1,4 +1,4 @@
-"""The order of copies to a CUDA device: when slabs are filled, who waits for what."""
+"""The order of copies to a CUDA device: when batch buffers are filled, and the waits between."""
 
 import threading
 
@@ -10,7 +10,7 @@ from contract import Boom, assert_frees_threads
 
 torch = pytest.importorskip("torch")
 
-from fake_cuda import FakeTorch  # noqa: E402  # it imports torch
+from fake_cuda import FakeTorch  # noqa: E402  # imports torch
 from penstock.adapters.torch import torch_batches  # noqa: E402
 from penstock.structure import map_leaves  # noqa: E402
 
@@ -28,7 +28,7 @@ def on_cuda(fake, dataset, prefetch=2, device="cuda", pin="auto"):
 
 
 def steps(n, rows=4, width=100):
-    """Batches that have the number of their step all over."""
+    """Yield batches filled with the number of their step."""
     return Dataset.range(n * rows).map(lambda x: np.full(width, x // rows)).batch(rows)
 
 
@@ -41,7 +41,7 @@ def test_data_arrive_although_copies_are_late(fake, prefetch):
 
 @pytest.mark.parametrize("prefetch", AHEAD)
 def test_data_arrive_although_nobody_waits_before_the_end(fake, prefetch):
-    """The consumer queues its work and goes on, as training steps do."""
+    """The consumer queues its work without waiting, like training steps."""
     kept = list(on_cuda(fake, steps(30), prefetch))
     assert [int(fake.read(batch)[0, 0]) for batch in kept] == list(range(30))
 
@@ -183,7 +183,7 @@ def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_leaf(fake):
 
 @pytest.mark.parametrize("prefetch", [0, 3])
 def test_a_device_without_memory_costs_one_batch_and_spoils_no_other(fake, prefetch):
-    """What was started of the batch before the error reads from its slab like any other copy."""
+    """Copies of the batch that started before the error read its buffer like any other copy."""
     fake.cuda.fails_at = 8  # the second leaf of the fourth batch
     it = iter(on_cuda(fake, steps(20).map(lambda x: (x, x)), prefetch))
     came = [next(it) for _ in range(3)]
@@ -207,7 +207,7 @@ def test_leaving_early_frees_the_thread_and_the_next_pass_is_whole(fake):
     with iter(batches) as it:
         next(it)
     assert [int(fake.read(batch)[0, 0]) for batch in batches] == list(range(30))
-    assert len(fake.cuda.happened("pin")) == 2  # for all passes together
+    assert len(fake.cuda.happened("pin")) == 2  # over all passes
 
 
 def test_two_passes_at_a_time_do_not_mix(fake):

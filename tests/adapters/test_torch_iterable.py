@@ -1,4 +1,4 @@
-"""to_torch_iterable inside the loaders and trainers of others: every element, once."""
+"""to_torch_iterable inside other loaders and trainers: every element exactly once."""
 
 import multiprocessing
 import pickle
@@ -30,7 +30,7 @@ def everything(n=10):
 
 
 def loaded(iterable, workers=0, method=None, **options):
-    """A DataLoader over elements as they are."""
+    """Return a DataLoader over unbatched elements."""
     return DataLoader(
         iterable,
         batch_size=None,
@@ -46,7 +46,7 @@ def values(loader):
 
 @pytest.fixture
 def live():
-    """A pipeline whose threads run in this process, whatever is forked from it."""
+    """Start a pipeline whose threads run in this process while others are forked."""
     with iter(Dataset.range(10**12).map(double).prefetch(2)) as it:
         assert next(it) == 0
         yield it
@@ -130,7 +130,7 @@ def test_a_worker_whose_share_is_empty_is_no_matter():
     assert values(loaded(Dataset.range(1).to_torch_iterable(), 2, "fork")) == [0]
 
 
-@pytest.mark.parametrize("workers", [0, 1])  # torch waits 5 s for each worker behind an error
+@pytest.mark.parametrize("workers", [0, 1])  # torch waits 5 s for each worker after an error
 def test_an_error_of_a_function_ends_the_pass_and_names_itself(workers):
     def fail_at_4(x):
         if x == 4:

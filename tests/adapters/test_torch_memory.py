@@ -1,4 +1,4 @@
-"""Memory and threads stay where they are, over many iterators and many epochs."""
+"""Memory use and thread count stay constant over many iterators and epochs."""
 
 import gc
 import threading
@@ -11,11 +11,11 @@ from process import resident
 
 torch = pytest.importorskip("torch")
 
-from fake_cuda import FakeTorch  # noqa: E402  # it imports torch
+from fake_cuda import FakeTorch  # noqa: E402  # imports torch
 from penstock.adapters.torch import torch_batches  # noqa: E402
 
 ROWS = np.ones((64, 10_000), np.float32)  # a batch of 4: 160 KB
-# A batch that stayed behind for each iterator would be 160 MB, one for each step 26 MB.
+# One leaked batch per iterator would be 160 MB, one per step 26 MB.
 ALLOWED = 16 * 2**20
 
 

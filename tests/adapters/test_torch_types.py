@@ -1,4 +1,4 @@
-"""PyTorch tensors of types that NumPy does not have, as elements."""
+"""Elements that are PyTorch tensors of types that NumPy lacks."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the forms for PyTorch say where it is not installed."""
+"""Errors of the PyTorch adapters when PyTorch is not installed."""
 
 import sys
 

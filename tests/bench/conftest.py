@@ -1,4 +1,4 @@
-"""The benchmarks are not installed: they are imported from the checkout."""
+"""Import the benchmarks from the checkout, because they are not installed."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The counts of instructions: what is made of callgrind's files, and the runs it counts in."""
+"""Instruction counts: parsing of callgrind's files, and the measured runs."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The table of the micro benchmarks; .ci/run builds and runs the program itself."""
+"""The table of the micro-benchmarks; .ci/run builds and runs the program itself."""
 
 from bench.native.__main__ import rows
 

@@ -1,4 +1,4 @@
-"""The benchmark beside other loaders: its workloads run, small, and its page is written."""
+"""The benchmark against other loaders: small runs of its workloads, and its page."""
 
 import copy
 import dataclasses
@@ -24,7 +24,7 @@ from bench.peers.workloads import install as installing
 import penstock as ps
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = dict.fromkeys(("jpeg", "jpeg_records"), ("PIL", "matplotlib"))  # by the makers of data
+NEEDED = dict.fromkeys(("jpeg", "jpeg_records"), ("PIL", "matplotlib"))  # by the data writers
 PLAIN = {  # by plain Python
     "jpeg": ("cv2", "simplejpeg"),
     "jpeg_records": ("cv2", "simplejpeg", "google_crc32c"),
@@ -45,7 +45,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def tasks(tmp_path, monkeypatch):
-    """Makes the small task of a case, with its data."""
+    """Return a function that makes the small task of a case, with its data."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def make(name, case):
@@ -60,7 +60,7 @@ def tasks(tmp_path, monkeypatch):
 def is_tested(name, case, peer):
     if name not in offers.configurations(peer) or case.startswith("final"):
         return False
-    # The other limits need a compiler, a CRC or seconds.
+    # The other limits need a compiler, a CRC package or several seconds.
     loops = offers.module(peer, name) in ("limit.memory", "limit.functions")
     return peer != "limit" or (loops and name not in ("gil", "imports") and case != "file")
 
@@ -74,7 +74,7 @@ CELLS = [
 ]
 try:
     ps.Dataset.range(1).cache("name")
-except ValueError:  # caches in files are not there yet
+except ValueError:  # cache files do not exist yet
     CELLS.remove(("cache", "file", "penstock"))
 
 
@@ -89,7 +89,7 @@ def test_a_workload_does_what_it_says(tasks, name, case, peer):
         epoch = getattr(loader, name)(task)
     except NotImplementedError as missing:
         pytest.skip(str(missing))
-    if isinstance(epoch, float):  # checked by what has measured it
+    if isinstance(epoch, float):  # checked by the code that timed it
         assert epoch > 0
         return
     workload.check((child.as_numpy(element) for element in epoch()), task)
@@ -211,8 +211,8 @@ def test_critical_paths_of_readers_are_those_of_their_sleeps(tmp_path, monkeypat
     known = {
         case: waiting.interleave(workload.task(case, tmp_path, tmp_path)) for case in workload.cases
     }
-    each = 2 * (0.020 + 10 * 0.004)  # sleeps end late, all of them
-    assert known["even"] == pytest.approx(3 * each)  # 48 readers, 16 at a time
+    each = 2 * (0.020 + 10 * 0.004)  # all sleeps end late
+    assert known["even"] == pytest.approx(3 * each)  # 48 readers, 16 concurrently
     assert known["uneven"] == pytest.approx((12 * 4 + 36) * each / 16)
 
 
@@ -249,7 +249,7 @@ def test_an_installation_is_counted_with_what_it_requires(tmp_path, monkeypatch)
         head = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"
         (folder / "METADATA").write_text(head + "".join(lines))
         (folder / "RECORD").write_text(f"{name}.py,,{size}\n")
-        (tmp_path / f"{name}.py").touch()  # newer Pythons leave out files that are not there
+        (tmp_path / f"{name}.py").touch()  # newer Pythons skip files that do not exist
 
     install(
         "top", 1_000_000, "numpy>=1.2", "below_it ; python_version > '3'", "never; extra == 'x'"
@@ -263,7 +263,7 @@ def test_an_installation_is_counted_with_what_it_requires(tmp_path, monkeypatch)
 
 
 def test_crc_of_the_records_is_that_of_the_format(tmp_path):
-    # The check value of CRC-32C, from RFC 3720's polynomial: the CRC of "123456789".
+    # CRC-32C's check value, the CRC of "123456789" with the polynomial of RFC 3720.
     digits = np.frombuffer(b"123456789", np.uint8).reshape(1, 9)
     crc = 0xE3069283
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
@@ -283,7 +283,7 @@ MACHINE = {"processor": "a processor", "cpus": 2, "memory": "24 GiB", "system": 
 
 
 def made_up(name, **speeds):
-    """Results of all cases of a workload, all equal, in seconds per unit; text is a failure."""
+    """Return equal results for all cases of a workload, in seconds per unit; text is a failure."""
     cells = {}
     for peer, seconds in speeds.items():
         failed = isinstance(seconds, str)
@@ -335,11 +335,11 @@ def test_the_page_has_wins_losses_and_failures(tmp_path):
     lines = {line.split("|")[1].strip(): line for line in reversed(tables)}
     cells = [cell.strip() for cell in lines["Shuffle: integers"].split("|")]
     assert cells[2:7] == ["million elements/s", "25.0", "0.5 (tf.data)", "50.00 x", "50 %"]
-    assert "0.50 x" in lines["Overhead per element: map"]  # a loss is said, too
+    assert "0.50 x" in lines["Overhead per element: map"]  # a loss is reported too
     assert lines["**penstock**"]
     assert "Grain, integers: failed: killed by SIGSEGV; oops." in text
     assert "- tf.data: as tfdata does." in text
-    assert cells[7] == "100; 100 (tf.data)"  # memory: penstock's, and the least of the others
+    assert cells[7] == "100; 100 (tf.data)"  # memory: penstock's, and the minimum of the others
     assert "Limit: ." not in text
     for found in RESULTS:
         assert f"**What bounds penstock.** {workloads.load(found.name).bound}" in text

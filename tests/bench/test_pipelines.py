@@ -1,4 +1,4 @@
-"""The benchmarks against limits: they can be run, and what they compare does its work."""
+"""The benchmarks against limits run, and the compared code does its work."""
 
 import importlib
 import time
@@ -15,7 +15,7 @@ README = FOLDER.parent / "README.md"
 
 @pytest.fixture
 def brief(monkeypatch):
-    """Each case is run once, and sleeps last no time."""
+    """Run each case once, without real sleeps."""
     sleep = time.sleep
     monkeypatch.setattr(time, "sleep", lambda seconds: sleep(0))
     monkeypatch.setattr(measure, "PATIENCE", 1)

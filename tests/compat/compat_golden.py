@@ -1,6 +1,7 @@
-"""Write what TensorFlow makes of expressions/*.txt and pipelines.txt; run where it is installed.
+"""Record TensorFlow's results for expressions/*.txt and pipelines.txt; needs TensorFlow.
 
-The names of the files to write may be given: ``python compat_golden.py expressions/basics.txt``.
+The arguments name the files to write: ``python compat_golden.py expressions/basics.txt``. Without
+arguments, all files are written.
 """
 
 import json
@@ -13,7 +14,7 @@ HERE = Path(__file__).parent
 
 
 def described(value):
-    """Return type, shape and values of a tensor, or of nested ones, in the terms of JSON."""
+    """Return the type, shape and values of a tensor, or of nested tensors, as JSON values."""
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return {"python": repr(value)}
     if hasattr(value, "as_numpy_dtype"):
@@ -51,7 +52,7 @@ ERRORS = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def attempted(expression, describe, tf):
-    """Describe what an expression gives; where it raises, which of Python's or tf's errors."""
+    """Return the described result of an expression, or the class of its error (Python or tf)."""
     try:
         return describe(eval(expression, {"tf": tf, "np": np}))
     except (
@@ -66,7 +67,7 @@ def attempted(expression, describe, tf):
 
 
 def write(file, describe, tf):
-    """Write what the expressions of one file are, one to a line."""
+    """Record the results of one file's expressions, one per line."""
     made = [attempted(line, describe, tf) for line in file.read_text().splitlines()]
     lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in made)
     file.with_suffix(".json").write_text(f"[\n{lines}\n]\n")

@@ -1,8 +1,8 @@
-"""Write what TensorFlow makes of the programs in programs/; run where it is installed.
+"""Record TensorFlow's results for the programs in programs/; needs TensorFlow.
 
-The names of programs may be given: ``python programs_golden.py image_classes series_windows``.
-Each program has a function `results(folder)`: it writes its small files into the folder, and
-returns what it has computed by name.
+The arguments name programs: ``python programs_golden.py image_classes series_windows``. Each
+program has a function `results(folder)`. It writes its small files into the folder, and returns its
+results by name.
 """
 
 import json
@@ -20,23 +20,23 @@ IMPORTS = {
     "import tensorflow as tf\n": "import penstock.compat.tf as tf\n",
     "import tensorflow.compat.v1 as tf\n": "import penstock.compat.v1 as tf\n",
 }
-MANY = 24  # values of longer arrays are described by samples and sums
+MANY = 24  # longer arrays are described by samples and sums
 
 
 def executed(name, changes=()):
-    """Execute a program, with some lines changed, and return its module."""
+    """Execute a program, with some lines replaced, and return its module."""
     file = PROGRAMS / f"{name}.py"
     source = file.read_text()
     for line, other in changes:
         source = source.replace(line, other)
     module = types.ModuleType(f"programs.{name}")
-    sys.modules[module.__name__] = module  # where TensorFlow looks for functions to convert
+    sys.modules[module.__name__] = module  # AutoGraph looks up functions there
     exec(compile(source, str(file), "exec"), module.__dict__)
     return module
 
 
 def described(value):
-    """Return types, shapes and values of nested results in the terms of JSON."""
+    """Return the types, shapes and values of nested results as JSON values."""
     if isinstance(value, dict):
         return {str(key): described(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -79,12 +79,12 @@ def _samples(items):
 
 
 def is_old(name):
-    """Return whether a program is one of TensorFlow 1's."""
+    """Return whether a program uses TensorFlow 1."""
     return "import tensorflow.compat.v1" in (PROGRAMS / f"{name}.py").read_text()
 
 
 def write(name):
-    """Execute a program and write what it gives."""
+    """Execute a program and record its results."""
     with tempfile.TemporaryDirectory() as folder:
         found = described(executed(name).results(Path(folder)))
     lines = [f"{json.dumps(key)}: {json.dumps(found[key], sort_keys=True)}" for key in found]
@@ -97,7 +97,7 @@ if __name__ == "__main__":
     failed = False
     for name in names:
         try:
-            if is_old(name) and len(names) > 1:  # it turns off for its process what others need
+            if is_old(name) and len(names) > 1:  # its program disables what others need
                 failed |= bool(subprocess.run([sys.executable, __file__, name]).returncode)
             else:
                 write(name)

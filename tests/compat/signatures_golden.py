@@ -1,7 +1,7 @@
-"""Write signatures.json and signatures_v1.json; run where TensorFlow is installed.
+"""Write signatures.json and signatures_v1.json; needs TensorFlow.
 
-They hold the parameters of TensorFlow's functions, in its order: of those that
-docs/reference/tensorflow_names.md lists, and of those that penstock.compat.v1 lists.
+They contain the parameters of TensorFlow functions, in TensorFlow's order: of the functions listed
+in docs/reference/tensorflow_names.md, and of those in penstock.compat.v1.
 """
 
 import inspect
@@ -14,7 +14,7 @@ PAGE = HERE.parents[1] / "docs" / "reference" / "tensorflow_names.md"
 
 
 def parameters(function):
-    """Return the names of the parameters of a function, or None where they are not known."""
+    """Return the names of a function's parameters, or None if they are unknown."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -25,7 +25,7 @@ def parameters(function):
 
 
 def names():
-    """Return the dotted names of the page, without ``tf.``, in order."""
+    """Return the dotted names listed on the page, without ``tf.``, in order."""
     module, found = "", set()
     for heading, name in re.findall(r"^## tf\.?([\w.]*)$|`(\w+)`", PAGE.read_text(), re.MULTILINE):
         if name:
@@ -52,14 +52,14 @@ def names_v1():
 
 
 def named(module, name):
-    """Return what a dotted name stands for, or None."""
+    """Return the object with a dotted name, or None."""
     for step in name.split("."):
         module = getattr(module, step, None)
     return module
 
 
 def write(file, module, wanted):
-    """Write the parameters of the functions of a module that are known."""
+    """Write the known parameters of a module's functions."""
     made = {}
     for name in wanted:
         function = named(module, name)

@@ -1,4 +1,4 @@
-"""tf.train.Checkpoint: what it saves, the files that it writes, and tf.Module."""
+"""tf.train.Checkpoint: saved objects, the files it writes, and tf.Module."""
 
 import numpy as np
 import pytest

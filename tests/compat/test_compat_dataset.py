@@ -1,4 +1,4 @@
-"""tf.data.Dataset: functions get tensors, and what they return follows TensorFlow's rules."""
+"""tf.data.Dataset: functions receive tensors, and results follow TensorFlow's rules."""
 
 import collections
 import pickle

@@ -1,6 +1,6 @@
-"""Expressions and pipelines give what TensorFlow gives: types, shapes and values.
+"""Expressions and pipelines return TensorFlow's results: types, shapes and values.
 
-compat_golden.py has stored what that is.
+compat_golden.py has stored those results.
 """
 
 import json
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def golden(*files):
-    """Return the expressions of files, and what each gives."""
+    """Return the expressions of files, and their results."""
     expressions, expected = [], []
     for file in files:
         expressions += file.read_text().splitlines()
@@ -33,7 +33,7 @@ def evaluated(expression):
 
 
 def check_same(found, expected):
-    """Compare descriptions: floating-point values may differ a little."""
+    """Compare descriptions; floating-point values may differ slightly."""
     if isinstance(expected, dict):
         assert found.keys() == expected.keys()
         for key in expected:

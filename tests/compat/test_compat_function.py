@@ -1,4 +1,4 @@
-"""tf.function: what it gives, and that datasets call what was decorated."""
+"""tf.function: its results, and datasets that call decorated functions."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Random functions of tf.image, and what is refused; test_compat_expressions.py has the rest."""
+"""Random functions of tf.image, and refused arguments; test_compat_expressions.py has the rest."""
 
 import inspect
 

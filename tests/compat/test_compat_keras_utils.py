@@ -1,4 +1,4 @@
-"""Datasets of folders, under Keras's names."""
+"""Datasets of folders, with Keras names."""
 
 import importlib.util
 
@@ -12,7 +12,7 @@ utils = tf.keras.utils
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three classes of images, each of one grey; one image lies deeper, and a file is none."""
+    """Return three classes of grey images; one is in a subfolder, and one file is no image."""
     for name, count in (("cats", 3), ("ants", 2), ("dogs", 1)):
         (tmp_path / name / "deep").mkdir(parents=True)
         for i in range(count):

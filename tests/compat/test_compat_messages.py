@@ -1,4 +1,4 @@
-"""tf.train.Example reads what it has written."""
+"""tf.train.Example reads its own output."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_example_is_written_as_it_was():
 
 
 def test_numbers_that_are_not_packed():
-    # Feature "n" with an Int64List of 1 and 300, each in a field of its own.
+    # Feature "n" with an Int64List of 1 and 300, each in a separate field.
     integers = b"\x08\x01\x08\xac\x02"
     feature = b"\x1a" + bytes([len(integers)]) + integers
     entry = b"\x0a\x01n\x12" + bytes([len(feature)]) + feature

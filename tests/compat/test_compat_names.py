@@ -1,4 +1,4 @@
-"""Every public name of tf.data is there, or the guide says why not."""
+"""Every public name of tf.data exists, or the guide explains why not."""
 
 import re
 import subprocess
@@ -46,7 +46,7 @@ take take_while unbatch unique window with_options zip
 """,
 }
 NAMES = [(module, name) for module, names in MODULES.items() for name in names.split()]
-# Rows of the guide for what penstock does not have, unless they say that this package has it.
+# Rows of the guide for missing names, except those that this package provides.
 NONE = re.findall(r"^\| `([\w.*]+)` \| none: (?!.*`penstock\.compat\.tf` has)", PAGE, re.MULTILINE)
 
 

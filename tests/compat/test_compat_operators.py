@@ -1,4 +1,4 @@
-"""Operators of tensors: NumPy's where TensorFlow computes the same, else the rules of the class."""
+"""Tensor operators: NumPy's where TensorFlow computes the same, otherwise the class's rules."""
 
 import operator
 import sys
@@ -106,7 +106,7 @@ def test_a_result_has_memory_of_its_own():
     x = tf.constant([1, 2])
     for made in (x + 0, +x, x * 1, x**1, x // 1):
         assert not np.shares_memory(made, x)
-    large = tf.zeros([1 << 17])  # of such a size NumPy adds to temporary arrays in place
+    large = tf.zeros([1 << 17])  # for arrays of this size, NumPy adds to temporaries in place
     kept = large + 1
     assert np.asarray((kept + 1) + 1).max() == 3
     assert np.asarray(kept).max() == 1
@@ -182,7 +182,7 @@ def test_a_number_that_overflows_warns_as_in_numpy():
 
 def test_none_is_equal_to_no_tensor():
     x = tf.constant([1, 2])
-    assert (x == None) is False  # noqa: E711 - it is what is asked
+    assert (x == None) is False  # noqa: E711 - the comparison is the test
     assert (x != None) is True  # noqa: E711
 
 

@@ -1,4 +1,4 @@
-"""tf.nest, tf.io.gfile, tf.train, tf.lookup, tf.random and what functions are wrapped in."""
+"""tf.nest, tf.io.gfile, tf.train, tf.lookup, tf.random and function wrappers."""
 
 import collections
 import io

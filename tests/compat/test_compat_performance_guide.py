@@ -1,4 +1,4 @@
-"""Programs in the style of tf.data's performance guide, with short waits instead of work."""
+"""Programs in the style of the tf.data performance guide, with short waits instead of work."""
 
 import itertools
 import threading
@@ -8,11 +8,11 @@ import pytest
 
 import penstock.compat.tf as tf
 
-WAIT = 0.0005  # seconds of pretended work
+WAIT = 0.0005  # seconds of simulated work
 
 
 class ArtificialDataset(tf.data.Dataset):
-    """Opens a file, then reads samples, all of it pretended."""
+    """Simulate a reader that opens a file, then reads samples."""
 
     def _generator(num_samples):
         time.sleep(WAIT)
@@ -29,7 +29,7 @@ class ArtificialDataset(tf.data.Dataset):
 
 
 def benchmark(dataset, num_epochs=2):
-    """Train for some epochs; returns what was seen in each."""
+    """Train for several epochs; return the samples seen in each."""
     epochs = []
     for _ in range(num_epochs):
         epochs.append([])
@@ -99,7 +99,7 @@ def test_prefetch_runs_ahead_of_the_training_step():
     ds = tf.data.Dataset.from_generator(samples, output_types=tf.int64, output_shapes=())
     it = iter(ds.prefetch(2))
     assert next(it) == 0
-    assert produced.wait(60)  # while the consumer does something else
+    assert produced.wait(60)  # while the consumer is busy
     assert [x.numpy() for x in it] == [1]
 
 
@@ -116,7 +116,7 @@ def test_scalar_and_vectorised_maps_agree():
 
 
 class TimeMeasuredDataset(tf.data.Dataset):
-    """Like the guide's: yields steps, when they were done, and counters."""
+    """Like the guide's: yields steps, their end times, and counters."""
 
     OUTPUT_SIGNATURE = (
         tf.TensorSpec(shape=(2, 1), dtype=tf.string, name=None),
@@ -185,7 +185,7 @@ def batch_map(steps, times, values):
 
 
 def timeline(dataset, num_epochs=2):
-    """Collect all steps, as the guide's last benchmark does for its drawing."""
+    """Collect all steps, like the guide's last benchmark for its plot."""
     steps, samples = [], []
     for epoch in range(num_epochs):
         for names, times, values in dataset:

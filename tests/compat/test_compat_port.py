@@ -1,4 +1,4 @@
-"""`python -m penstock port`, and what the modules say of a missing name."""
+"""`python -m penstock port`, and the modules' errors for missing names."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_each_edit_is_listed_once(tmp_path, capsys):
         "d = tf.image.frob(c)\n"
         "e = tf.cast(a, tf.int32), tf.cast(b, tf.int32)\n"
     )
-    # The folder has the program, too.
+    # The folder contains the program too.
     assert cli.main(["port", "--all", str(program), str(tmp_path)]) == 1
     lines = capsys.readouterr().out.splitlines()[:-2]
     assert [line.removeprefix(f"{program}:").partition(": ")[0] for line in lines] == list("2577")

@@ -1,4 +1,4 @@
-"""tf.print writes what TensorFlow writes."""
+"""tf.print writes the same text as TensorFlow."""
 
 import io
 

@@ -1,6 +1,6 @@
-"""Programs written for TensorFlow give with another import what they give under TensorFlow.
+"""TensorFlow programs with only the import changed return the same results.
 
-programs_golden.py has stored what that is.
+programs_golden.py has stored TensorFlow's results.
 """
 
 import copy
@@ -19,7 +19,7 @@ def golden(name):
 
 
 def check_same(found, expected, tolerance, where=""):
-    """Compare descriptions: floating-point values may differ a little."""
+    """Compare descriptions; floating-point values may differ slightly."""
     assert type(found) is type(expected), (where, found, expected)
     if isinstance(expected, dict):
         assert found.keys() == expected.keys(), where
@@ -59,7 +59,7 @@ def test_another_result_would_be_noticed(name):
 
 
 def changed(value, rng):
-    """Return a description in which one value is another."""
+    """Return a description with one value changed."""
     if isinstance(value, (dict, list)) and value:
         keys = list(value) if isinstance(value, dict) else range(len(value))
         chosen = rng.choice(keys)

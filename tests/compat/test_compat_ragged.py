@@ -1,4 +1,4 @@
-"""Ragged and sparse tensors: errors, specs, files and what else no expression shows."""
+"""Ragged and sparse tensors: errors, specs, files and other behaviour without expressions."""
 
 import pickle
 

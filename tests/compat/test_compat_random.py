@@ -1,4 +1,4 @@
-"""tf.random: numbers lie in their ranges, have the right distribution, and follow their seeds."""
+"""tf.random: numbers are in range, have the right distribution, and follow their seeds."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_truncated_normal_numbers(draw):
     assert values.min() >= 4
     assert values.max() <= 6
     assert abs(values.mean() - 5) < 0.02
-    assert abs(values.std() - 0.44) < 0.01  # 0.88 of the standard deviation, cut at two of them
+    assert abs(values.std() - 0.44) < 0.01  # 0.88 of sigma, for a truncation at 2 sigma
 
 
 @pytest.mark.parametrize(

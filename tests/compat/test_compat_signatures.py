@@ -1,4 +1,4 @@
-"""Functions take TensorFlow's arguments, in its order: programs give them by position, too."""
+"""Functions take TensorFlow's arguments in the same order, so positional calls work."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ import penstock.compat.v1 as v1
 HERE = Path(__file__).parent
 OF_V1 = json.loads((HERE / "signatures_v1.json").read_text())
 WANTED = json.loads((HERE / "signatures.json").read_text())
-# Made by other functions only, or with parameters that are private in TensorFlow.
+# Only created by other functions, or with parameters that are private in TensorFlow.
 OTHERWISE = {
     *("DType", "RaggedTensor", "RaggedTensorSpec", "data.Dataset", "data.NumpyIterator"),
     *("distribute.ReplicaContext", "dtypes.DType"),
@@ -28,7 +28,7 @@ LEFT_OUT = {
 }
 
 
-# Functions of `*args` pass them on.
+# Functions with `*args` pass them on.
 OWN = {name: own for name in WANTED if (own := parameters(named(tf, name))) is not None}
 
 
@@ -38,7 +38,7 @@ def test_a_function_takes_tensorflows_arguments(name):
     assert OWN[name][: len(wanted)] == wanted
 
 
-# Classes of which TensorFlow has other parameters, which no program gives.
+# Classes with other parameters in TensorFlow, which no program passes.
 OTHERWISE_V1 = {
     *OTHERWISE,
     *("data.Iterator", "function"),
@@ -48,7 +48,7 @@ OTHERWISE_V1 = {
 @pytest.mark.parametrize("name", sorted(OF_V1.keys() - OTHERWISE_V1))
 def test_a_function_takes_the_arguments_of_tensorflow_1(name):
     own = parameters(named(v1, name))
-    if own is None:  # `*args`: it hands them on
+    if own is None:  # `*args`: it passes them on
         return
     left_out = LEFT_OUT.get(name) or LEFT_OUT.get(name.replace("python_io.", "io."), ())
     wanted = [each for each in OF_V1[name] if each not in left_out]

@@ -1,4 +1,4 @@
-"""tf.config, tf.distribute, tf.io.gfile, logging and messages: what surrounds pipelines."""
+"""tf.config, tf.distribute, tf.io.gfile, logging and messages: everything around pipelines."""
 
 import importlib.machinery
 import importlib.util

@@ -1,4 +1,4 @@
-"""Programs in the style of tf.data's text tutorials: lines, words, buckets and vocabularies."""
+"""Programs in the style of the tf.data text tutorials: lines, words, buckets and vocabularies."""
 
 import collections
 

@@ -1,4 +1,4 @@
-"""What tutorials of TensorFlow write, and plain Python functions would do otherwise."""
+"""Tutorial code that relies on TensorFlow's tracing, where plain Python functions differ."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Programs in the style of tf.data's tutorials: images, records, CSV, windows, generators."""
+"""Programs in the style of the tf.data tutorials: images, records, CSV, windows, generators."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ CLASSES = np.array(["daisy", "rose", "tulip"])
 
 @pytest.fixture(scope="module")
 def flowers(tmp_path_factory):
-    """A folder of JPEG files for each class."""
+    """Return a folder with JPEG files for each class."""
     root = tmp_path_factory.mktemp("flowers")
     rng = np.random.default_rng(0)
     for name in CLASSES:

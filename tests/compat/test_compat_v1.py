@@ -1,4 +1,4 @@
-"""Programs in the style of TensorFlow 1's guide to importing data: sessions and old spellings."""
+"""Programs in the style of the TensorFlow 1 guide to importing data: sessions and old names."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""tf.Variable, tf.TensorArray, tables and checkpoints: what changes, is saved and restored."""
+"""tf.Variable, tf.TensorArray, tables and checkpoints: changes, saving and restoring."""
 
 import copy
 import os

@@ -1,8 +1,8 @@
 """Run torchdata's tests of StatefulDataLoader with penstock's DataLoader instead.
 
 ``python tests/data_loader/public_suites.py LOADER PATH/test_dataloader.py [pytest arguments]``,
-where LOADER is torchdata, thread or process. The file is from a checkout of pytorch/data, of the
-version of torchdata that is installed.
+where LOADER is torchdata, thread or process. The test file is from a checkout of pytorch/data at
+the installed version of torchdata.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import torchdata.stateful_dataloader.stateful_dataloader as home
 
 import penstock as ps
 
-_VARIABLE = "PENSTOCK_PUBLIC_SUITES"  # the kind of loader, for processes that the tests start
+_VARIABLE = "PENSTOCK_PUBLIC_SUITES"  # the kind of loader, passed on to child processes
 
 
 def _replace_loader(workers: str) -> None:
-    """Make torchdata's name refer to penstock's loader, with threads or processes as workers."""
+    """Replace torchdata's loader with penstock's, with threads or processes as workers."""
 
     class StatefulDataLoader(ps.DataLoader):
         def __init__(
@@ -36,8 +36,8 @@ def _replace_loader(workers: str) -> None:
 
 if __name__ == "__main__":
     os.environ[_VARIABLE] = sys.argv.pop(1)
-# Processes that the tests start import this module as their main program, so it replaces the loader
-# there, too.
+# Child processes of the tests import this module as their main program, so it replaces the loader
+# there too.
 if os.environ.get(_VARIABLE) in ("thread", "process"):
     _replace_loader(os.environ[_VARIABLE])
 if __name__ == "__main__":

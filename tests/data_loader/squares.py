@@ -1,4 +1,4 @@
-"""A map-style dataset of squares, its variants, and the workers that a loader is tried with."""
+"""A map-style dataset of squares, its variants, and the worker settings to test loaders with."""
 
 import sys
 
@@ -35,7 +35,7 @@ class Squares:
 
 
 class Many(Squares):
-    """Rows that are fetched all at once."""
+    """Rows that are fetched in one call."""
 
     def __init__(self, n=10):
         super().__init__(n)

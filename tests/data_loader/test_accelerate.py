@@ -1,4 +1,4 @@
-"""A loader under Accelerate, which leaves it as it is: no process trains on everything unawares."""
+"""Accelerate leaves a loader unchanged, so no process trains on all data by accident."""
 
 import os
 import socket

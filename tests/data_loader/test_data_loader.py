@@ -1,4 +1,4 @@
-"""ps.DataLoader without PyTorch: batches of every dataset, their orders, and the loader itself."""
+"""ps.DataLoader without PyTorch: batches of every dataset, their orders, and its properties."""
 
 import itertools
 import pickle

@@ -54,7 +54,7 @@ class Batches(Again):
 
 
 class Counted:
-    """Rows with the number of the call that made them, which the state holds."""
+    """Rows with the number of the call that made them, which is part of the state."""
 
     def __init__(self, n=12):
         self.n = n
@@ -75,7 +75,7 @@ class Counted:
 
 
 class Epochs:
-    """Numbers with the epoch, which the state holds with the position."""
+    """Numbers with the epoch, which is part of the state, like the position."""
 
     def __init__(self, n=6):
         self.n, self.i, self.epoch, self.skipped = n, -1, 0, 0
@@ -94,7 +94,7 @@ class Epochs:
 
 
 class Share:
-    """Numbers of one worker's share, from an iterator that is the dataset itself."""
+    """Numbers of one worker's shard, from an iterator that is the dataset itself."""
 
     def __init__(self, n=9):
         self.n = n
@@ -200,7 +200,7 @@ def test_orders_after_a_resume_equal_those_of_the_uninterrupted_run():
     assert len(first) == 4
     orders = []
     for loader in (whole, other):
-        loader.load_state_dict(state)  # also the position in the sequence of seeds
+        loader.load_state_dict(state)  # includes the position in the sequence of seeds
         orders.append([flat(loader) for _ in range(4)])
     assert orders[0] == orders[1]
 
@@ -281,7 +281,7 @@ def test_threads_are_prepared_before_the_dataset_is_opened(divided, count):
         (Asks if divided else Reads)(), 2, num_workers=count, worker_init_fn=prepare
     )
     assert all(all(batch) for batch in loader)
-    # Threads that only collate may have nothing to do.
+    # Threads that only collate may have no work.
     least = count if divided else 1
     assert sorted(numbers) == [(i, i, count) for i in range(max(least, len(numbers)))]
     assert ps.get_worker_info() is None
@@ -343,7 +343,7 @@ def test_more_batches_than_len_announced_warn(workers):
     loader = ps.DataLoader(Sized(4), 1, **workers)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(list(loader)) == 5  # nothing was announced
+        assert len(list(loader)) == 5  # no length was announced
     assert len(loader) == 4
     batches = iter(loader)
     with warnings.catch_warnings():
@@ -357,7 +357,7 @@ def test_more_batches_than_len_announced_warn(workers):
 def test_copies_that_each_worker_reads_whole_warn_when_len_is_exceeded():
     loader = ps.DataLoader(Sized(5), 2, **PROCESSES)
     assert len(loader) == 3
-    # Two copies that divide the numbers can yield four batches: each may end with a smaller one.
+    # Two copies that split the numbers can yield four batches: each may end with a smaller one.
     batches = iter(loader)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -368,7 +368,7 @@ def test_copies_that_each_worker_reads_whole_warn_when_len_is_exceeded():
 
 
 class Walked(Again):
-    """Numbers whose reading changes the dataset: its position, and a counter."""
+    """Numbers; reading them changes the dataset's position and a counter."""
 
     reads = 0
 

@@ -1,4 +1,4 @@
-"""Errors of ps.DataLoader: of datasets, samplers and collating, and wrong arguments."""
+"""Errors of ps.DataLoader: in datasets, samplers and collation, and wrong arguments."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""Ctrl-C at any place of a pass: a caller that goes on gets each batch once, or an error."""
+"""Ctrl-C at any point of a pass: a caller that continues gets each batch once, or an error."""
 
 import sys
 
@@ -25,7 +25,7 @@ class Stream:
 
 
 class Share:
-    """The numbers, of which each worker reads some."""
+    """Numbers, split between the workers."""
 
     def __iter__(self):
         info = ps.get_worker_info()
@@ -38,7 +38,7 @@ class Sampler:
 
 
 def run(make, places):
-    """Return the elements of a pass that meets interrupts, what ended it early, and the looks."""
+    """Return an interrupted pass's elements, its early end, and the number of signal checks."""
     it = iter(make())
     came, error = [], None
     striking = Striking("penstock/data_loader", places)
@@ -76,7 +76,7 @@ if sys.platform == "linux":
         "processes without order": lambda: ps.DataLoader(Rows(), 2, in_order=False, **PROCESSES),
         "a stream in processes": lambda: ps.DataLoader(Share(), 2, **PROCESSES),
     }
-MAY_END = ("a sampler", "a stream")  # whose iterator a KeyboardInterrupt has left
+MAY_END = ("a sampler", "a stream")  # a KeyboardInterrupt may leave their iterators unusable
 
 
 @pytest.mark.parametrize("name", LOADERS)

@@ -1,4 +1,4 @@
-"""Programs with a DataLoader's worker processes that end, fork, or are interrupted."""
+"""Programs whose DataLoader worker processes exit, fork, or are interrupted."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from scripts import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 
-# Without cloudpickle the classes of a script are found by importing it again.
+# Without cloudpickle, workers find the classes of a script by importing it again.
 NO_CLOUDPICKLE = """
 import importlib.util
 found = importlib.util.find_spec

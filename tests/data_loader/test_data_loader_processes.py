@@ -1,4 +1,4 @@
-"""ps.DataLoader with worker processes: what PyTorch's workers are, and what happens to them."""
+"""ps.DataLoader with worker processes: parity with PyTorch's workers, and failures."""
 
 import gc
 import itertools
@@ -313,7 +313,7 @@ def test_arrays_keep_their_values_however_long_they_are_kept():
         assert_same(kept[0], wanted)
         assert_same(kept[1], wanted)
     array = kept[0][0]
-    array[:] = 0  # it is the caller's
+    array[:] = 0  # it belongs to the caller
     assert not array.any()
 
 
@@ -593,8 +593,8 @@ def test_a_persistent_worker_that_is_busy_keeps_its_dataset(tmp_path, monkeypatc
 
 
 def end_idle():
-    """End the idle workers of other tests."""
-    gc.collect()  # a pass without a batch refers to itself
+    """Stop the idle workers of other tests."""
+    gc.collect()  # a pass without a batch is in a reference cycle
     while answering._idle:
         answering._idle.pop().kill()
 
@@ -612,7 +612,7 @@ def test_idle_workers_keep_no_dataset():
 
 def test_a_worker_is_used_by_one_thread_at_a_time():
     process, _ = answering.take()
-    ended = threading.Thread(target=process.receive)  # nothing was asked for
+    ended = threading.Thread(target=process.receive)  # no request was sent
     ended.start()
 
     def is_refused(use):

@@ -1,4 +1,4 @@
-"""state_dict of ps.DataLoader: passes go on exactly where they were left."""
+"""state_dict of ps.DataLoader: passes resume exactly where they stopped."""
 
 import itertools
 import pickle
@@ -19,7 +19,7 @@ def plain(batches):
 
 
 class Counted:
-    """An iterable dataset that keeps its own place."""
+    """An iterable dataset that keeps its own position."""
 
     def __init__(self):
         self.at = 0
@@ -40,7 +40,7 @@ class Counted:
 
 
 class Epochs:
-    """A sampler of the kind that is told of the epoch."""
+    """A sampler with a set_epoch method."""
 
     def __init__(self):
         self.epoch = 0
@@ -216,7 +216,7 @@ def test_a_state_of_another_loader_is_refused(other, message):
 
 
 class EpochsWithState(Epochs):
-    """Its state holds the epoch too."""
+    """The same, with the epoch in its state."""
 
     def state_dict(self):
         return {"epoch": self.epoch}
@@ -246,7 +246,7 @@ def test_an_epoch_set_behind_loading_counts(kind, taken):
 
 
 class Live:
-    """A sampler, and an iterable dataset, that gives the dict that it goes on changing."""
+    """A sampler, or an iterable dataset, that returns its live state dict."""
 
     def __init__(self):
         self.state = {"at": 0}

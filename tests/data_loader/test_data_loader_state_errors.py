@@ -8,7 +8,7 @@ import penstock as ps
 
 
 class Reader:
-    """An iterator with a state; it raises once at each of some numbers, and goes on."""
+    """An iterator with a state; it raises once at each of several numbers, and continues."""
 
     def __init__(self, breaks=(), keeps=False):
         self.at = 0
@@ -37,7 +37,7 @@ def ended(breaks):
 
 
 class Reading:
-    """An iterable dataset of such iterators, with a state of its own."""
+    """An iterable dataset of such iterators, with a separate state."""
 
     def __init__(self, keeps=True, breaks=(), of=Reader):
         self.epoch = 0
@@ -52,7 +52,7 @@ class Reading:
 
 
 def all_of(batches):
-    """What comes until the end, errors too."""
+    """Return all elements and errors until the end."""
     seen = []
     while True:
         try:

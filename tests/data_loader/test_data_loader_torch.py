@@ -1,4 +1,4 @@
-"""ps.DataLoader beside PyTorch's own: the same scripts, batch by batch."""
+"""ps.DataLoader compared with PyTorch's own: the same scripts, batch by batch."""
 
 import itertools
 import sys
@@ -12,7 +12,7 @@ from scripts import run_script
 torch = pytest.importorskip("torch")
 data = torch.utils.data
 
-from torch_datasets import (  # noqa: E402  # it imports torch
+from torch_datasets import (  # noqa: E402  # imports torch
     DATASETS,
     PROCESSES,
     SAMPLERS,
@@ -41,19 +41,19 @@ OPTIONS = [
 ]
 
 
-# In PyTorch, later passes of persistent workers draw less than those of others.
+# In PyTorch, later passes of persistent workers draw fewer random numbers than others.
 PERSISTENT = {"num_workers": 1, "persistent_workers": True, "multiprocessing_context": "fork"}
 
 
 def loader_follows_torch(loader):
-    """Orders of other datasets come from penstock's seed, unless something of torch says them."""
+    """Return whether a PyTorch object determines the order; otherwise penstock's seed does."""
     given = (loader.dataset, data.Dataset), (loader.generator, torch.Generator)
     samplers = (loader.sampler, data.Sampler), (loader.batch_sampler, data.Sampler)
     return any(isinstance(*pair) for pair in (*given, *samplers))
 
 
 def assert_same_passes(make, passes=2, **workers):
-    """Two passes of both loaders, each from the same seed; what is drawn after them too."""
+    """Compare two passes of both loaders from the same seed, and later random draws."""
     runs = []
     follows = loader_follows_torch(make(ps.DataLoader, {}))
     theirs = PERSISTENT if "persistent_workers" in workers else {}
@@ -89,7 +89,7 @@ def test_iterable_datasets_give_the_same_batches(name, workers):
             assert_same_passes(lambda of, more: of(dataset, **options, **more), **workers)  # noqa: B023
 
 
-# Samples of "nested" cannot be made of an index that is a tensor.
+# Samples of "nested" cannot be made from an index that is a tensor.
 SAMPLED = [
     pair
     for pair in itertools.product(SAMPLERS, ["tensors", "nested", "plain"])
@@ -97,7 +97,7 @@ SAMPLED = [
 ]
 
 
-# Samplers run in this process, so one dataset is enough with worker processes.
+# Samplers run in this process, so one dataset is enough for worker processes.
 @pytest.mark.parametrize(
     ("name", "dataset", "workers"),
     [
@@ -329,7 +329,7 @@ def test_nested_tensors_go_to_worker_processes_and_back():
 @pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 @pytest.mark.parametrize("method", ["process", "thread"])
 def test_a_program_with_persistent_workers_ends_quietly(method):
-    # Through a class of PyTorch, objects of the script outlive the globals of imported modules.
+    # A PyTorch class keeps objects of the script alive after module globals are cleared.
     told = run_script(
         f"""
         import torch

@@ -1,4 +1,4 @@
-"""How ps.DataLoader makes batches of PyTorch's datasets: collated, gathered, pinned."""
+"""Batches that ps.DataLoader makes of PyTorch datasets: collated, gathered, pinned."""
 
 import collections
 
@@ -10,7 +10,7 @@ import penstock as ps
 torch = pytest.importorskip("torch")
 data = torch.utils.data
 
-from torch_datasets import (  # noqa: E402  # it imports torch
+from torch_datasets import (  # noqa: E402  # imports torch
     WORKERS,
     N,
     Point,
@@ -116,7 +116,7 @@ def test_a_dataset_with_another_getitem_is_not_gathered():
         (np.ndarray, data.Subset(np.arange(6.0).reshape(3, 2), [2, 0])),
         (np.float64, data.Subset(np.arange(3.0), [2, 0])),
         ((np.bool_, np.number, np.object_), data.Subset(np.arange(3), [2, 0])),
-        ((str, np.integer), data.Subset(np.arange(3), [2, 0])),  # behind the one that is taken
+        ((str, np.integer), data.Subset(np.arange(3), [2, 0])),  # after the type that is taken
     ],
 )
 def test_a_changed_table_of_torch_counts_for_rows_in_memory_too(kind, rows, monkeypatch):
@@ -186,7 +186,7 @@ def test_pinning_without_an_accelerator_warns_as_in_torch():
 
 @pytest.mark.parametrize("workers", WORKERS, ids=repr)
 def test_with_an_accelerator_every_tensor_of_a_batch_is_pinned(workers, monkeypatch):
-    # What a machine with one answers; the copies themselves are PyTorch's.
+    # Simulate a machine with an accelerator; PyTorch does the copies.
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor + 100)
@@ -199,7 +199,7 @@ def test_with_an_accelerator_every_tensor_of_a_batch_is_pinned(workers, monkeypa
 
 def test_user_dicts_and_lists_are_pinned(monkeypatch):
     class Encoding(collections.UserDict):
-        """As libraries of tokenizers have it."""
+        """Like the encodings of tokenizer libraries."""
 
     def collate(samples):
         encoding = Encoding(ids=torch.tensor(samples))

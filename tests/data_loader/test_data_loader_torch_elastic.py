@@ -1,4 +1,4 @@
-"""state_dict of ps.DataLoader with a DistributedSampler: other numbers of processes go on."""
+"""state_dict of ps.DataLoader with a DistributedSampler resumes with other process counts."""
 
 import itertools
 
@@ -63,7 +63,7 @@ def test_states_of_a_moved_pass_and_what_follows_it():
     moved = loader(2, 1, 4)
     moved.load_state_dict(state)
     assert len(list(moved)) == 6
-    assert [len(batch) for batch in moved] == [4] * 12 + [3]  # the next pass has all
+    assert [len(batch) for batch in moved] == [4] * 12 + [3]  # the next pass contains all
 
 
 def test_the_beginning_and_other_data():
@@ -81,7 +81,7 @@ def test_the_beginning_and_other_data():
 
 
 def states_of(count, rows, steps, **how):
-    """Return the states of processes, each of which has taken its number of batches."""
+    """Return the states of processes after each has taken its number of batches."""
     return [after(loader(count, i, rows, **how), taken) for i, taken in enumerate(steps)]
 
 

@@ -1,4 +1,4 @@
-"""state_dict of ps.DataLoader with datasets, samplers and generators of PyTorch."""
+"""state_dict of ps.DataLoader with PyTorch datasets, samplers and generators."""
 
 import itertools
 
@@ -9,7 +9,7 @@ import penstock as ps
 torch = pytest.importorskip("torch")
 data = torch.utils.data
 
-from torch_datasets import (  # noqa: E402  # it imports torch
+from torch_datasets import (  # noqa: E402  # imports torch
     SAMPLERS,
     N,
     Stream,

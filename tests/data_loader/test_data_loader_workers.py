@@ -1,4 +1,4 @@
-"""The threads of ps.DataLoader: what they do ahead, how they are prepared, interrupted, ended."""
+"""The threads of ps.DataLoader: lookahead, initialisation, interrupts, shutdown."""
 
 import gc
 import itertools
@@ -17,7 +17,7 @@ from scripts import wait_until
 
 
 class Endless:
-    """An endless sampler, which a loader must not exhaust."""
+    """An infinite sampler, which a loader must not exhaust."""
 
     def __init__(self):
         self.given = 0
@@ -36,9 +36,9 @@ def test_batches_ahead_are_limited():
             for _ in range(20):
                 next(batches)
             wait_until(lambda: sampler.given >= 20 + most // 2)  # noqa: B023
-        # A few more for the threads of the engine.
+        # Allow several more for the engine's threads.
         assert sampler.given <= 20 + most + 6
-    # Though they are cheap: after many of them as after few.
+    # Cheap calls do not increase the lookahead.
     sampler = Endless()
     with iter(ps.DataLoader(Squares(), 1, sampler=sampler, num_workers=2)) as batches:
         for _ in range(2000):
@@ -196,7 +196,7 @@ def test_a_pass_that_is_left_frees_the_dataset(workers):
         del batches, loader, dataset
         gc.collect()
         wait_until(lambda: gone() is None)  # noqa: B023
-    # Threads wait for the next pass for half a second, and there are no more of them.
+    # Threads wait half a second for the next pass; their number does not grow.
     assert threading.active_count() <= before + 12
 
 
@@ -216,7 +216,7 @@ def test_a_generator_behind_a_pass_that_is_left_is_closed():
             break
         del loader
         gc.collect()
-        # Without a GIL this thread frees what it has made, whoever drops it, and so must not wait.
+        # Without a GIL, this thread frees its own objects, whoever drops them, so it must not wait.
         wait_until(closed.is_set)
 
 

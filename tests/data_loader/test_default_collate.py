@@ -1,4 +1,4 @@
-"""default_collate in NumPy: what becomes of samples, and what the errors say."""
+"""default_collate in NumPy: its results, and its errors."""
 
 import collections
 import dataclasses

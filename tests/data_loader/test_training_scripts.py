@@ -1,4 +1,4 @@
-"""Training scripts of PyTorch: with the import changed they give the same losses, bit by bit."""
+"""PyTorch training scripts produce bit-identical losses after the import is changed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Datasets and samplers of PyTorch's kinds, and the comparison of what loaders make of them."""
+"""PyTorch datasets and samplers, and a comparison of loader outputs."""
 
 import collections
 import sys
@@ -36,7 +36,7 @@ class Bulk(Nested):
 
 
 class Plain:
-    """No dataset of PyTorch's, but its samples hold tensors."""
+    """Not a PyTorch `Dataset`, but its samples contain tensors."""
 
     def __len__(self):
         return N

@@ -1,4 +1,4 @@
-"""Datasets that tell what they are in: for worker processes, which import this module."""
+"""Datasets that expose their worker: worker processes import this module."""
 
 import os
 import random
@@ -13,7 +13,7 @@ import penstock as ps
 
 
 class Ones:
-    """Rows that tell which worker made them."""
+    """Rows that contain the number of the worker that made them."""
 
     def __init__(self, n=12):
         self.n = n
@@ -26,7 +26,7 @@ class Ones:
 
 
 class OfFile:
-    """Rows of a memory-mapped file, and whether the process that made them maps it."""
+    """Rows of a memory-mapped file, and whether the worker process maps it."""
 
     def __init__(self, file):
         self.file = str(file)
@@ -47,7 +47,7 @@ class Drawn(Ones):
 
 
 class Counted(Ones):
-    """How many rows this copy has given, beside them."""
+    """Rows with the number of rows that this copy has already returned."""
 
     given = 0
 
@@ -64,7 +64,7 @@ class Large(Ones):
 
 
 class Table(Ones):
-    """Rows of an array that is in memory once, and that each copy may change."""
+    """Rows of an array that is in memory once; each copy may modify it."""
 
     def __init__(self):
         super().__init__(12)
@@ -77,7 +77,7 @@ class Table(Ones):
 
 
 class Stream:
-    """Numbers, all of them in each worker."""
+    """A stream of numbers, complete in each worker."""
 
     def __init__(self, n=7):
         self.n = n
@@ -88,7 +88,7 @@ class Stream:
 
 
 class Share(Stream):
-    """Numbers, those of its share in each worker; they are of different lengths."""
+    """A stream of each worker's shard of the numbers; shards differ in length."""
 
     def __iter__(self):
         info = ps.get_worker_info()
@@ -97,7 +97,7 @@ class Share(Stream):
 
 
 class KeptShare(Share):
-    """The same, which knows where it is, and how much it has read."""
+    """The same shards, with a state: the position, and the number of items read."""
 
     def __init__(self, n):
         super().__init__(n)
@@ -111,7 +111,7 @@ class KeptShare(Share):
             self.position = i + info.num_workers
             self.read += 1
             yield i, self.read
-        self.position = None  # the next pass begins at the start
+        self.position = None  # the next pass starts from the beginning
 
     def state_dict(self):
         return {"at": self.position}
@@ -121,7 +121,7 @@ class KeptShare(Share):
 
 
 class ResumedStream(Stream):
-    """A stream whose state after the end means the end; a new iterator begins at the start."""
+    """A stream whose state after the end means the end; a new iterator starts from the start."""
 
     def __init__(self, n):
         super().__init__(n)
@@ -141,7 +141,7 @@ class ResumedStream(Stream):
 
 
 class ResumedIterator:
-    """The iterator of a stream; it has a state."""
+    """The iterator of a stream, with a state."""
 
     def __init__(self, start, n):
         self.next, self.n = start, n
@@ -163,7 +163,7 @@ class ResumedIterator:
 
 
 class ResumedByBoth(ResumedStream):
-    """A stream that has a state, and whose iterator has another one."""
+    """A stream with a state, whose iterator has a separate state."""
 
     def __iter__(self):
         start, self.first, self.next = self.first, 0, self.n
@@ -171,7 +171,7 @@ class ResumedByBoth(ResumedStream):
 
 
 class Ends(Ones):
-    """A row ends the process."""
+    """Rows of which one terminates the process."""
 
     def __init__(self, at, how):
         super().__init__(12)
@@ -188,7 +188,7 @@ class Ends(Ones):
 
 
 class EndsOnce(Share):
-    """A stream whose first worker ends at a number, unless a file says that it has."""
+    """A stream whose first worker exits at a number, unless a file records that it already has."""
 
     def __init__(self, n, file):
         super().__init__(n)
@@ -203,7 +203,7 @@ class EndsOnce(Share):
 
 
 class Sleeps(Ones):
-    """One row takes as long as a file is not there."""
+    """Rows of which one blocks until a file exists."""
 
     def __init__(self, n, at, file):
         super().__init__(n)
@@ -216,7 +216,7 @@ class Sleeps(Ones):
 
 
 class SleepingShare(Share):
-    """Shares; worker 1 reads its share only after a file exists."""
+    """Shards; worker 1 reads its shard only after a file exists."""
 
     def __init__(self, n, file):
         super().__init__(n)
@@ -243,7 +243,7 @@ class Opens(Ones):
 
 
 class Started(Ones):
-    """Rows that show how their process was started; an index in `ends` ends it."""
+    """Rows that show how their process was started; an index in `ends` terminates it."""
 
     def __init__(self, n, ends=()):
         super().__init__(n)
@@ -268,7 +268,7 @@ class Raises(Ones):
 
 
 def note(number):
-    """A worker_init_fn: what it did shows in the rows of Noted."""
+    """Act as worker_init_fn; its effect is visible in the rows of Noted."""
     info = ps.get_worker_info()
     assert info.id == number
     info.dataset.notes.append(number)

@@ -1,4 +1,4 @@
-"""Pipelines of many kinds, for tests that compare workers with one process."""
+"""Pipelines of many kinds, for tests that compare workers with a single process."""
 
 import numpy as np
 
@@ -60,7 +60,7 @@ PIPELINES = {
 
 
 def shown(value):
-    """Return an element in a form that can be compared."""
+    """Return an element in a comparable form."""
     if isinstance(value, dict):
         return {key: shown(each) for key, each in value.items()}
     if isinstance(value, tuple):
@@ -69,7 +69,7 @@ def shown(value):
 
 
 def one_process(ds, state):
-    """Return what an iterator gives from a state on."""
+    """Return the remaining elements of an iterator restored from a state."""
     it = iter(ds)
     it.set_state(state)
     return [shown(each) for each in it]

@@ -1,4 +1,4 @@
-"""distribute: the elements of one process, made by workers, whatever happens to them."""
+"""distribute: workers make the elements of a single process, whatever happens to them."""
 
 import collections
 import gc
@@ -180,7 +180,7 @@ def test_without_order_every_element_comes_once(seed):
 
 
 def through(it):
-    """Return elements and, in their places, errors."""
+    """Return elements and, at their positions, errors."""
     found = []
     while True:
         try:
@@ -214,7 +214,7 @@ def test_an_error_is_itself_and_says_where_it_came_from():
 
 
 def sent(made):
-    """Return what comes from another process: with its larger arrays where they lie, or not."""
+    """Return an element as another process receives it, with or without shared large arrays."""
     apart = []
     if made.steps % 2:
         return pickle.loads(pickle.dumps(made, protocol=4))
@@ -222,7 +222,7 @@ def sent(made):
 
 
 class Faulty:
-    """Workers in this thread, which are killed and repeat themselves at random."""
+    """Workers in this thread that are killed and repeat their answers at random."""
 
     def __init__(self, dataset, seed, kills=0.15, poison=None):
         self.draw = random.Random(seed)
@@ -326,13 +326,13 @@ def threads():
 
 
 def wait_for_the_end_of_workers():
-    """Wait while Python may do what was put off until it runs in this thread."""
+    """Wait while letting Python run cleanup that is deferred to this thread."""
     while found := threads():
         found[0].join(0.01)
 
 
 def test_closing_ends_the_workers():
-    wait_for_the_end_of_workers()  # of what other tests have dropped
+    wait_for_the_end_of_workers()  # dropped by other tests
     with iter(local(ps.Dataset.counter(), 2)) as it:
         assert [int(next(it)) for _ in range(5)] == list(range(5))
         assert len(threads()) == 2
@@ -341,7 +341,7 @@ def test_closing_ends_the_workers():
 
 
 def test_dropping_the_iterator_ends_the_workers():
-    wait_for_the_end_of_workers()  # of what other tests have dropped
+    wait_for_the_end_of_workers()  # dropped by other tests
     it = iter(local(ps.Dataset.counter(), 2))
     next(it)
     del it
@@ -363,7 +363,7 @@ def test_dropping_the_iterator_waits_for_no_function():
     inside.wait()
     del it
     gc.collect()
-    next(iter(ps.Dataset.range(1)))  # whatever was dropped without the GIL goes now
+    next(iter(ps.Dataset.range(1)))  # frees everything that was dropped without the GIL
     assert threads()
     gate.set()
     wait_for_the_end_of_workers()
@@ -385,7 +385,7 @@ def raises(x):
 
 @pytest.mark.parametrize("shared", [{}, {"shared": True, "num_consumers": 1, "consumer_index": 0}])
 def test_an_iterator_that_was_left_by_an_exception_is_dropped(shared, request):
-    wait_for_the_end_of_workers()  # of what other tests have dropped
+    wait_for_the_end_of_workers()  # dropped by other tests
     ds = ps.Dataset.range(9).map(raises)
     name = {"name": request.node.name} if shared else {}
 
@@ -402,7 +402,7 @@ def test_an_iterator_that_was_left_by_an_exception_is_dropped(shared, request):
 
 
 def test_the_end_ends_the_workers():
-    wait_for_the_end_of_workers()  # of what other tests have dropped
+    wait_for_the_end_of_workers()  # dropped by other tests
     it = iter(local(ps.Dataset.range(9)))
     assert len(list(it)) == 9
     assert not threads()

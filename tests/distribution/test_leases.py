@@ -13,9 +13,9 @@ TIMEOUT = 5.0
 
 
 class Simulation:
-    """Workers that fail in every way, and a network that loses, delays and repeats what they say.
+    """Workers that fail in every way, and a network that loses, delays and repeats messages.
 
-    All of a seed: the same seed gives the same schedule.
+    Everything is derived from the seed: the same seed produces the same schedule.
     """
 
     def __init__(self, seed, ordered):
@@ -65,21 +65,21 @@ class Simulation:
         fault = self.draw.random() if self.faults > 0 else 1.0
         if fault < 0.7:
             self.faults -= 1
-        if fault < 0.15:  # killed: it says nothing more, which is seen a little later
+        if fault < 0.15:  # killed: it stays silent, which is detected a little later
             self.at(seconds, "die", worker)
-        elif fault < 0.25:  # it dies after it has answered, before the answer has come
+        elif fault < 0.25:  # it dies after sending an answer that has not arrived
             self.at(seconds + 1.0, "answer", worker, lease)
             self.at(seconds, "die", worker)
-        elif fault < 0.4:  # a partition: longer than the timeout, then it answers all the same
+        elif fault < 0.4:  # a partition: longer than the timeout, then the answer arrives anyway
             self.at(seconds + 2 * TIMEOUT, "answer", worker, lease)
             self.at(seconds + 2 * TIMEOUT, "ask", worker)
-        elif fault < 0.5:  # the answer comes twice
+        elif fault < 0.5:  # the answer arrives twice
             self.at(seconds, "answer", worker, lease)
             self.at(2 * seconds, "answer", worker, lease)
             self.at(seconds, "ask", worker)
-        elif fault < 0.6:  # it leaves, and says so; another one joins
+        elif fault < 0.6:  # it leaves and announces it; another one joins
             self.at(seconds, "leave", worker)
-        elif fault < 0.7:  # the answer is lost, the worker goes on
+        elif fault < 0.7:  # the answer is lost, the worker continues
             self.at(seconds, "ask", worker)
         else:
             self.at(seconds, "answer", worker, lease)
@@ -139,7 +139,7 @@ def test_no_more_are_dealt_than_the_window_has():
     held = [leases.deal("a", 1, 0.0) for _ in range(3)]
     assert held[2] is None
     leases.done(result_of(held[0]))
-    assert leases.deal("a", 1, 0.0) is None  # it has not been taken
+    assert leases.deal("a", 1, 0.0) is None  # it was not taken
     leases.take()
     assert leases.deal("a", 1, 0.0) == Lease(2, 2, 3)
 

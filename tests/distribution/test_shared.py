@@ -1,4 +1,4 @@
-"""distribute(shared=True): what is made once for several consumers of this process."""
+"""distribute(shared=True): elements are made once for several consumers in this process."""
 
 import collections
 import gc
@@ -16,7 +16,7 @@ import penstock as ps
 
 
 class Counted:
-    """A function that notes its calls, where its fingerprint does not show them."""
+    """A function that counts its calls in a place that its fingerprint ignores."""
 
     def __init__(self):
         self.noted = queue.SimpleQueue()
@@ -26,11 +26,12 @@ class Counted:
         return draw(x)
 
     def calls(self):
-        """Return how often it was called with each element since this was asked for."""
+        """Return the number of calls for each element since the last query."""
         return collections.Counter(self.noted.get() for _ in range(self.noted.qsize()))
 
 
-# A pipeline for each consumer, as in processes: another pass over one dataset is another epoch.
+# One pipeline per consumer, as in separate processes: another pass over one dataset is another
+# epoch.
 
 
 def shared(ds, count, index, name, **more):
@@ -39,7 +40,7 @@ def shared(ds, count, index, name, **more):
 
 
 def in_threads(runs):
-    """Call each in a thread of its own; return what they have returned."""
+    """Call each function in a separate thread; return their results."""
     results = [None] * len(runs)
 
     def run(number):
@@ -68,7 +69,7 @@ def test_lease_timeout_may_be_as_long_as_any_wait(request):
     ]
     left = iter(consumers[0])
     next(left)
-    left.close()  # the seat of the other one is kept
+    left.close()  # the other consumer's place is kept
     assert [int(x) for x in consumers[1]] == list(range(1, 40, 2))
 
 
@@ -176,7 +177,7 @@ def test_one_that_comes_late_makes_what_it_needs(request):
         return iter(work.shard_evenly(2, index))
 
     with begun(0) as first:
-        got = [int(next(first)) for _ in range(50)]  # more than is kept
+        got = [int(next(first)) for _ in range(50)]  # more than the kept elements
         late = [int(x) for x in begun(1)]
         got += [int(x) for x in first]
     assert got == list(range(0, 300, 2))
@@ -279,7 +280,7 @@ def test_one_that_begins_again_takes_no_seat_of_others(request):
         first = [int(next(it)[0]) for _ in range(3)]
     with begun(0) as again:
         assert [int(next(again)[0]) for _ in range(3)] == first
-        whole = [int(x) for x, _ in begun(1)]  # of the first pass, by itself
+        whole = [int(x) for x, _ in begun(1)]  # the first pass alone
 
         def rest():
             return first + [int(x) for x, _ in again]
@@ -418,7 +419,7 @@ def test_workers_end_with_the_last_consumer(request):
         work = shared(ps.Dataset.counter(), 2, index, request.node.name)
         return iter(work.shard_evenly(2, index))
 
-    before = set(threading.enumerate())  # where others are waited for
+    before = set(threading.enumerate())  # other tests' workers may still exist
 
     def workers():
         others = set(threading.enumerate()) - before
@@ -469,12 +470,12 @@ def test_whatever_consumers_do_each_gets_its_elements_once_in_order(seed, reques
                     if (element := next(it, None)) is None:
                         return got
                     got.append(shown(element))
-            except ValueError as error:  # all had left at once: then they should share one state
+            except ValueError as error:  # all left together: then they should share one state
                 if "restore one state in all" not in str(error):
                     raise
-                continue  # it is waited for no longer some time
+                continue  # the others stop waiting for it after a while
             if does.random() < 0.3:
-                time.sleep(does.random())  # a step that takes long
+                time.sleep(does.random())  # a slow step
             state = it.get_state()
             if does.random() < 0.5:
                 it.close()

@@ -1,4 +1,4 @@
-"""Who takes what of a shared job, under a simulated clock: deaths, pauses, joins, early ends."""
+"""Assignment of a shared job's elements, under a simulated clock: deaths, pauses, joins, ends."""
 
 import heapq
 import os
@@ -14,9 +14,10 @@ END = -1
 
 
 class Simulation:
-    """Consumers that fail in every way; those that a pass has lost begin another where they are.
+    """Consumers that fail in every way; those dropped from a pass begin another at their position.
 
-    All of a seed: the same seed gives the same schedule. A pass has a result for each element.
+    Everything is derived from the seed: the same seed produces the same schedule. A pass has a
+    result for each element.
     """
 
     def __init__(self, seed):
@@ -28,9 +29,9 @@ class Simulation:
         self.now = 0.0
         self.events = []
         self.number = 0
-        self.passes = []  # and where each begins
-        self.made = {}  # how often each pass has made each element
-        self.of = {}  # consumers: the pass, and its beginning
+        self.passes = []  # where each begins
+        self.made = {}  # number of times that each pass made each element
+        self.of = {}  # maps consumers to their pass and its beginning
         self.got = {}
         self.ended = set()
 
@@ -93,14 +94,14 @@ class Simulation:
         fault = self.draw.random() if self.faults > 0 else 1.0
         if fault < 0.1:
             self.faults -= 1
-        if fault < 0.03:  # a partition, or a step that takes very long without a word
+        if fault < 0.03:  # a partition, or a very long step without a message
             return 2 * TIMEOUT
-        if fault < 0.06:  # it dies, and is started again from a state of its own
+        if fault < 0.06:  # it dies, and is restarted from an earlier state
             back = self.draw.randrange(len(self.got[consumer]) + 1)
             del self.got[consumer][back:]
             self.at(self.draw.random() * 3 * TIMEOUT, "join", consumer)
             return self.never(consumer)
-        if fault < 0.08:  # it dies, and no one starts it again
+        if fault < 0.08:  # it dies, and is not restarted
             return self.never(consumer)
         if fault < 0.1:  # it stops early
             made.leave(consumer, self.now)
@@ -112,7 +113,7 @@ class Simulation:
         return float("inf")
 
     def nothing(self, consumer):
-        self.events.clear()  # all that is left is of those who are gone
+        self.events.clear()  # all remaining elements belong to consumers that are gone
 
 
 @pytest.mark.parametrize("part", range(5))
@@ -148,7 +149,7 @@ def test_nothing_is_let_go_of_before_all_have_joined():
     for number in range(2):
         assert shared.take(1, number, 1.0) == (number,)
     assert shared.room()
-    assert shared.take(1, 1, 1.0) == (1,)  # an interrupt came before it had it
+    assert shared.take(1, 1, 1.0) == (1,)  # an interrupt arrived before it received the element
 
 
 def test_those_who_never_join_are_waited_for_no_longer_than_the_timeout():

@@ -1,4 +1,4 @@
-"""A state in Orbax's checkpoints: the recipe of docs/guides/checkpoints.md, as it stands there."""
+"""A state in Orbax checkpoints: the recipe of docs/guides/checkpoints.md, verbatim."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def test_the_recipe_of_the_guide_goes_on_behind_the_last_step_saved(tmp_path, mo
     assert len(rest) == 4  # two of six were taken before the last save
 
 
-# Each process has its own rows, order, batches and position. The states differ in size.
+# Each process has different rows, order, batches and position. The states differ in size.
 PROGRAM = """
 import json, sys
 from pathlib import Path

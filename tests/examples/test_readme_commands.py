@@ -1,4 +1,4 @@
-"""The programs in examples/ run as README.md says."""
+"""The programs in examples/ run with the commands in README.md."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The programs examples/resume_*.py go on with the rest of the rows, and with the weights."""
+"""The programs examples/resume_*.py resume with the remaining rows and the saved weights."""
 
 import os
 import re
@@ -21,7 +21,7 @@ SLOW_IMPORTS = 300  # seconds, for programs of two passes
 
 
 def run(*command):
-    """Run a program; return its steps: the number, the rows and the loss of each."""
+    """Run a program; return the number, rows and loss of each step."""
     done = subprocess.run(
         [sys.executable, *map(str, command)],
         env={**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1"},
@@ -36,7 +36,7 @@ def run(*command):
 
 
 def losses_of(steps):
-    """Return the losses of a model that is trained with these rows, from its first weights on."""
+    """Return the losses of a model trained on these rows from its initial weights."""
     x = np.random.default_rng(0).standard_normal((64, 4), np.float32)
     y = x @ np.arange(4, dtype=np.float32)
     weights, losses = np.zeros(4), []

@@ -1,4 +1,4 @@
-"""examples/train_torch.py runs as its page says, and the network learns."""
+"""examples/train_torch.py runs as documented, and the network learns."""
 
 import re
 import subprocess

@@ -31,7 +31,7 @@ def files(tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over the files of the fixture."""
+    """The contract for the files of the fixture."""
 
     @pytest.fixture(autouse=True)
     def _files(self, files):
@@ -82,6 +82,6 @@ def test_a_damaged_record_is_an_error_and_the_others_follow(files, tmp_path):
         except StopIteration:
             break
         except ps.DataError as error:
-            assert error.file == str(path)  # noqa: PT017 - which record it is counts too
+            assert error.file == str(path)  # noqa: PT017 - the record number matters too
             found.append(error.element)
     assert found == [0, 1, 2, *RECORDS[3:7]]

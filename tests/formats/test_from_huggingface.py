@@ -1,4 +1,4 @@
-"""from_huggingface: rows of datasets of Hugging Face."""
+"""from_huggingface: rows of Hugging Face datasets."""
 
 import pickle
 

@@ -1,7 +1,7 @@
-"""Readers of randomly damaged files: each yields the data that was written, or a documented error.
+"""Readers of randomly damaged files: each yields the written data, or a documented error.
 
-The formats of each library run in a child process, with limits on its memory and on the time of a
-try. PENSTOCK_FUZZ_TRIES sets the number of tries, PENSTOCK_SEED selects others. As a program,
+The formats of each library run in a child process, with limits on memory and on the time per try.
+PENSTOCK_FUZZ_TRIES sets the number of tries, and PENSTOCK_SEED selects others. As a program,
 `python tests/formats/test_fuzzed_files.py FORMAT,... FOLDER SEED TRIES [TRY]` lists the failures.
 """
 
@@ -32,7 +32,7 @@ from penstock.compat.errors import InvalidArgumentError
 
 TRIES = int(os.environ.get("PENSTOCK_FUZZ_TRIES", "10"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
-SECONDS = 20  # of one try
+SECONDS = 20  # per try
 MEMORY = 1 << 30  # maximum bytes that a reader may allocate for a file of a few kilobytes
 # The allowed classes of errors. OSError, DataError and their subclasses are also allowed.
 CLASSES = (ValueError, TypeError, ps.StateError, InvalidArgumentError)
@@ -42,7 +42,7 @@ ROWS = 12
 
 
 class Form(NamedTuple):
-    """A format: how a file is written and read, and the public names that its errors may have."""
+    """A format: how a file is written and read, and the public names that may begin its errors."""
 
     write: object  # takes a path
     read: object  # takes the path, returns a dataset
@@ -373,7 +373,7 @@ FORMS = {
         lambda p: ps.experimental.make_batched_features_dataset(
             str(p), 1, FEATURES, num_epochs=1, shuffle=False
         ),
-        "TFRecordDataset",  # the default of its argument `reader`
+        "TFRecordDataset",  # the default of the argument `reader`
         True,
     ),
     "fixed": Form(
@@ -528,7 +528,7 @@ def frozen(value):
 
 
 def wrong(form, path, error):
-    """Return the problem of an error, None if it is as documented."""
+    """Return a description of an undocumented error, or None."""
     huge = isinstance(error, MemoryError) and "malloc of size" in str(error)  # LZ4 and zstd buffers
     if not (type(error) in CLASSES or isinstance(error, (OSError, ps.DataError)) or huge):
         return f"class {type(error).__name__}"

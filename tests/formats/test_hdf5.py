@@ -29,7 +29,7 @@ def file(tmp_path_factory):
 
 
 class OfFile(DatasetContract):
-    """The contract over the file of the fixture."""
+    """The contract for the file of the fixture."""
 
     @pytest.fixture(autouse=True)
     def _file(self, file):
@@ -176,7 +176,7 @@ def test_a_damaged_chunk_is_an_error_and_the_others_follow(tmp_path):
         except StopIteration:
             break
         except ps.DataError as error:
-            assert error.file == str(path)  # noqa: PT017 - which row it is counts too
+            assert error.file == str(path)  # noqa: PT017 - the row number matters too
             found.append("error")
     assert found == [0, "error", 200, 300]
 

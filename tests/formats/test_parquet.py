@@ -1,4 +1,4 @@
-"""ParquetDataset and ArrowDataset: rows of files of tables."""
+"""ParquetDataset and ArrowDataset: rows of table files."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ SOURCES = {
 
 @pytest.fixture(scope="class", params=WRITERS)
 def files(request, tmp_path_factory):
-    """Two files of one kind, of 9 and 14 rows in chunks of 4, and the source for them."""
+    """Write two files of one kind, of 9 and 14 rows in chunks of 4, and return their source."""
     folder = tmp_path_factory.mktemp("tables")
     whole = table()
     names = [folder / "a", folder / "b"]
@@ -51,7 +51,7 @@ def files(request, tmp_path_factory):
 
 
 class Files:
-    """Base of the tests over the files of the fixture."""
+    """Base class of the tests for the files of the fixture."""
 
     @pytest.fixture(autouse=True)
     def use(self, files):
@@ -93,7 +93,7 @@ class TestRows(Files, DatasetContract):
         assert list(ds.first()) == ["f", "s"]
         assert len(self.source_class(self.files, ["i"], batch_size=10, drop_remainder=True)) == 2
         batch = ds.first()["f"]
-        batch[0] = 7  # its memory is its own
+        batch[0] = 7  # the array does not share memory
 
     def test_filters(self):
         ds = self.source_class(self.files, ["s", "i"], filters=[("i", ">", 6), ("i", "<", 12)])
@@ -158,7 +158,7 @@ def test_a_damaged_row_group_is_one_error_and_the_next_one_follows(tmp_path):
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
-    """Three files of 4,000 rows of 1 KiB and more, in row groups of 1,000, with missing values."""
+    """Write three files of 4,000 rows of 1 KiB or more, with missing values, in groups of 1,000."""
     folder = tmp_path_factory.mktemp("wide")
     names = []
     for number in range(3):
@@ -209,7 +209,7 @@ def decoded(monkeypatch):
     return numbers
 
 
-# All 12 row groups take about 13 MB, and half of the limit is used: windows grow to 3,000 rows.
+# All 12 row groups take about 13 MB, and half of the limit is usable: windows grow to 3,000 rows.
 @pytest.mark.parametrize(("memory_limit", "passes"), [(2**28, 1), (2**23, 9)])
 def test_global_shuffle_decodes_each_row_group_once_for_each_window(
     wide, decoded, memory_limit, passes
@@ -262,7 +262,7 @@ def test_a_file_that_has_changed_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(table().select(["i"]), path, row_group_size=8)
     ds = ps.ParquetDataset(path)
-    copy = pickle.loads(pickle.dumps(ds))  # knows no modification time
+    copy = pickle.loads(pickle.dumps(ds))  # its modification time is unknown
     parquet.write_table(table().select(["i"]), path, row_group_size=7)
     with pytest.raises(ps.DataError, match="was modified after this dataset was created"):
         list(ds)

@@ -69,7 +69,7 @@ def test_batches_of_gathered_rows():
     assert sorted(wanted) == list(range(ROWS))
     for name, values in batch.items():
         assert_same([values[i] for i in range(ROWS)], [row(n, True)[name] for n in wanted])
-    batch["i"][0] = 1  # its memory is its own
+    batch["i"][0] = 1  # the array does not share memory
 
 
 def test_the_memory_of_a_table_is_not_written():
@@ -253,7 +253,7 @@ def test_columns_of_pandas_that_are_not_plain(column, rows):
 
 
 def _as_given(row):
-    """Return a row with a value of NumPy, where an array has them."""
+    """Return a row with NumPy values, where an array has them."""
     plain = isinstance(row["c"], (bool, float, complex))
     return row | {"c": np.asarray(row["c"])[()] if plain else row["c"]}
 

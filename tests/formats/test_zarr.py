@@ -1,4 +1,4 @@
-"""Dataset.from_zarr: rows and crops of arrays in Zarr's folders."""
+"""Dataset.from_zarr: rows and crops of arrays in Zarr folders."""
 
 import json
 
@@ -14,7 +14,7 @@ X = np.arange(60, dtype=np.int16).reshape(6, 10)
 
 
 def write(path, array, driver):
-    """Write an array in one of Zarr's formats."""
+    """Write an array in one of the Zarr formats."""
     spec = {"driver": driver, "kvstore": {"driver": "file", "path": f"{path}/"}}
     store = tensorstore.open(
         spec, create=True, dtype=array.dtype.name, shape=array.shape, chunk_layout=None
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 
 class OfFolder(DatasetContract):
-    """The contract over the folder of the fixture."""
+    """The contract for the folder of the fixture."""
 
     @pytest.fixture(autouse=True)
     def _folder(self, folder):

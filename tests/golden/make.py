@@ -1,6 +1,6 @@
-"""Writes what TensorFlow does with the programs: python make.py [MODULE...]. Needs TensorFlow.
+"""Record TensorFlow's results for the programs: python make.py [MODULE...]. Needs TensorFlow.
 
-Everything that penstock gives is compared with these files, by tests/golden/test_golden.py.
+tests/golden/test_golden.py compares all penstock results with these files.
 """
 
 import json
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def as_leaf(x):
-    """Return NumPy values for tensors."""
+    """Return tensors as NumPy values."""
     if isinstance(x, tf.RaggedTensor):
         return {"values": x.flat_values, "row_splits": x.row_splits}
     return x.numpy() if isinstance(x, tf.Tensor) else x

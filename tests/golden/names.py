@@ -1,4 +1,4 @@
-"""Writes names.json: the public names of tf.data with their signatures. Needs TensorFlow."""
+"""Write names.json: the public names of tf.data with their signatures. Needs TensorFlow."""
 
 import enum
 import inspect
@@ -15,7 +15,7 @@ MODULES = {
 
 
 def public(thing):
-    # Not what every object and every iterator of TensorFlow carries along.
+    # Attributes that every TensorFlow object and iterator inherits.
     hidden = {"mro", "register", "abc", "experimental", "service"}
     return [name for name in dir(thing) if not name.startswith("_") and name not in hidden]
 
@@ -28,7 +28,7 @@ def default(parameter):
 
 
 def signature(thing):
-    """List (name, kind, default) of the parameters; None for what is not called."""
+    """List (name, kind, default) of the parameters; None if it is not callable."""
     if not callable(thing):
         return None
     parameters = inspect.signature(thing).parameters.values()
@@ -56,7 +56,7 @@ def made(thing):
 
 
 def members(thing):
-    """List the public members; of a subclass of Dataset, none that every Dataset has."""
+    """List the public members; for a subclass of Dataset, without those that every Dataset has."""
     base = tf.data.Dataset
     own = public(thing)
     if thing is not base and issubclass(thing, base):

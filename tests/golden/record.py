@@ -1,4 +1,4 @@
-"""What a dataset does, as JSON: the same for TensorFlow and penstock."""
+"""The observable behaviour of a dataset as JSON, the same for TensorFlow and penstock."""
 
 import dataclasses
 
@@ -17,12 +17,12 @@ KINDS = {
 }
 
 
-# Of what TensorFlow has specs of their own for.
+# Objects for which TensorFlow has special specs.
 SPECS = {"NoneTensorSpec": None, "DatasetSpec": "object []"}
 
 
 def record(case, tf, folder, as_leaf):
-    """Build a case and write down everything that can be seen of it."""
+    """Build a case and record all of its observable behaviour."""
     try:
         ds = case.build(tf, folder)
     except Exception as error:
@@ -39,7 +39,7 @@ def record(case, tf, folder, as_leaf):
 
 
 def steps(iterator, most, as_leaf):
-    """List elements, errors as {"error": kind}, and "..." where more come."""
+    """List the elements, errors as {"error": kind}, and "..." if more follow."""
     came = []
     while True:
         try:
@@ -59,7 +59,7 @@ def kind(error):
 
 
 def value(x, as_leaf):
-    """Write an element down: structure, dtypes, shapes and values."""
+    """Return an element as JSON: structure, dtypes, shapes and values."""
     x = as_leaf(x)
     if x is None:
         return None
@@ -91,7 +91,7 @@ def text(x):
 
 
 def spec(x):
-    """Write an element_spec down."""
+    """Return an element_spec as JSON."""
     if x is None:
         return None
     if isinstance(x, dict):

@@ -1,4 +1,4 @@
-"""What the programs find under the names of TensorFlow when they run over penstock."""
+"""The stand-in for the module tensorflow when the programs run on penstock."""
 
 from types import SimpleNamespace
 

@@ -1,7 +1,7 @@
-"""The programs give what TensorFlow gave: elements, dtypes, shapes, errors and what follows them.
+"""The programs return TensorFlow's results: elements, dtypes, shapes, errors and later steps.
 
-The files beside this one were made by make.py. A case that differs on purpose names words of the
-migration page that explain it, and must differ.
+make.py wrote the files next to this one. A case that differs on purpose names words of the
+migration page that explain the difference, and must differ.
 """
 
 import json
@@ -23,7 +23,7 @@ CASES = [pytest.param(module, case, id=case.name) for module in MODULES for case
 
 
 def plain(found):
-    """Return what JSON makes of it: tuples are lists. Corrupt data is a value that is wrong."""
+    """Return the value after a JSON round trip, where tuples become lists."""
     return json.loads(
         json.dumps(found).replace('{"error": "DataError"}', '{"error": "ValueError"}')
     )
@@ -33,7 +33,7 @@ def plain(found):
 def test_a_program_gives_what_tensorflow_gave(module, case, tmp_path):
     wanted = plain(GOLDEN[module][case.name])
     came = plain(record(case, tf, tmp_path, lambda leaf: leaf))
-    if not case.spec and "spec" in came:  # of an element that fails there is none
+    if not case.spec and "spec" in came:  # a failing element has no spec
         came["spec"] = wanted["spec"] = None
     if case.differs:
         assert came != wanted, f"{case.name} is as in TensorFlow: say so"

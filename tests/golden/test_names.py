@@ -1,6 +1,6 @@
-"""docs/guides/migrating.md lists every public name of tf.data, and what it says is true.
+"""docs/guides/migrating.md lists every public name of tf.data, and its claims are true.
 
-names.json, made by names.py, holds the names and signatures of TensorFlow.
+names.json, made by names.py, contains TensorFlow's names and signatures.
 """
 
 import inspect
@@ -21,13 +21,13 @@ ROWS = {name: (status, text or "") for name, status, text in ROW.findall(PAGE)}
 
 
 def covered(name):
-    """Return the names that a row speaks for: ``Class.*`` is all members of a class."""
+    """Return the names that a row covers: ``Class.*`` covers all members of a class."""
     prefix = name.removesuffix("*")
     return [n for n in NAMES if n.startswith(prefix)] if name.endswith("*") else [name]
 
 
 def here(name):
-    """Return what penstock has under a name, or None."""
+    """Return the penstock object with this name, or None."""
     found = ps
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -35,7 +35,7 @@ def here(name):
 
 
 def parameters(function):
-    """List (name, kind, default) as names.py writes them."""
+    """List (name, kind, default) in the form of names.py."""
     found = []
     for p in inspect.signature(function).parameters.values():
         value = p.default
@@ -51,7 +51,7 @@ def parameters(function):
 def differences(name):
     """Return the parameters that differ from TensorFlow's in name, order, kind or default."""
     wanted, thing = NAMES[name], here(name)
-    if wanted is None or not callable(thing) or thing is ps.Iterator:  # which only iter() makes
+    if wanted is None or not callable(thing) or thing is ps.Iterator:  # created only by iter()
         return set()
     ours = parameters(thing)
     extra = [p for p in ours[len(wanted) :] if p[1] != "KEYWORD_ONLY"]

@@ -50,7 +50,7 @@ def view(workers=2, *, ours=False, processes=True, pinned=True, persistent=True,
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
-    """Have four CPUs and an accelerator."""
+    """Simulate four CPUs and an accelerator."""
     monkeypatch.setattr(rules, "processors", lambda: 4.0)
     monkeypatch.setattr(rules, "has_accelerator", lambda: True)
 

@@ -1,4 +1,4 @@
-"""Each rule of lint fires where it should, and a good pipeline draws no finding."""
+"""Each lint rule matches its mistakes, and a good pipeline has no finding."""
 
 import functools
 import math
@@ -32,7 +32,7 @@ def images(count=100):
 
 
 def opaque(x):
-    """Return x; what it does cannot be traced."""
+    """Return x, in a form that cannot be traced."""
     return np.asarray(string.capwords(str(x)) == "", np.int64)
 
 
@@ -548,7 +548,7 @@ def test_a_function_that_fails_is_no_error_of_lint():
     assert codes(numbers().map(fails).batch(2).prefetch(1)) <= {"PS020", "PS021"}
 
 
-total_of = np.arange(3).sum  # compares to no single bool
+total_of = np.arange(3).sum  # its comparison is not a single bool
 
 
 def test_methods_of_arrays_are_no_generators():

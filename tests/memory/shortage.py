@@ -1,11 +1,12 @@
-"""Pipelines that run out of memory at every allocation in turn; run as a script by its test.
+"""Make each allocation of a pipeline fail in turn, one run per allocation; run by its test.
 
-`shortage.py LIBRARY FOLDER MOST WIDTH [NAME...]`: at most MOST places of each pipeline, or of those
-named, are tried, evenly spread; WIDTH allocations fail one after the other. What goes wrong is
-printed, and the exit status is then 1. A place that ends the process is the last one printed.
+`shortage.py LIBRARY FOLDER MOST WIDTH [NAME...]` tests the named pipelines, or all of them. It
+tries at most MOST allocations of each pipeline, evenly spaced; WIDTH consecutive allocations fail.
+Problems are printed, and the exit status is then 1. If an allocation crashes the process, it is the
+last one printed.
 
-Each pipeline is run twice: allocations fail from the first ``next`` on, or already while the
-pipeline and its iterator are created.
+Each pipeline runs twice: allocations fail from the first ``next`` on, or already while the pipeline
+and its iterator are created.
 """
 
 import ctypes
@@ -27,28 +28,28 @@ import penstock as ps
 
 ROWS = 24
 MOST_STEPS = 400
-IN_A_ROW = 30  # errors, after which an iterator is taken to go on failing
+IN_A_ROW = 30  # errors after which an iterator is assumed to fail forever
 HANG = 20  # seconds
-THREADS = len(list(Path("/proc/self/task").iterdir()))  # NumPy's
+THREADS = len(list(Path("/proc/self/task").iterdir()))  # includes NumPy's
 
 
 @dataclasses.dataclass
 class Pipeline:
-    """How to make one, and what it delivers."""
+    """A pipeline's builder and its expected rows."""
 
-    build: Callable[[Path], Any]  # of a folder that files of the first run stay in
-    ids: Callable[[Any], list[int]] = lambda x: [int(x)]  # of the rows of an element
-    lost: int = 1  # rows that one failure may take: those of one element of any stage
+    build: Callable[[Path], Any]  # takes a folder for files kept from the first run
+    ids: Callable[[Any], list[int]] = lambda x: [int(x)]  # row numbers of an element
+    lost: int = 1  # maximum rows lost per failure: those of one element of any stage
     ordered: bool = True
-    fresh: bool = False  # writes files: each run gets a folder of its own
+    fresh: bool = False  # writes files: each run gets a new folder
     once: bool = False  # cannot be rerun, so an error may end it
-    skips: bool = False  # leaves elements out that failed
+    skips: bool = False  # drops failed elements
 
 
 PIPELINES: dict[str, Pipeline] = {}
 LIBRARY = ctypes.CDLL(sys.argv[1])
 WIDTH = int(sys.argv[4])
-MESSAGES: list[str] = []  # of the MemoryErrors of a run
+MESSAGES: list[str] = []  # messages of the MemoryErrors of a run
 
 
 def pipeline(**options):
@@ -60,11 +61,11 @@ def pipeline(**options):
 
 
 def opens(function):
-    """Let the function have all the memory it wants when several allocations fail.
+    """Exempt the function from the shortage when several allocations fail.
 
     Another failure may rebuild the run, which then calls the function again. If the first call
-    raised and the second does not, the dataset of the second call delivers other rows than the run
-    before: a run is repeatable only if its functions are.
+    raised and the second does not, the dataset of the second call yields different rows than the
+    run before: a run is repeatable only if its functions are.
     """
 
     def call(*args):
@@ -78,12 +79,12 @@ def opens(function):
 
 
 def row(i):
-    """What row i holds besides its number: it shows rows that were not filled, or another's."""
+    """Return the values of row i other than its number; they reveal unfilled or wrong rows."""
     return np.full(5 + i % 3, i * 3 + 1, np.int32)
 
 
 def check_id(number, rest):
-    """The number of a row whose other values are `rest`; -1 when they are not those of the row."""
+    """Return the row number if `rest` are the row's other values, otherwise -1."""
     return int(number) if np.array_equal(rest, row(int(number))) else -1
 
 
@@ -374,7 +375,7 @@ def sharded(folder):
 
 
 class Shortage:
-    """The library that lets allocations fail."""
+    """The library that makes allocations fail."""
 
     def __init__(self, library):
         self.library = library
@@ -386,17 +387,17 @@ class Shortage:
         self.library.memory_fail(ctypes.c_int64(first), ctypes.c_int64(last), ctypes.c_bool(tell))
 
     def end(self):
-        """Return how many there were, and how many of them failed."""
+        """Return the number of allocations, and how many of them failed."""
         self.library.memory_enough()
         return self.library.memory_count(), self.library.memory_failed()
 
 
 class Wrong(Exception):
-    """What a run did that it must not do."""
+    """A run violated its contract."""
 
 
 def deliver(pipe, folder, begin=lambda: None, early=False):
-    """Return the rows in order, None for a MemoryError; raise what else is raised."""
+    """Return the rows in order, None for a MemoryError; raise any other error."""
     came, failing = [], 0
     if early:
         begin()
@@ -439,7 +440,7 @@ def deliver(pipe, folder, begin=lambda: None, early=False):
 
 
 def check(pipe, came, expected, failed):
-    """Raise `Wrong` unless `came` are the expected rows but for what failures took."""
+    """Raise `Wrong` unless `came` are the expected rows, except for those lost to failures."""
     rows = [i for element in came if element is not None for i in element]
     errors = sum(element is None for element in came)
     wanted = [i for element in expected for i in element]
@@ -537,9 +538,9 @@ def main(library, folder, most, width, *names):
 
 
 def threads_end():
-    """Whether the threads of all these runs are gone within some seconds."""
+    """Return whether the threads of all these runs exit within several seconds."""
     for _ in range(100):
-        # The thread of coroutines stays.
+        # The thread of the event loop stays.
         if len(list(Path("/proc/self/task").iterdir())) <= THREADS + 1:
             return True
         time.sleep(0.1)

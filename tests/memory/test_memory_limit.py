@@ -1,4 +1,4 @@
-"""With `count_all` the memory limit holds for all that a run holds; what cannot fit is an error."""
+"""With `count_all`, the memory limit covers everything in a run; otherwise there is an error."""
 
 import re
 import subprocess
@@ -39,7 +39,7 @@ def counted(ds, limit=LIMIT):
     return ds.with_options(options)
 
 
-# How each is made, and how many elements it has.
+# The builder of each pipeline, and its number of elements.
 PIPELINES = {
     "prefetch": (lambda n: n.map(row, ps.AUTOTUNE).prefetch(ps.AUTOTUNE), 1200),
     "cache": (lambda n: n.take(300).map(row).cache().repeat(3), 900),
@@ -58,15 +58,15 @@ PIPELINES = {
 
 
 def peak():
-    """Return the most bytes that this process had in memory since it was last reset."""
+    """Return the peak resident bytes of this process since the last reset."""
     found = re.search(r"VmHWM:\s+(\d+) kB", STATUS.read_text())
     return int(found[1]) * 1024
 
 
 def report(name):
-    """Print the elements of a pipeline, and the most memory that it took."""
+    """Print the number of elements of a pipeline, and its peak memory."""
     make, _ = PIPELINES[name]
-    for _ in ps.Dataset.range(8).map(row, 4).batch(2):  # what the first run leaves behind
+    for _ in ps.Dataset.range(8).map(row, 4).batch(2):  # the first run keeps some memory allocated
         pass
     ds = counted(make(ps.Dataset.range(1200)))
     Path("/proc/self/clear_refs").write_text("5")

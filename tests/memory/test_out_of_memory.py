@@ -1,4 +1,4 @@
-"""A failure of any allocation of the engine raises MemoryError at its position only."""
+"""A failed allocation anywhere in the engine raises MemoryError, only at its own position."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-# Allocations of each pipeline that are tried, evenly spread; .ci/nightly tries all.
+# The number of allocations tried per pipeline, evenly spaced; .ci/nightly tries all.
 PLACES = os.environ.get("PENSTOCK_PLACES", "30")
 SECONDS = 50 if PLACES == "30" else 3000
 
@@ -21,7 +21,7 @@ COMPILER = shutil.which("c++") or shutil.which("g++")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """The library that stands in for malloc, compiled."""
+    """Return the compiled library that replaces malloc."""
     if platform.libc_ver()[0] != "glibc":
         pytest.skip("the library stands in for glibc's malloc, by LD_PRELOAD")
     if not COMPILER:
@@ -44,7 +44,7 @@ def library(tmp_path_factory):
     return made
 
 
-# Several in a row: what is made to tell of the first one finds no memory either.
+# Several in a row: reporting the first failure finds no memory either.
 @pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 10)
 @pytest.mark.parametrize("width", [1, 4])

@@ -1,11 +1,11 @@
-"""Plant small defects in the sources, and count those that the tests notice.
+"""Plant small defects in the sources, and count how many the tests detect.
 
     python tests/mutants/plant.py --build COMMAND [--tests COMMAND] [--folder FOLDER]
 
-Each mutant replaces one expression, and the variable PENSTOCK_MUTANT selects it when the program
-runs, so one build has all of them. The build command compiles the checkout, whose sources are
-restored at the end. The tests command runs pytest over the paths that follow it. Another folder
-than `tests` is for the tests of another revision: the same mutants must die in both.
+Each mutant replaces one expression. The variable PENSTOCK_MUTANT selects it at run time, so one
+build contains all of them. The build command compiles the checkout, whose sources are restored at
+the end. The tests command runs pytest on the paths appended to it. `--folder` names a test folder
+other than `tests`, for the tests of another revision: the same mutants must be detected in both.
 """
 
 import argparse
@@ -30,7 +30,7 @@ CHOICES = {
 
 
 class Mutant(NamedTuple):
-    """An expression that occurs once in a file of a stage, and its replacement."""
+    """An expression that occurs once in a stage's source file, and its replacement."""
 
     stage: str
     file: str
@@ -39,12 +39,12 @@ class Mutant(NamedTuple):
 
 
 MUTANTS = [
-    # A failed element does not count.
+    # A failed element is not counted.
     Mutant("take", "take.cc", "taken_ += block.steps()", "taken_ += block.rows"),
     Mutant("skip", "skip.cc", "left_ -= block.steps()", "left_ -= block.rows"),
     Mutant("enumerate", "enumerate.cc", "MoveBy(block.steps())", "MoveBy(block.rows)"),
     Mutant("take_while", "take_while.cc", "index_ += !error->transient()", "index_ += 0"),
-    # Rows are lost or added, or have another order.
+    # Rows are lost, added or reordered.
     Mutant("concatenate", "concatenate.cc", "block.end = part_ == parts()", "block.end = true"),
     Mutant(
         *("interleave", "interleave/interleave.cc"),
@@ -60,7 +60,7 @@ MUTANTS = [
     ),
     Mutant("shard", "shard/shard.cc", "position_ % shards_", "(position_ + 1) % shards_"),
     Mutant("zip", "zip.cc", "std::min(least, n)", "std::max(least, n)"),
-    # States differ from the position of the iterator, or one is lost when it is saved again.
+    # States differ from the iterator's position, or one is lost when it is saved again.
     Mutant("concatenate", "concatenate.cc", "part != part_", "false"),
     Mutant("unique", "unique.cc", "input_.position() + replay_", "input_.position()"),
     Mutant(
@@ -75,7 +75,7 @@ MUTANTS = [
     Mutant("scan", "scan/scan.cc", "index_ + again_", "index_"),
     Mutant("cache", "cache/cache.cc", "steps_ + to_pass_", "steps_"),
     Mutant("repeat", "repeat.cc", "epoch_ >= count_", "epoch_ + 1 >= count_"),
-    # An error has another position.
+    # An error has a different position.
     Mutant("scan", "scan/scan.cc", "index_ = info.index + 1", "index_ = info.index"),
     Mutant(
         *("scan", "scan/scan.cc"),
@@ -84,7 +84,7 @@ MUTANTS = [
             'placed.In({stage_, info.index + 1, ""}, origin_)',
         ),
     ),
-    # Arguments are not checked.
+    # Arguments are not validated.
     Mutant(
         *("shard", "shard/shard.cc"),
         *("index < 0 || index >= shards", "index < 0 || index > shards"),
@@ -110,14 +110,14 @@ def planted(path, text):
 
 
 def survives(number, tests, folder):
-    """Return whether the tests of the stage pass with a mutant, or with none."""
+    """Return whether the stage's tests pass with a mutant, or with none."""
     files = sorted({f"{folder}/transforms/test_{each.stage}.py" for each in MUTANTS})
     if number is not None:
         files = [f"{folder}/transforms/test_{MUTANTS[number].stage}.py"]
     environment = {**os.environ, "PENSTOCK_MUTANT": "" if number is None else str(number)}
     command = [*shlex.split(tests), "-x", "-q", *files]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
-    assert done.returncode in (0, 1), done.stdout.decode()  # others: it could not run them
+    assert done.returncode in (0, 1), done.stdout.decode()  # other codes: pytest could not run them
     return done.returncode == 0
 
 

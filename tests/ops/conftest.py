@@ -1,4 +1,4 @@
-"""Pictures that the tests of operations share, and no seed that outlives a test."""
+"""Images shared by the tests of operations; resets the seed after each test."""
 
 import io
 
@@ -17,7 +17,7 @@ def no_global_seed():
 
 @pytest.fixture(scope="session")
 def photo():
-    """Smooth colours under noise, as a photograph has: shape (117, 203, 3), uint8."""
+    """Return a photograph-like image, smooth colours with noise: shape (117, 203, 3), uint8."""
     y, x = np.mgrid[:117, :203]
     smooth = np.stack([x + y, 255 - x, 2 * y], -1) % 256
     noise = np.random.default_rng(3).normal(0, 20, smooth.shape)

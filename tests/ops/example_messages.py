@@ -1,10 +1,10 @@
-"""tf.train.Example and SequenceExample as protobuf makes them, from descriptors made here."""
+"""tf.train.Example and SequenceExample as serialised by protobuf, from descriptors built here."""
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.internal import api_implementation
 
-# The parser in Python, which is what there is for one without a GIL, takes groups without an end.
+# The pure-Python parser, the only one without a GIL, accepts unterminated groups.
 in_c = pytest.mark.skipif(
     api_implementation.Type() == "python", reason="compares with protobuf's parser in C"
 )
@@ -26,7 +26,7 @@ def _field(message, name, number, kind, label=_OPTIONAL, packed=None, oneof=None
 
 
 def _classes(package, packed):
-    """Make the messages; entries of maps are messages here, with keys that may be any bytes."""
+    """Return the message classes; map entries are messages here, so that keys may be any bytes."""
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package)
     file.syntax = "proto3"
     for name, kind in (
@@ -69,14 +69,14 @@ KINDS = ("bytes", "float", "int64")
 
 
 def fill(feature, kind, values):
-    """Give a Feature its list."""
+    """Set the list of a Feature."""
     values_of = getattr(feature, f"{kind}_list")
     values_of.SetInParent()
     values_of.value.extend(values)
 
 
 def example(features, classes=PACKED):
-    """Serialise ``[(key, kind, values)]`` in that order; kind None is a feature without a list."""
+    """Serialise ``[(key, kind, values)]`` in this order; kind None is a feature without a list."""
     message = classes["Example"]()
     message.features.SetInParent()
     for key, kind, values in features:
@@ -88,12 +88,12 @@ def example(features, classes=PACKED):
 
 
 def parse(serialized):
-    """Return ``{key: (kind, values)}`` of an Example: what protobuf says of it."""
+    """Return ``{key: (kind, values)}`` of an Example, as parsed by protobuf."""
     return _features(PACKED["Example"].FromString(serialized).features)
 
 
 def parse_sequence(serialized):
-    """Return the same of a context, and ``{key: [(kind, values)]}``."""
+    """Return the same for a context, and ``{key: [(kind, values)]}`` for the feature lists."""
     message = PACKED["SequenceExample"].FromString(serialized)
     lists = {
         entry.key: [_feature(step) for step in entry.value.feature]

@@ -1,6 +1,6 @@
-"""Writes baseline JPEGs from coefficients: with any Huffman codes, sampling and restart markers.
+"""Write baseline JPEGs from coefficients, with any Huffman codes, sampling and restart markers.
 
-ITU-T T.81: encoders that write photographs leave most of what the format allows unused.
+ITU-T T.81: ordinary encoders leave most of the format's features unused.
 """
 
 import struct
@@ -14,7 +14,7 @@ AC_SYMBOLS = [END_OF_BLOCK, SIXTEEN_ZEROS, *(r << 4 | s for r in range(16) for s
 
 
 class Codes(NamedTuple):
-    """Symbols in the order of their codes, and the length of each."""
+    """Symbols in the order of their codes, and the code lengths."""
 
     symbols: list[int]
     lengths: list[int]
@@ -34,12 +34,12 @@ class Codes(NamedTuple):
 
 
 def even(symbols):
-    """Return codes that all have one length."""
+    """Return codes that all have the same length."""
     return Codes(symbols, [len(symbols).bit_length()] * len(symbols))
 
 
 def skewed(symbols, short=7):
-    """Return codes of 1, 2, 3, ... bits for the first ones, and of 16 for the others."""
+    """Return codes of 1, 2, 3, ... bits for the first ones, and of 16 bits for the rest."""
     short = min(short, len(symbols) - 1)
     return Codes(symbols, [*range(1, short + 1), *[16] * (len(symbols) - short)])
 
@@ -52,7 +52,7 @@ class _Bits:
         self.bits += [value >> (count - 1 - i) & 1 for i in range(count)]
 
     def done(self):
-        """Return the bytes, with ones at the end, and a zero after each 0xFF."""
+        """Return the bytes, padded with ones, and with a zero after each 0xFF."""
         self.bits += [1] * (-len(self.bits) % 8)
         data, self.bits = np.packbits(self.bits).tobytes(), []
         return data.replace(b"\xff", b"\xff\0")
@@ -81,7 +81,7 @@ def _put_block(bits, block, difference, dc, ac):
 
 
 def _scan(components, sampling, dc, ac, restart_interval):
-    """One scan of all components: arrays (rows, columns, 64) of blocks in zigzag order."""
+    """Encode one scan of all components: arrays (rows, columns, 64) of blocks in zigzag order."""
     h, v = sampling[0]
     rows, columns = components[0].shape[0] // v, components[0].shape[1] // h
     bits, data, last = _Bits(), [], [0] * len(components)
@@ -104,7 +104,7 @@ def _marker(code, content):
 
 
 def write(components, size, sampling, dc=None, ac=None, restart_interval=0):
-    """Return a JPEG of `size` (rows, columns); quantisation is by 1.
+    """Return a JPEG of `size` (rows, columns), with all quantisation factors 1.
 
     The first component has the largest sampling factors; a single one has (1, 1).
     """
@@ -123,7 +123,7 @@ def write(components, size, sampling, dc=None, ac=None, restart_interval=0):
 
 
 def draw_blocks(rng, rows, columns, density):
-    """Draw blocks in which each coefficient is there with a probability, small or large."""
+    """Draw blocks in which each coefficient is non-zero with a small or large probability."""
     shape = (rows, columns, 64)
     sizes = rng.integers(1, 10, shape)
     values = rng.integers(1, 1 << sizes) * rng.choice([-1, 1], shape)

@@ -1,4 +1,4 @@
-"""PNG files of every kind, written by the book, so that decoders can be held against them."""
+"""PNG files of every kind, written according to the specification, to test decoders against."""
 
 import struct
 import zlib
@@ -37,7 +37,7 @@ def header(height, width, depth, kind, interlaced=False):
 
 
 def write(samples, depth, kind, palette=None, transparency=None, interlaced=False, extra=b""):
-    """Write samples, shape (height, width, samples of a pixel), as they are stored."""
+    """Write samples of shape (height, width, samples per pixel), as they are stored."""
     height, width, _ = samples.shape
     parts = [samples]
     if interlaced:
@@ -52,7 +52,7 @@ def write(samples, depth, kind, palette=None, transparency=None, interlaced=Fals
 
 
 def with_checksums(contents):
-    """Make the checksums of the chunks right again, so that damage is not found by them alone."""
+    """Recompute the checksums of the chunks, so that damage is not detected by them alone."""
     data, at = bytearray(contents), len(SIGNATURE)
     while at + 12 <= len(data):
         end = at + 8 + int.from_bytes(data[at : at + 4], "big")

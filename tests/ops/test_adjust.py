@@ -1,4 +1,4 @@
-"""image.adjust_* and their random forms: TensorFlow's formulas in NumPy, and figures it gave."""
+"""image.adjust_* and their random variants: TensorFlow's formulas in NumPy, and its results."""
 
 import colorsys
 
@@ -16,7 +16,7 @@ AMOUNTS = {"brightness": 0.2, "contrast": 1.7, "saturation": 1.7, "hue": 0.2}
 
 
 def picture(dtype="uint8", shape=(13, 57, 3)):
-    """Random values over the range of an integer type, or somewhat beyond [0, 1]."""
+    """Return random values over the range of an integer type, or slightly beyond [0, 1]."""
     rng = np.random.default_rng(5)
     if np.dtype(dtype).kind == "f":
         return (rng.random(shape) * 1.4 - 0.2).astype(dtype)
@@ -79,7 +79,7 @@ def adjust(name, image, amount):
 def test_values_are_those_of_the_formula(name, dtype, sign):
     image = picture(dtype)
     if name in RGB_ONLY and image.dtype.kind == "f":
-        image = image.clip(0, 1)  # where HSV is defined
+        image = image.clip(0, 1)  # the domain of HSV
     amount = AMOUNTS[name] * (sign if name != "saturation" else 1 if sign == 1 else 0.3)
     result = adjust(name, image, amount)
     assert result.dtype == image.dtype
@@ -89,8 +89,8 @@ def test_values_are_those_of_the_formula(name, dtype, sign):
         tolerance = {"float16": 2e-3}.get(dtype, 3e-6)
         np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
     else:
-        # An integer is cut, so that the last bit of a float may be worth one, or what a float has
-        # not of an int32.
+        # Integers are truncated, so the last bit of a float may be worth one; for int32, the bits
+        # that a float lacks.
         step = 1 if image.itemsize < 4 else 2**11
         assert np.abs(result.astype(float) - expected).max() <= step
         assert (result == expected).mean() > (0.98 if image.itemsize < 4 else 0)

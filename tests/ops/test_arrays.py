@@ -1,4 +1,4 @@
-"""Arrays: shapes, joining, choosing and making, against NumPy, for numbers and strings."""
+"""Array operations: shape, concatenation, selection and creation, against NumPy."""
 
 import numpy as np
 import pytest
@@ -212,7 +212,7 @@ TIMES = [np.array([5, 6], "m8[s]"), np.array(["2020-01-01", "NaT"], "M8[D]")]
 
 @pytest.mark.parametrize("times", TIMES, ids=["durations", "dates"])
 def test_times_are_padded_with_counts_of_their_unit(times):
-    unitless = times.dtype.type("NaT")  # of no unit
+    unitless = times.dtype.type("NaT")  # without a unit
     constants = [0, 7, 7.9, np.int8(-7), True, 2**63, np.nan, times[0], times[1], unitless]
     for constant in constants:
         wanted = np.pad(times, 1, constant_values=constant)

@@ -1,4 +1,4 @@
-"""encode_base64 and decode_base64 do what Python's base64 does with the safe alphabet."""
+"""encode_base64 and decode_base64 match Python's base64 with the URL-safe alphabet."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""cast: NumPy's astype, between all number types."""
+"""cast: NumPy's astype, between all numeric types."""
 
 from contextlib import nullcontext
 
@@ -14,7 +14,7 @@ TYPES = ["bool", *INTEGERS, *FLOATS, *COMPLEX]
 
 
 def values_of(dtype):
-    """Values of a type, its edges included; floats stay within int8 and off the halves."""
+    """Return values of a type, including its limits; floats are within int8, without halves."""
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
         return np.array([False, True, True])
@@ -28,7 +28,7 @@ def values_of(dtype):
 @pytest.mark.parametrize("to", TYPES)
 @pytest.mark.parametrize("of", TYPES)
 def test_every_pair_of_types_is_as_astype(of, to):
-    # Longer than the chunks and vectors of the loops, and of odd length.
+    # Longer than the loops' chunks and vectors, and of odd length.
     x = np.resize(values_of(of), 1537)
     with np.errstate(all="ignore"), pytest.warns() if is_complex_to_real(of, to) else nullcontext():
         expected = x.astype(to)

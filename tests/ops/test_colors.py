@@ -1,4 +1,4 @@
-"""Colour spaces and standardized images, against NumPy, colorsys and figures of TensorFlow."""
+"""Colour spaces and standardized images, against NumPy, colorsys and TensorFlow's results."""
 
 import colorsys
 
@@ -134,7 +134,7 @@ class TestStandardization:
         wide = image.astype(float)
         expected = (wide - wide.mean()) / wide.std()
         result = ps.image.per_image_standardization(image)
-        # The subtraction is float32, as TensorFlow's: half a unit in the last place of the mean.
+        # The subtraction is float32, like TensorFlow's: half a unit in the last place of the mean.
         np.testing.assert_allclose(result, expected, atol=0.04 / wide.std())
         assert abs(result.std() - 1) < 1e-4
 

@@ -10,7 +10,7 @@ FLOATS = ["float16", "float32", "float64"]
 
 
 def converted(image, dtype, saturate):
-    """TensorFlow's convert_image_dtype, in NumPy."""
+    """Return TensorFlow's convert_image_dtype, computed in NumPy."""
     of, to = image.dtype, np.dtype(dtype)
     with np.errstate(all="ignore"):
         if of == to or (of.kind == "f" and to.kind == "f"):
@@ -33,7 +33,7 @@ def converted(image, dtype, saturate):
 
 
 def limits(of, to):
-    """The range of `to`, as the nearest values of `of` within it."""
+    """Return the range of `to`, as the nearest values of `of` within it."""
     info, finfo = np.iinfo(to), np.finfo(of)
     low, high = of.type(max(float(finfo.min), info.min)), of.type(min(float(finfo.max), info.max))
     if int(high) > info.max:

@@ -1,4 +1,4 @@
-"""Boxes of images and canvases around them, against NumPy's slices."""
+"""Boxes within images and padding around them, against NumPy slices."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ def positions(begin, end, pixels, count):
 
 
 def crop(image, box, size, method, outside):
-    """One box, as TensorFlow's CropAndResize, in its order of float32 operations."""
+    """Return one box, in the float32 operation order of TensorFlow's CropAndResize."""
     y, x = (positions(box[i], box[i + 2], image.shape[i], size[i]) for i in (0, 1))
     valid = ((y >= 0) & (y <= image.shape[0] - 1))[:, None] & (x >= 0) & (x <= image.shape[1] - 1)
     y, x = y.clip(0, image.shape[0] - 1), x.clip(0, image.shape[1] - 1)

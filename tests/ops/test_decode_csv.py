@@ -1,4 +1,4 @@
-"""decode_csv reads what Python's csv writes; figures of TensorFlow stand as they came from it."""
+"""decode_csv reads the output of Python's csv; other expected values are TensorFlow's."""
 
 import csv
 import io

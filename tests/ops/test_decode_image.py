@@ -1,4 +1,4 @@
-"""image.decode_image: a file of any kind, as any type; and where Pillow stands in for a codec."""
+"""image.decode_image: files of all kinds to all types, with Pillow as the fallback codec."""
 
 import io
 
@@ -246,7 +246,7 @@ class TestWithoutCodec:
         native = ps.native(lambda file: ps.image.decode_png(file, channels))
         (expected,) = ps.Dataset.from_tensors(contents).map(native)
         assert result.shape == expected.shape
-        assert np.abs(result.astype(int) - expected).max() <= 1  # gray is rounded otherwise
+        assert np.abs(result.astype(int) - expected).max() <= 1  # gray is rounded differently
 
     def test_png_of_16_bits(self):
         image = np.arange(0, 60000, 1000, np.uint16).reshape(6, 10, 1)

@@ -31,7 +31,7 @@ def accurate(contents, **options):
 
 
 def close(image, other, tolerance=0):
-    """Compare decoders: another libjpeg may round otherwise, here and there by one."""
+    """Compare decoders; another libjpeg may round some values differently by one."""
     assert image.shape == other.shape
     assert image.dtype == np.uint8
     difference = np.abs(image.astype(int) - other.astype(int))
@@ -71,7 +71,7 @@ class TestDecode:
         contents = encode(photo)
         expected = np.asarray(pillow(contents) @ [0.299, 0.587, 0.114])[..., np.newaxis]
         image = accurate(contents, channels=1)
-        # The luminance of the file was never clipped to colours.
+        # The luminance of the file was never clipped to valid colours.
         assert np.abs(image - expected).mean() < 2
 
     def test_cmyk_becomes_rgb(self, photo):
@@ -140,7 +140,7 @@ class TestDecode:
 
 
 class TestEntropyDecoder:
-    """Ours against that of Pillow's libjpeg, in files that use what the format allows."""
+    """Compare with Pillow's libjpeg on files that use all features of the format."""
 
     SAMPLINGS = {
         "gray": [(1, 1)],
@@ -177,7 +177,7 @@ class TestEntropyDecoder:
             close(accurate(contents), pillow(contents))
 
     def test_a_short_code_of_the_end_of_blocks_is_not_read_after_the_last_coefficient(self):
-        # Where it is one bit long, every other bit after the 64th coefficient looks like it.
+        # If its code is one bit long, every second bit after the 64th coefficient looks like it.
         ac = jpeg_writer.skewed(jpeg_writer.AC_SYMBOLS)
         dc = jpeg_writer.Codes(jpeg_writer.DC_SYMBOLS, [1, *[5] * 11])
         blocks = np.zeros((40, 60, 64), int)
@@ -198,12 +198,12 @@ class TestEntropyDecoder:
             contents = encode(photo, quality=quality, optimize=optimize, subsampling=sampling)
             close(accurate(contents), pillow(contents))
 
-    # Of blocks that become one pixel, and outside of windows, coefficients are not wanted. In large
-    # images they are walked over with tables of their own.
+    # Blocks that become one pixel, and blocks outside windows, need no coefficients. In large
+    # images, separate tables skip them.
 
     @staticmethod
     def walked(contents):
-        """Compare the image at 1/8 of its size with Pillow's, and a window of it with all of it."""
+        """Compare the image at 1/8 of its size with Pillow's, and a window with the whole image."""
         reduced = Image.open(io.BytesIO(contents))
         reduced.draft(None, tuple(side // 8 for side in reduced.size))
         height, width = reduced.size[::-1]
@@ -320,7 +320,7 @@ class TestWindow:
 
 
 def resampled(contents, factors):
-    """Change the sampling factors in the frame header; the data then means another picture."""
+    """Change the sampling factors in the frame header, so that the data encode another image."""
     data = bytearray(contents)
     frame = frame_of(contents)
     h, v, chroma_h, chroma_v = factors

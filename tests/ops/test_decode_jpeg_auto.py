@@ -1,4 +1,4 @@
-"""decode_jpeg(ratio="auto"): a lower resolution for the resize after it, in native functions."""
+"""decode_jpeg(ratio="auto") decodes at a lower resolution before a resize in native functions."""
 
 import io
 
@@ -24,7 +24,7 @@ HEIGHT, WIDTH = 384, 512
 
 @pytest.fixture(scope="module")
 def picture():
-    """Waves under noise, uint8, shape (384, 512, 3)."""
+    """Return waves with noise, uint8, shape (384, 512, 3)."""
     y, x = np.mgrid[:HEIGHT, :WIDTH]
     waves = np.stack([np.sin(x / 40), np.cos(y / 30), np.sin((x + y) / 50)], -1)
     noise = np.random.default_rng(1).normal(0, 6, waves.shape)
@@ -44,7 +44,7 @@ def encoded(array, **options):
 
 
 def native(function, files, **keywords):
-    """Return what a native function makes of files."""
+    """Return a native function's results for files."""
     return run(ps.Dataset.from_tensor_slices(files).map(ps.native(function), **keywords))
 
 
@@ -150,7 +150,7 @@ def bilinear(image, box, size):
 
 
 class TestWindows:
-    """Crops between decoding and resizing, in pixels of the whole image."""
+    """Crops between decoding and resizing, in pixels of the full image."""
 
     @pytest.mark.parametrize("shape", [(384, 512), (383, 509), (377, 505)])
     def test_a_window_shows_its_part_of_the_reduced_image(self, picture, shape):
@@ -201,7 +201,7 @@ class TestWindows:
 
         made, exact = one(function("auto"), contents), one(function(1), contents)
         red, green, blue = (made - exact)[3:-3, 3:-3].mean(axis=(0, 1))
-        # By how many pixels of the whole image it has moved: the reduced one has pixels of 8.
+        # The shift in pixels of the full image; a pixel of the reduced one covers 8.
         assert abs(red - blue) / 2 / 0.3 < 0.75
         assert abs(green - (red + blue) / 2) / 0.4 < 0.75
         assert np.abs(made - exact).max() < 8
@@ -228,7 +228,7 @@ class TestWindows:
 
 
 class TestBetween:
-    """What else may come between decoding and resizing."""
+    """Other operations between decoding and resizing."""
 
     LINEAR = {
         "cast": lambda image: ps.cast(image, np.float32),
@@ -350,7 +350,7 @@ class TestFiles:
 
 class TestEngine:
     def files(self, picture):
-        """Images of several sizes, between them truncated and damaged ones, and no image."""
+        """Return images of several sizes, some truncated or damaged, and one non-image."""
         rng = np.random.default_rng(2)
         files = []
         for i in range(24):

@@ -1,4 +1,4 @@
-"""decode_raw reads bytes as NumPy's frombuffer does."""
+"""decode_raw reads bytes like NumPy's frombuffer."""
 
 import numpy as np
 import pytest

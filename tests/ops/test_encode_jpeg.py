@@ -1,4 +1,4 @@
-"""image.encode_jpeg: files that Pillow and penstock read, and what stands in them."""
+"""image.encode_jpeg: files that Pillow and penstock can read, and their contents."""
 
 import io
 
@@ -39,7 +39,7 @@ def test_bytes_are_pillows(photo, options):
     settings = {"quality": options.get("quality", 95), "subsampling": subsampling}
     Image.fromarray(photo).save(file, "JPEG", dpi=(300, 300), **settings)
     expected = np.asarray(opened(file.getvalue())).astype(int)
-    # The libraries may be of different versions.
+    # The two libraries may have different versions.
     assert np.abs(np.asarray(opened(contents)) - expected).max() <= 2
     assert abs(len(contents) - len(file.getvalue())) < 100
 

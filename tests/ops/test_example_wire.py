@@ -1,4 +1,4 @@
-"""The messages of examples: whatever protobuf reads is read, everything else is an error."""
+"""The wire format of examples: everything that protobuf reads is read, all else is an error."""
 
 import itertools
 import random
@@ -62,13 +62,13 @@ FEATURES = st.lists(
 
 
 def expected(known, key, kind):
-    """Return the values of a key as protobuf tells them, or None where the kinds differ."""
+    """Return protobuf's values of a key, or None if the kinds differ."""
     has, values = known.get(key, (None, []))
     return None if has not in (None, kind) else as_array(kind, values)
 
 
 def compare_with_protobuf(record):
-    """Hold the values of each key and kind against protobuf's; it accepts the record."""
+    """Compare each key and kind with protobuf's values, for a record that protobuf accepts."""
     known = messages.parse(record)
     for key in KEYS[:-1]:
         for kind, dtype in DTYPES.items():
@@ -110,12 +110,12 @@ FLOATS, INTS = struct.pack("<2f", 1.5, -2), b"\x05\xac\x02"
         (field(3, b"\x08\x05\x08\xac\x02"), "int64", [5, 300]),
         (field(3, b"\x08\x05" + field(1, INTS) + b"\x08\x07"), "int64", [5, 5, 300, 7]),
         (field(3, field(1, b"\xff" * 9 + b"\x01")), "int64", [-1]),
-        (field(3, field(1, b"\x85\x80\x00")), "int64", [5]),  # longer than it need be
+        (field(3, field(1, b"\x85\x80\x00")), "int64", [5]),  # longer than necessary
         (field(3, field(1, INTS)) + field(3, field(1, b"\x07")), "int64", [5, 300, 7]),
         (field(1, field(1, b"gone")) + field(3, field(1, INTS)), "int64", [5, 300]),
         (field(3, field(1, b"\x07")) + field(2, b"") + field(3, b"\x08\x01"), "int64", [1]),
         (field(1, field(1, b"") + field(1, b"b")), "bytes", [b"", b"b"]),
-        # Fields that nobody knows: of each wire type, and of a known number and another type.
+        # Unknown fields: one of each wire type, and a known number with another type.
         (field(9, b"?") + field(3, b"\x08\x05") + b"\x48\x01", "int64", [5]),
         (field(3, b"\x49" + b"8" * 8 + b"\x4d" + b"4" * 4 + b"\x08\x05"), "int64", [5]),
         (field(3, b"\x4b\x53\x08\x01\x54\x4c\x08\x05"), "int64", [5]),
@@ -237,7 +237,7 @@ def test_mutated_records_are_read_as_protobuf_does_or_refused():
 
 
 def outcome(parse):
-    """Return what a call gives, or the text of its error after the name of the example."""
+    """Return a call's result, or the text of its error after the name of the example."""
     try:
         return parse()
     except ps.DataError as error:
@@ -245,7 +245,7 @@ def outcome(parse):
 
 
 def examples_of(kind):
-    """Return a strategy for the kind and the features of some examples that have only it."""
+    """Return a strategy for the kind and the features of examples with features of one kind."""
     features = st.lists(st.tuples(st.sampled_from(KEYS), st.just(kind), VALUES[kind]), max_size=6)
     written = st.tuples(features, st.sampled_from([messages.PACKED, messages.UNPACKED]))
     return st.tuples(st.just(kind), st.lists(written, min_size=4, max_size=9))
@@ -274,8 +274,8 @@ def test_the_order_of_keys_changes_nothing(kind_and_examples, again, other):
         assert np.diff(splits).tolist() == [len(one) for one in wanted]
 
 
-# Entries below 130 bytes, the beginnings of which are compared as a whole, and others; keys that
-# fit into what is compared, and others; one entry, or several, of maps that are short or long.
+# Entries shorter than 130 bytes, whose beginnings are compared as a whole, and longer ones; keys
+# that fit into the compared part, and longer ones; one or several entries, in short or long maps.
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.parametrize("key_size", [0, 1, 5, 21, 22, 23, 24, 26, 27, 40, 109, 110, 127, 128])
 def test_entries_of_every_length_are_those_of_protobuf(kind, key_size):

@@ -1,4 +1,4 @@
-"""image.flip_left_right and its random form: mirrored, or not, image by image."""
+"""image.flip_left_right and its random variant: mirrored or not, per image."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Operations that move pixels, on drawn arguments: right shapes and values, or errors."""
+"""Geometric operations on random arguments: correct shapes and values, or errors."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def drawn_image(rng):
 
 
 def calls(image, rng):
-    """Name, function, and the height and width that its result must have, or None."""
+    """Return the name, function, and expected height and width of the result, or None."""
     size = tuple(int(n) for n in rng.choice(SIDES, 2))
     offset = [int(n) for n in rng.integers(-3, 140, 2)]
     method, antialias = str(rng.choice(METHODS)), bool(rng.random() < 0.5)
@@ -63,6 +63,6 @@ def test_a_result_or_an_error(seed):
             good[name] += 1
             assert size is None or result.shape[-3:-1] == size, name
             assert result.shape[-1] == image.shape[-1], name
-            # Values are 0 and 1; a filter may go somewhat beyond.
+            # Values are 0 and 1; a filter may overshoot slightly.
             assert result.size == 0 or np.abs(result.astype(np.float64)).max() < 3, name
     assert all(good.values()), good

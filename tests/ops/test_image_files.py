@@ -1,4 +1,4 @@
-"""Small files of many kinds (images/): decoded right, and damaged in many ways without harm."""
+"""Small files of many kinds (images/): decoded correctly, and safe when damaged."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
     reason="built without libjpeg or libpng",
 )
 FILES = sorted((Path(__file__).parent / "images").iterdir())
-# What Pillow should be asked for; else the mode of the file.
+# The mode to request from Pillow, if it is not the file's mode.
 MODES = {
     "cmyk.jpg": "RGB",
     "gray1.png": "L",
@@ -22,7 +22,7 @@ MODES = {
     "palette4.png": "RGBA",
     "still.gif": "RGB",
 }
-DAMAGES = 250  # of each file
+DAMAGES = 250  # per file
 
 
 def each_file(*endings):
@@ -78,7 +78,7 @@ def test_every_truncation_is_a_data_error(path):
 
 
 def damaged(contents, rng):
-    """Change, cut, repeat and leave out bytes; the checksums of a PNG mostly fit."""
+    """Change, cut, repeat and drop bytes; most checksums of a PNG remain valid."""
     data = bytearray(contents)
     for _ in range(rng.integers(0, 6)):
         data[rng.integers(0, len(data))] = rng.integers(0, 256)

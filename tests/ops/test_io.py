@@ -1,4 +1,4 @@
-"""Operations on files: whole files, or an error that names them."""
+"""File operations: whole files, or an error that names the file."""
 
 import errno
 import os

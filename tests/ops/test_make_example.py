@@ -1,4 +1,4 @@
-"""make_example writes what protobuf reads as the same values."""
+"""protobuf reads the output of make_example as the same values."""
 
 import example_messages as messages
 import numpy as np

@@ -1,4 +1,4 @@
-"""image.flip_up_down, rot90 and transpose, against NumPy; the random form image by image."""
+"""image.flip_up_down, rot90 and transpose, against NumPy; the random variant per image."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""parse_example and parse_single_example: the features that are asked for, or an error."""
+"""parse_example and parse_single_example: the requested features, or an error."""
 
 import example_messages as messages
 import numpy as np
@@ -87,7 +87,7 @@ def test_a_missing_feature_has_its_default(asked, value):
 def test_text_is_decoded():
     record = messages.example([(b"x", "bytes", ["é".encode(), b"\xff"])])
     found = ps.io.parse_single_example(record, {"x": Var(str)})["x"]
-    assert found.tolist() == ["é", "\udcff"]  # as every str that is not UTF-8
+    assert found.tolist() == ["é", "\udcff"]  # like every str that is not UTF-8
 
 
 def test_rows_of_a_sequence_are_padded_to_the_most():

@@ -1,4 +1,4 @@
-"""parse_sequence_example and its single form: what protobuf reads, or an error."""
+"""parse_sequence_example and its single variant: protobuf's results, or an error."""
 
 import random
 
@@ -34,7 +34,7 @@ def sequence_example(context, lists, classes=messages.PACKED):
 
 
 def joined(kind, steps):
-    """Return values and splits of steps as protobuf tells them; None where the kinds differ."""
+    """Return protobuf's values and splits of steps; None if the kinds differ."""
     if any(has not in (None, kind) for has, _ in steps):
         return None
     flat = [value for _, values in steps for value in values]

@@ -1,4 +1,4 @@
-"""PNG: every kind of file against the samples it was written from, and clear errors."""
+"""PNG: files of every kind against their original samples, and clear errors."""
 
 import io
 import zlib
@@ -34,7 +34,7 @@ def samples(kind, depth, shape=(13, 21)):
 
 
 def as_values(stored, kind, depth, bits):
-    """What the samples of a file mean: values of 8 or 16 bits."""
+    """Return the values of a file's samples, as 8 or 16 bits."""
     if kind == PALETTE:
         values = COLORS[stored[..., 0]].astype(np.uint32)
     elif depth == 16:
@@ -45,7 +45,7 @@ def as_values(stored, kind, depth, bits):
 
 
 def as_channels(values, channels):
-    """Another number of channels, by the rules of decode_png."""
+    """Return the values with another number of channels, by the rules of decode_png."""
     most = np.iinfo(values.dtype).max
     alpha = values[..., -1:] if values.shape[-1] in (2, 4) else np.full_like(values[..., :1], most)
     colors = values[..., : 1 if values.shape[-1] <= 2 else 3]
@@ -246,7 +246,7 @@ class TestBroken:
 
     def test_a_wrong_checksum_is_a_data_error(self, photo):
         contents = bytearray(ps.image.encode_png(photo))
-        contents[-14] ^= 1  # of the data's
+        contents[-14] ^= 1  # of the data chunk
         with pytest.raises(ps.DataError, match=r"corrupt .* at byte \d+: .*CRC"):
             ps.image.decode_png(bytes(contents))
 

@@ -1,4 +1,4 @@
-"""image.random_crop: parts of the value, at every place alike, and keyed."""
+"""image.random_crop: crops of the value, uniformly placed, and keyed."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import penstock as ps
 
 
 def positions(image, part):
-    """Where in an image of distinct values a part begins; checks that it is a part."""
+    """Return where a crop begins in an image of distinct values; check that it is a crop."""
     first = np.argwhere(image == part.ravel()[0])[0]
     window = tuple(slice(start, start + n) for start, n in zip(first, part.shape, strict=True))
     np.testing.assert_array_equal(image[window], part)
@@ -44,7 +44,7 @@ def test_every_place_comes_up_about_as_often():
     counts = np.zeros((4, 4), int)
     for _ in range(4000):
         counts[positions(value, ps.image.random_crop(value, (2, 3)))] += 1
-    # 16 places, 250 expected at each: chi-square with 15 degrees of freedom.
+    # 16 positions, 250 expected at each: chi-square with 15 degrees of freedom.
     assert ((counts - 250) ** 2 / 250).sum() < 45
 
 

@@ -1,4 +1,4 @@
-"""penstock.random: what is drawn, from which key, and how it is spread."""
+"""penstock.random: values, keys and distributions."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""image.random_resized_crop: windows as torchvision's RandomResizedCrop draws them."""
+"""image.random_resized_crop: the same windows as torchvision's RandomResizedCrop."""
 
 import math
 
@@ -10,13 +10,13 @@ from native_contract import assert_native
 
 
 def coordinates(height, width):
-    """An image whose pixels tell where they are: (row, column), float32."""
+    """Return an image whose pixels contain their position: (row, column), float32."""
     return np.stack(np.mgrid[:height, :width], -1).astype(np.float32)
 
 
 def window(image, seed, **arguments):
-    """The window that was cut: (y, x, height, width), read off the pixels of its corners."""
-    # Nearest pixels, at a scale where each corner of the window shows.
+    """Return the window (y, x, height, width), read from the pixels of its corners."""
+    # Nearest neighbour, at a scale where each corner of the window is visible.
     size = (image.shape[0] * 2, image.shape[1] * 2)
     part = ps.image.random_resized_crop(image, size, method="nearest", seed=seed, **arguments)
     (y, x), (bottom, right) = part[0, 0], part[-1, -1]
@@ -35,7 +35,7 @@ def test_windows_have_the_area_and_the_ratio_that_were_asked_for():
     assert (x >= 0).all()
     assert (y + height <= 60).all()
     assert (x + width <= 80).all()
-    # A side is rounded by at most half a pixel.
+    # Rounding changes a side by at most half a pixel.
     smallest, largest = (height - 0.5) * (width - 0.5), (height + 0.5) * (width + 0.5)
     assert (largest >= 0.08 * 4800).all()
     assert (smallest <= 4800).all()
@@ -65,7 +65,7 @@ def test_windows_are_distributed_as_torchvisions(shape):
     drawn = draws(coordinates(*shape), 2000)
     rng = np.random.default_rng(1)
     expected = np.array([reference(rng, *shape, (0.08, 1), (3 / 4, 4 / 3)) for _ in range(20_000)])
-    # Quantiles of each number: Kolmogorov-Smirnov, with a chance of about 1e-4 to fail falsely.
+    # Kolmogorov-Smirnov test of each number, with a false-failure probability of about 1e-4.
     for ours, theirs in zip(drawn.T, expected.T, strict=True):
         values = np.arange(91)
         below = (ours[:, None] <= values).mean(0), (theirs[:, None] <= values).mean(0)

@@ -1,4 +1,4 @@
-"""Sums and their kind: NumPy's values for NumPy's functions, TensorFlow's types for reduce_*."""
+"""Reductions: NumPy's results for NumPy functions, TensorFlow's types for reduce_*."""
 
 import numpy as np
 import pytest
@@ -137,7 +137,7 @@ def test_means_of_integers_hold_their_sums(dtype):
 
 
 def test_the_mean_of_half_floats_is_numpys():
-    x = np.full(2000, 200, np.float16)  # their sum is beyond the type
+    x = np.full(2000, 200, np.float16)  # their sum overflows the type
     same(ps.reduce_mean(x), np.mean(x))
     x = normal((30, 70), "e")
     for axis in (None, 0, 1):

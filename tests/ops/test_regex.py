@@ -21,7 +21,7 @@ needs_re2 = pytest.mark.skipif(not HAS_RE2, reason="built without RE2")
 
 @pytest.fixture(params=["re2", "re"])
 def engine(request, monkeypatch):
-    """Both ways: through RE2, and as where it is missing."""
+    """Run with both engines: RE2, and the fallback without it."""
     if request.param == "re2" and not HAS_RE2:
         pytest.skip("built without RE2")
     if request.param == "re":
@@ -30,7 +30,7 @@ def engine(request, monkeypatch):
     return request.param
 
 
-# What tf.strings.regex_replace (TensorFlow 2.21) makes of these.
+# Results of tf.strings.regex_replace (TensorFlow 2.21).
 REPLACED = [
     (b"abc", "(b)", r"[\1]", b"a[b]c"),
     (b"abc", "(b)", r"[\0]", b"a[b]c"),
@@ -109,7 +109,7 @@ def test_bytes_are_read_as_utf8():
     assert S.regex_replace("日本".encode(), ".", "-") == b"--"
     assert S.regex_replace(b"\xff\xfe", ".", "-") == b"\xff\xfe"
     assert S.regex_replace(b"\xff\xfe", r"\C", b"\xfd") == b"\xfd\xfd"
-    assert S.regex_replace("日", r"^\C", "-") == "-\udc97\udca5"  # no text any more
+    assert S.regex_replace("日", r"^\C", "-") == "-\udc97\udca5"  # not valid text any more
 
 
 @needs_re2

@@ -1,4 +1,4 @@
-"""image.resize by each filter: against weights in NumPy, Pillow, and TensorFlow's figures."""
+"""image.resize by each filter: against weights in NumPy, Pillow, and TensorFlow's results."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ KERNELS = {
 
 
 def weights(method, antialias, old, new):
-    """The matrix that makes a row of `new` values of one of `old`, float64."""
+    """Return the matrix from a row of `old` values to one of `new`, float64."""
     if method == "area":
         edges = np.arange(new + 1) * old / new
         inside = np.minimum.outer(edges[1:], np.arange(1, old + 1)) - np.maximum.outer(
@@ -66,8 +66,8 @@ def test_pixels_are_sums_of_weights(method, antialias, channels):
     if method == "bilinear" and not antialias:
         pytest.skip("has a formula of its own: test_resize.py")
     image = image_of((37, 53, channels))
-    # The place of a pixel is rounded to 1/1024 for bicubic; Gauss' curve is cut off at a step, on
-    # either side of which a pixel may lie.
+    # Bicubic positions are rounded to 1/1024. The Gaussian is cut off abruptly, and a pixel may be
+    # on either side of the cut.
     tolerance = {("bicubic", False): 0.1, ("gaussian", True): 0.5}.get((method, antialias), 1e-3)
     for size in SIZES:
         result = ps.image.resize(image, size, method, antialias=antialias)
@@ -222,7 +222,7 @@ def test_figures_of_tensorflow(method, antialias, width):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [*KERNELS, "area"])
 def test_a_strip_ends_anywhere(method):
-    # Rows of more values than are summed at a time.
+    # Rows with more values than one summation handles.
     image = image_of((6, 1500, 3))
     result = ps.image.resize(image, (4, 1500), method, antialias=True)
     assert np.abs(result - expected(image, (4, 1500), method, True)).max() < 1e-2

@@ -1,4 +1,4 @@
-"""image.resize_with_pad: the proportions are kept, and zeros fill the rest."""
+"""image.resize_with_pad: the aspect ratio is kept, and zeros fill the rest."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ def image_of(shape, dtype="uint8"):
     return np.random.default_rng(0).integers(1, 100, shape).astype(dtype)
 
 
-# Image, target, and where TensorFlow 2.21 puts the image: top, left, height, width.
+# Image, target, and TensorFlow 2.21's position of the image: top, left, height, width.
 BOXES = [
     ((37, 53), (30, 30), (4, 0, 20, 30)),
     ((37, 53), (128, 128), (19, 0, 89, 128)),
-    ((64, 48), (7, 99), (0, 46, 6, 5)),  # 7 rows, less a rounding
+    ((64, 48), (7, 99), (0, 46, 6, 5)),  # 7 rows, minus rounding
     ((20, 31), (64, 20), (25, 0, 12, 20)),
     ((10, 10), (10, 10), (0, 0, 10, 10)),
     ((1, 1), (3, 4), (0, 0, 3, 3)),

@@ -20,7 +20,7 @@ def same(came, wanted):
 
 
 def each(function, x):
-    """Return what a function makes of each string."""
+    """Return a function's result for each string."""
     if isinstance(x, (str, bytes)):
         return function(x)
     out = np.empty(x.shape, object)
@@ -72,7 +72,7 @@ def test_split_is_pythons(sep, most):
         assert came.tolist() == wanted.tolist()
         came = S.split(text.encode(), sep, most)
         assert came.tolist() == [part.encode() for part in wanted]
-        if len(wanted):  # an array of no strings has lost their kind
+        if len(wanted):  # an empty array has lost its string kind
             assert_native(lambda t: S.split(t, sep, most), [text, text])
 
 
@@ -180,7 +180,7 @@ def test_to_number_of_floats():
         S.to_number("1", np.uint8)
 
 
-# What TensorFlow 2.21 makes of them.
+# TensorFlow 2.21's results.
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -228,7 +228,7 @@ def test_as_string():
         S.as_string("a")
 
 
-# What tf.strings.to_hash_bucket_fast (TensorFlow 2.21) makes of random bytes of these sizes.
+# tf.strings.to_hash_bucket_fast (TensorFlow 2.21) of random bytes with these sizes.
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65, 100, 127, 128, 129,
          200, 255, 256, 1000]  # fmt: skip
 BUCKETS = [

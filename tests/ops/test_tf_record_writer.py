@@ -1,4 +1,4 @@
-"""io.TFRecordWriter: files are whole, or visibly not."""
+"""io.TFRecordWriter: files are complete, or recognisably incomplete."""
 
 import gzip
 import os
@@ -69,7 +69,7 @@ def test_what_was_flushed_can_be_read(tmp_path, options):
             writer.flush()
             it = iter(ps.TFRecordDataset(path, options))
             assert [next(it) for _ in range(i + 1)] == [b"%d" % n for n in range(i + 1)]
-            if options:  # visibly not at its end
+            if options:  # the missing end is detectable
                 with pytest.raises(ps.DataError, match="not written to its end"):
                     next(it)
 
@@ -115,7 +115,7 @@ def test_an_error_in_the_block_keeps_what_was_written(tmp_path):
 @pytest.mark.parametrize("options", [None, "GZIP", *COMPRESSIONS[2:]])
 def test_a_full_disk_is_told_at_the_end_at_the_latest(options):
     writer = ps.io.TFRecordWriter("/dev/full", options)
-    writer.write(b"small")  # fits the buffer
+    writer.write(b"small")  # fits into the buffer
     with pytest.raises(OSError, match="No space left"):
         writer.close()
     writer = ps.io.TFRecordWriter("/dev/full", options)

@@ -1,4 +1,4 @@
-"""What the engine says after watching a run, invented."""
+"""Invented measurements, in the form in which the engine reports a watched run."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ DOINGS = ("run", "python", "worker", "ongoing", "input", "room", "memory", "lock
 
 
 def times(**wall: float) -> dict[str, Any]:
-    """Return times by doing; ``cpu_run`` and ``cpu_python`` are those on a processor."""
+    """Return times by activity; ``cpu_run`` and ``cpu_python`` are CPU times."""
     cpu = {each: wall.pop(f"cpu_{each}", 0.0) for each in DOINGS}
     ready, locked, asleep = (wall.pop(each, 0) for each in ("ready", "locked", "asleep"))
     return {
@@ -19,7 +19,7 @@ def times(**wall: float) -> dict[str, Any]:
 
 
 def stage(path: str, kind: str, function: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return a stage that gave a hundred elements."""
+    """Return a stage that yielded a hundred elements."""
     own = {
         name: more.pop(name, value)
         for name, value in (
@@ -44,7 +44,7 @@ def seen(
     gil: float = 0.0,
     cpu: float = 1.0,
 ) -> dict[str, Any]:
-    """Return what was seen in ten seconds; the consumer waited for the share `waits` of them."""
+    """Return a report of ten seconds; the consumer waited for the fraction `waits` of them."""
     spans = [(0.0, 10 * waits, "0", "input", 0), (10 * waits, 10.0, None, "step", -1)]
     return {
         "seconds": 10.0,

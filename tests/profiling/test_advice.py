@@ -1,4 +1,4 @@
-"""What is advised for stages that read or make their elements one after another."""
+"""Advice for stages that read or make their elements sequentially."""
 
 import pytest
 from invented import seen, stage
@@ -6,7 +6,7 @@ from invented import seen, stage
 from penstock.encode import Reader
 from penstock.profiling import Profile
 
-FOUR = 4.0  # processors
+FOUR = 4.0  # CPUs
 
 
 def files(_):
@@ -18,7 +18,7 @@ def gen():
 
 
 def opening(kind, buffer_limit=0, parallelism=0):
-    """Return stages of which the datasets inside sleep for all of the ten seconds."""
+    """Return stages whose inner datasets sleep for the whole ten seconds."""
     inputs = {"buffer_limit": buffer_limit, "parallelism": parallelism}
     asleep = 100 * max(parallelism, 1)
     return [

@@ -1,4 +1,4 @@
-"""Which stage and which kind of reason a profile names, from invented observations."""
+"""The stage and the kind of bottleneck that a profile names, from invented measurements."""
 
 import json
 
@@ -9,7 +9,7 @@ from penstock.profiling import Profile
 
 PREFETCH = stage("0", "prefetch", buffer_limit=2, input=8.0)
 SOURCE = stage("0.0.0", "range")
-TWO = 2.0  # processors
+TWO = 2.0  # CPUs
 
 
 def f(x):
@@ -129,7 +129,7 @@ def test_what_worker_processes_compute_counts_as_theirs():
 def test_everything_goes_into_json():
     profile = profile_of(stage("0.0", "map", "f", python=10.0, asleep=50), waits=1.0)
     data = json.loads(json.dumps(profile.to_dict(), allow_nan=False))
-    assert data["headspace"] is None  # without an end
+    assert data["headspace"] is None  # infinite
     assert [each["path"] for each in data["stages"]] == ["0", "0.0", "0.0.0"]
     assert data["stages"][0]["inputs"] == ["0.0"]
     assert data["threads"][0]["spans"][0] == [0.0, 10.0, "0", "input", 0]
@@ -188,7 +188,7 @@ def test_what_is_shown_of_a_stage_names_it():
 
 def test_threads_are_not_advised_for_what_holds_the_gil():
     middle = stage("0.0", "map", "f", python=9.5, cpu_python=9.5)
-    profile = profile_of(middle, waits=1.0, gil=0.7)  # as it is measured of short calls
+    profile = profile_of(middle, waits=1.0, gil=0.7)  # as measured for short calls
     assert profile.bottleneck.function == "f"
     assert ["process" in each.change for each in profile.advice] == [True]
     free = profile_of(middle, waits=1.0, gil=0.1)

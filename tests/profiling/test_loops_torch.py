@@ -1,4 +1,4 @@
-"""Profiles of loops over PyTorch's loaders and the forms of datasets for PyTorch."""
+"""Profiles of loops over PyTorch's loaders and the PyTorch adapters of datasets."""
 
 import time
 

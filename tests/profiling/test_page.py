@@ -1,4 +1,4 @@
-"""A profile as a page, a trace and a picture: of invented data, looked at in a browser."""
+"""A profile as a page, a trace and a picture: invented data, rendered in a browser."""
 
 import json
 import random
@@ -38,7 +38,7 @@ def stage(path, kind, inputs=(), **others):
 
 
 def spans_of(rng, seconds, count, doings, paths):
-    """Return spans that follow one another, with idle time between some of them."""
+    """Return consecutive spans, with idle time between some of them."""
     weights = [rng.random() + 0.05 for _ in range(count)]
     unit = seconds / (sum(weights) or 1)
     spans, now = [], 0.0
@@ -53,7 +53,7 @@ def spans_of(rng, seconds, count, doings, paths):
 
 
 def profile(spans=2000, function="load", seconds=5.0, workers=4, **others):
-    """Return what `Profile.to_dict` does, of an invented run."""
+    """Return the dict of `Profile.to_dict` for an invented run."""
     rng = random.Random(20)
     work = {"run": 5, "gil": 4, "blocked": 2, "input": 1, "room": 0.5, None: 0.3}
     each = spans // (workers + 2)
@@ -161,7 +161,7 @@ def test_a_thread_is_called_after_the_function_that_it_calls():
 
 
 class Tags(HTMLParser):
-    """Every tag with its attributes, and what scripts contain."""
+    """Collects every tag with its attributes, and the contents of scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -189,7 +189,7 @@ def test_a_page_asks_for_nothing_from_elsewhere(tmp_path):
     assert not re.search(r"@import|url\(|\bfetch\(|XMLHttpRequest|import\(", text)
     policies = [found["content"] for _, found in tags if "http-equiv" in found]
     assert policies[0].startswith("default-src 'none';")
-    assert not re.search(r"@\w+@", text)  # every insert of the template was filled
+    assert not re.search(r"@\w+@", text)  # every placeholder of the template was filled
 
 
 def test_names_cannot_end_the_script_that_they_are_in(tmp_path):
@@ -241,7 +241,7 @@ def test_a_trace_names_threads_stages_and_elements(tmp_path):
 
 
 def check_trace(trace):
-    """Check what the "Trace Event Format" says of the phases used, and what Perfetto refuses."""
+    """Check the rules of the "Trace Event Format" for the used phases, and those of Perfetto."""
     assert trace["displayTimeUnit"] in ("ms", "ns")
     assert {event["ph"] for event in trace["traceEvents"]} <= {"M", "X", "C"}
     tracks, ends = set(), {}
@@ -267,13 +267,13 @@ def check_trace(trace):
         track = event["pid"], event["tid"]
         assert track in tracks, "a thread is named before its spans"
         assert isinstance(event["cat"], str)
-        # Those of one thread that overlap in part are dropped.
+        # Perfetto drops partially overlapping spans of one thread.
         assert at >= ends.get(track, 0)
         ends[track] = at + nanoseconds(event["dur"])
 
 
 def nanoseconds(microseconds):
-    """Return a time as it is read: rounded to whole ones."""
+    """Return a time as the reader rounds it: in whole nanoseconds."""
     assert type(microseconds) in (int, float)
     assert 0 <= microseconds < 1e12
     return round(microseconds * 1000)
@@ -286,7 +286,7 @@ def test_a_trace_keeps_to_its_format(tmp_path):
 
 
 def test_a_picture_draws_names_as_they_are(tmp_path):
-    """A dollar would begin a formula of Matplotlib."""
+    """A dollar sign would start a Matplotlib formula."""
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("matplotlib")
     data = profile(spans=60, function="$\\frac$")
@@ -336,7 +336,7 @@ VISION = {
 
 
 def in_lab(colour, vision):
-    """Return a colour as someone sees it, in CIE L*a*b* (D65)."""
+    """Return a colour as perceived with this vision, in CIE L*a*b* (D65)."""
     import numpy as np
 
     channels = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
@@ -362,7 +362,7 @@ def test_colours_differ_in_every_kind_of_colour_vision(colours, vision):
             assert one == other or difference > 15, (one, other)
 
 
-# A profile that was measured.
+# A measured profile.
 
 
 @pytest.fixture(scope="module")
@@ -403,14 +403,14 @@ class Browser:
         self._folder = folder
 
     def show(self, data, hash_="", then="", size=(1200, 900), dark=False, file="page.html"):
-        """Return the page as it is after `then`, a program that does what a reader would."""
+        """Return the page after `then`, a script that acts like a reader."""
         path = self._folder / file
         page.save_report(data, path)
         address = path.as_uri() + hash_
         if not then:
             return Shown(self._text_of(address, size, dark))
         text = read_page(path).replace("script-src", "script-src 'unsafe-inline'")
-        text = re.sub(r"'sha256-[^']*'", "", text)  # or it forbids what is inline
+        text = re.sub(r"'sha256-[^']*'", "", text)  # it would block inline content
         text = text.replace("</body>", f"<script>{{{then}}}{SEEN}</script></body>")
         path.write_text(text, encoding="utf-8")
         for attempt in range(10):
@@ -439,9 +439,9 @@ class Browser:
         return result.stdout
 
 
-# Two frames after the acts, what they changed is drawn, and the text that follows 250 ms later is
-# written. The browser's time runs ahead of its frames: on a busy machine it may end before them.
-# The next attempt then has twice as much time.
+# Two frames after the acts, their changes are drawn, and the text that follows 250 ms later is
+# written. The browser's virtual time runs ahead of its frames: on a busy machine it may end before
+# them. The next attempt then has twice as much time.
 SEEN = """
 requestAnimationFrame(() => requestAnimationFrame(
   () => setTimeout(() => { document.body.dataset.seen = ""; }, 300)));
@@ -449,14 +449,14 @@ requestAnimationFrame(() => requestAnimationFrame(
 
 
 class Shown:
-    """What a page shows."""
+    """The contents of a rendered page."""
 
     def __init__(self, text):
         self.text = text
         assert re.search(r'id="failure"[^>]*hidden', text), self.of("failure")
 
     def of(self, name):
-        """Return the text of the element with this id, without the tags in it."""
+        """Return the text of the element with this id, without inner tags."""
         inside = re.search(
             rf'<(\w+)[^>]* id="{name}".*?</\1>|<(\w+) id="{name}".*?</\2>', self.text, re.S
         )
@@ -488,7 +488,7 @@ def test_a_page_draws(browser, dark, size):
     assert "map(ps.native(load), num_parallel_calls=ps.AUTOTUNE)" in shown.of("advice")
     assert "1.9\N{MULTIPLICATION SIGN} as fast" in shown.of("advice")
     assert re.search(r'<li class="slow".*?map\(load\).*?take turns at the GIL', shown.text)
-    assert shown.text.count('class="slow"') == 3  # in the graph its circle and its row; the table
+    assert shown.text.count('class="slow"') == 3  # circle and row in the graph; the table
     assert "185 MB" in shown.of("stages")
     assert "memory wait" not in shown.of("stages")  # no stage has any
     assert "All 5 s" in shown.of("range")
@@ -532,7 +532,7 @@ def test_rows_outside_of_the_window_wait_until_they_are_seen(browser):
 @in_browser
 @pytest.mark.slow
 def test_work_for_a_frame_does_not_grow_with_the_spans(browser):
-    """Of spans below a pixel there is a rectangle for each doing in each column of two pixels."""
+    """Spans below a pixel share one rectangle per activity in each column of two pixels."""
     size = (1200, 4000)
     drawn = {}
     for spans in (20_000, 100_000):
@@ -562,7 +562,7 @@ const press = (act) => document.querySelector(`[data-act=${act}]`).click();
 
 
 def seen(shown):
-    """Return the seconds between which the timeline is shown."""
+    """Return the first and last second of the visible timeline."""
     times = re.match(r"([\d.]+) (m?s) to ([\d.]+) (m?s) of 5 s", shown.of("range")).groups()
     scale = {"s": 1, "ms": 1e-3}
     return [float(times[i]) * scale[times[i + 1]] for i in (0, 2)]

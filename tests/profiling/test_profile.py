@@ -51,7 +51,7 @@ def test_the_iterator_of_a_loop():
     with ps.profile(it) as p:
         taken = sum(1 for _ in it)
     assert taken == 59
-    assert p.elements == pytest.approx(59, abs=5)  # some were ready before, or after
+    assert p.elements == pytest.approx(59, abs=5)  # some were ready before or after
     assert p.bottleneck.function == "load"
     assert isinstance(p.result, Profile)
     assert "map(load)" in str(p)

@@ -1,4 +1,4 @@
-"""``python -m penstock profile``: what it prints and writes, and how it ends."""
+"""``python -m penstock profile``: its output, its files, and its exit status."""
 
 import json
 

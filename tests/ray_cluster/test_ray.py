@@ -1,4 +1,4 @@
-"""distribute over a real Ray: kills of workers and of nodes, errors, states, memory."""
+"""distribute on a real Ray cluster: killed workers and nodes, errors, states, memory."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ import pytest
 
 import penstock as ps
 
-# Before Ray is imported: workers import this module, and a node that is killed is noticed soon.
+# Must precede the import of Ray: workers can import this module, and a killed node is noticed soon.
 os.environ |= {
     "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
     "RAY_AUTH_MODE": "disabled",
@@ -29,7 +29,7 @@ cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "12"))
 NODES = int(os.environ.get("PENSTOCK_NODE_KILLS", "1"))
-# Where many kills are asked for, nothing else keeps the processors busy.
+# With many kills requested, nothing else uses the CPUs.
 RECOVERY_SECONDS = 5.0 if "PENSTOCK_KILLS" in os.environ else 60.0
 STORE = {"object_store_memory": 100 << 20}
 
@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 4 * KILLS + 10 * NODES
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Return a head without processors, and two nodes of one each."""
+    """Start a head node without CPUs, and two nodes with one each."""
     head = {"num_cpus": 0, "include_dashboard": False, **STORE}
     made = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
     made.nodes = [made.add_node(num_cpus=1, **STORE) for _ in range(2)]
@@ -67,7 +67,7 @@ def dies(x):
 
 
 class Reader:
-    """Takes elements that must be those of `Dataset.counter`, and times the longest wait."""
+    """Checks that elements equal those of `Dataset.counter`, and measures the longest wait."""
 
     def __init__(self, it):
         self.it = it
@@ -96,7 +96,7 @@ def test_killed_workers_lose_and_repeat_nothing(cluster):
         reader = Reader(it)
         while killed < KILLS:
             reader.take(draw.randrange(10, 60))
-            if (process := int(reader.process)) in before:  # it made the element before its death
+            if (process := int(reader.process)) in before:  # it made the element before it died
                 continue
             os.kill(process, signal.SIGKILL)
             before.add(process)
@@ -174,7 +174,7 @@ def test_an_element_that_kills_workers_is_a_worker_error(cluster):
 
 
 class Unloadable:
-    """What can be pickled, and not loaded."""
+    """An object that can be pickled but not unpickled."""
 
     def __reduce__(self):
         return int, ("no number",)

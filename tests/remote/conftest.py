@@ -1,4 +1,4 @@
-"""Servers on the loopback address, and settings that end with the test."""
+"""Servers on the loopback address, and settings that are reset after the test."""
 
 import uuid
 
@@ -27,7 +27,7 @@ def server():
 
 @pytest.fixture(scope="session")
 def endpoint():
-    """Return the address of a server of S3."""
+    """Return the address of an S3 server."""
     moto = pytest.importorskip("moto.server")
     server = moto.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
@@ -38,7 +38,7 @@ def endpoint():
 
 @pytest.fixture
 def options(endpoint):
-    """Storage options of the server of S3."""
+    """Return the storage options of the S3 server."""
     return {
         "key": "a",
         "secret": "b",
@@ -49,7 +49,7 @@ def options(endpoint):
 
 @pytest.fixture
 def new_bucket(endpoint):
-    """A new bucket, by its URL and as boto3 has it."""
+    """Return a new bucket: its URL and its boto3 object."""
     boto3 = pytest.importorskip("boto3")
     s3 = boto3.resource(
         "s3",
@@ -64,6 +64,6 @@ def new_bucket(endpoint):
 
 @pytest.fixture
 def bucket(new_bucket, options):
-    """The same, and it is configured how it is reached."""
+    """Return the same, with the access configured."""
     ps.remote.configure(new_bucket[0], storage_options=options)
     return new_bucket

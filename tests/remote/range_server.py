@@ -1,4 +1,4 @@
-"""A web server on the loopback address that answers ranges, and fails as it is asked to."""
+"""A web server on the loopback address that serves ranges, and fails on request."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
 from urllib.parse import unquote, urlsplit
 
-STALL = 30.0  # seconds: longer than any request is waited for
-TRICKLE = 64  # bytes that come at a time
+STALL = 30.0  # seconds: longer than any request timeout
+TRICKLE = 64  # bytes per write
 
 
 @dataclass
 class Asked:
-    """A request as it came."""
+    """A received request."""
 
     method: str
     path: str
@@ -31,18 +31,18 @@ class Asked:
 
 @dataclass
 class RangeServer:
-    """Serves `files` (by path, without the first slash) until it is left.
+    """Serve `files` (by path, without the leading slash) until the `with` block ends.
 
     Parameters
     ----------
     files : dict of str to bytes
-        What there is; may be changed at any time.
+        The files; may be changed at any time.
     latency : float
-        Seconds before each answer.
+        Seconds before each response.
     faults : dict of str to float
-        How many of the requests fail, by what happens to them: a method ``_fault_NAME``.
+        The fraction of requests that fail, by fault: a method ``_fault_NAME``.
     seed : int
-        Which requests these are.
+        Selects these requests.
     first : dict of str to str
         Faults of the next requests, by path, in this order: "reset reset" fails two.
     changes : dict of str to bytes
@@ -50,9 +50,9 @@ class RangeServer:
     elsewhere : str
         The URL of another server, for the fault "elsewhere".
     rate : float
-        Bytes of files that all replies together may bring in a second; 0 for any number.
+        Maximum bytes of files per second, over all responses together; 0 for no limit.
     expired : str
-        The key that has expired, as a store of S3 finds it in what is signed.
+        The expired key, which an S3 store finds in the signature.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -89,20 +89,20 @@ class RangeServer:
 
     @property
     def url(self) -> str:
-        """Where the server is, without a slash at the end."""
+        """The server's URL, without a trailing slash."""
         return f"http://127.0.0.1:{self.port}"
 
     def urls(self) -> list[str]:
-        """The URL of each file, in their order."""
+        """The URL of each file, in order."""
         return [f"{self.url}/{name}" for name in self.files]
 
     def wait_for_a_request(self) -> None:
-        """Wait until something is asked for."""
+        """Wait until a request arrives."""
         while not self.asked:
             time.sleep(0.01)
 
     def wait_until_quiet(self) -> None:
-        """Wait until nothing was asked for some time."""
+        """Wait until no request has arrived for some time."""
         before = -1
         while before != len(self.asked) or self.open:
             before = len(self.asked)
@@ -276,7 +276,7 @@ class RangeServer:
         return False
 
     async def _fault_closed(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Close it in the middle: the body is shorter than was announced."""
+        """Close the connection mid-body: the body is shorter than announced."""
         return await self._send(asked, writer, bytes_sent=0.5)
 
     async def _fault_cut(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
@@ -335,7 +335,7 @@ class RangeServer:
         return True
 
     async def _fault_chunked_stall(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Send the beginning of the file without a length, and then nothing."""
+        """Send the beginning of the file without a length, then nothing."""
         writer.write(b"HTTP/1.1 200 Said\r\nTransfer-Encoding: chunked\r\n\r\n")
         writer.write(b"4\r\none\n\r\n")
         await writer.drain()
@@ -367,7 +367,7 @@ class RangeServer:
         return await self._send(asked, writer)
 
     async def _fault_short(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Announce fewer bytes than were asked for, and send these."""
+        """Announce and send fewer bytes than requested."""
         status, headers, body = self._head(asked)
         body = body[: len(body) // 2]
         self._write_head(writer, status, headers, len(body))
@@ -376,7 +376,7 @@ class RangeServer:
         return True
 
     async def _fault_long(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Send more bytes than were asked for."""
+        """Send more bytes than requested."""
         status, headers, body = self._head(asked)
         self._write_head(writer, status, headers, len(body) + 7)
         writer.write(body)
@@ -385,7 +385,7 @@ class RangeServer:
         return True
 
     async def _fault_stall(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Send half of the body, and then nothing."""
+        """Send half of the body, then nothing."""
         await self._send(asked, writer, bytes_sent=0.5)
         await asyncio.sleep(STALL)
         return False
@@ -396,7 +396,7 @@ class RangeServer:
         return False
 
     async def _fault_trickle(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Send a few bytes at a time."""
+        """Send a few bytes per write."""
         status, headers, body = self._head(asked)
         self._write_head(writer, status, headers, len(body))
         for at in range(0, len(body), TRICKLE):
@@ -410,7 +410,7 @@ class RangeServer:
         return await self._send(Asked(asked.method, asked.path, None, asked.headers), writer)
 
     async def _fault_other(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        """Send another range of the same length."""
+        """Send a different range of the same length."""
         content = self.files[asked.path]
         start, end = asked.range or (0, len(content))
         end = min(end, len(content))

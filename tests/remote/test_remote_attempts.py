@@ -1,4 +1,4 @@
-"""Requests for ranges: how long they wait for one another, and which are sent a second time."""
+"""Requests for ranges: the concurrency limits, and the requests that are hedged."""
 
 import asyncio
 import email.utils
@@ -15,12 +15,12 @@ from penstock.remote.line import Line
 from penstock.remote.obstore_files import Reply
 from penstock.storage_options import Limits
 
-PATIENCE = 60.0  # seconds after which a test has failed
+PATIENCE = 60.0  # seconds after which a test fails
 NEVER = (10 * PATIENCE, 10 * PATIENCE)
 
 
 class FakeFiles:
-    """Files whose requests are answered by a function of their number."""
+    """Files whose requests are answered by a function of the request number."""
 
     def __init__(self, answers):
         self.answers = answers
@@ -77,7 +77,7 @@ def test_requests_that_stall_in_all_slots_are_sent_again(monkeypatch):
 
     async def work():
         async def answers(number):
-            if number <= 4:  # as many as run at first
+            if number <= 4:  # the initial limit
                 await asyncio.Event().wait()
 
         files = FakeFiles(answers)
@@ -155,7 +155,7 @@ def test_a_hedge_continues_where_the_slow_request_is(monkeypatch):
 
 @pytest.mark.parametrize("fault", ["too long", "whole"])
 def test_no_request_continues_bytes_that_were_discarded(monkeypatch, fault):
-    """A hedge shows that the bytes are invalid, while the first request continues."""
+    """A hedge reveals that the bytes are invalid, while the first request continues."""
     monkeypatch.setattr(module, "_UNKNOWN_HEDGE", 0.01)
     content = random.Random(1).randbytes(3000)
 

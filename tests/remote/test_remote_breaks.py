@@ -1,4 +1,4 @@
-"""Replies that break are continued; servers that lack ranges, lengths or HEAD are read anyway."""
+"""Interrupted responses are resumed; servers without ranges, lengths or HEAD are still read."""
 
 import random
 
@@ -41,7 +41,7 @@ def test_a_broken_reply_is_continued_at_the_missing_byte(server, fault):
 def test_a_reply_that_breaks_after_quick_ones_loses_little(server):
     server.files = {"other": MANY * 3, "many": MANY}
     other, many = server.urls()
-    for _ in range(4):  # replies are kept in ever larger parts
+    for _ in range(4):  # responses are kept in increasingly large parts
         assert read(other) == MANY * 3
     server.first = {"many": "closed closed closed"}
     server.sent = 0
@@ -90,7 +90,7 @@ def test_a_slow_reply_does_not_time_out_while_bytes_arrive(server):
 
 
 def test_a_whole_file_of_another_version_is_an_error(server):
-    """The server ignores the range of a continuation, and the file was replaced meanwhile."""
+    """The server ignores the range of a resumed request, and the file was replaced in between."""
     server.files = {"many": MANY}
     server.first = {"many": "mebibyte whole"}
     server.changes = {"many": MANY[::-1]}

@@ -1,4 +1,4 @@
-"""Files at URLs keep the contract of every source."""
+"""Files at URLs satisfy the contract of every source."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Copies of remote files on this machine: found again, shared, limited, and safe against kills."""
+"""Local copies of remote files: reused, shared, limited in size, and safe against kills."""
 
 import os
 import random
@@ -20,7 +20,7 @@ MANY = random.Random(3).randbytes(9 << 20)
 
 @pytest.fixture
 def kept(tmp_path):
-    """The folder of copies, and what is complete in it."""
+    """Return the folder of copies."""
     folder = tmp_path / "copies"
     ps.remote.configure(cache_dir=folder)
     return folder
@@ -87,7 +87,7 @@ def test_the_least_used_is_removed(server, tmp_path):
     for at, path in enumerate(complete(folder)):
         os.utime(path, (at, at))
     before = complete(folder)
-    ps.io.read_file(a)  # the copy is used, and so younger
+    ps.io.read_file(a)  # a use makes the copy the most recent
     ps.io.read_file(c)
     while complete(folder) == before:
         server.wait_until_quiet()

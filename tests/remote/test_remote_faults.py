@@ -1,4 +1,4 @@
-"""What servers and networks do to requests: nothing is lost, repeated or corrupt."""
+"""Failures of servers and networks: nothing is lost, repeated or corrupted."""
 
 import hashlib
 import random
@@ -24,7 +24,7 @@ TRANSIENT = [
 @pytest.mark.parametrize("percent", [1, 5, 20])
 @pytest.mark.parametrize("fault", TRANSIENT)
 def test_pipelines_lose_and_repeat_nothing(server, fault, percent):
-    """Many small files in turn, and one of some megabytes, with requests that fail."""
+    """Many small files, alternating with one of several megabytes, with failing requests."""
     ps.remote.configure(storage_options={"timeout": 1.0, "max_attempts": 30})
     small = {f"{i}": b"".join(map(frame, RECORDS[5 * i : 5 * i + 5])) for i in range(40)}
     server.files = {**small, "many": MANY[: 9 << 20]}
@@ -140,14 +140,14 @@ def test_redirects_without_end_are_an_error(server):
 
 def test_a_slow_request_is_sent_a_second_time(server):
     server.files = {"many": MANY}
-    ps.io.read_file(server.urls()[0])  # how long requests take
+    ps.io.read_file(server.urls()[0])  # measures the request latency
     ps.io.read_file(server.urls()[0])
     server.first = {"many": "ok ok ok silence"}
     ps.remote.configure(f"{server.url}/other")
     asked = len(server.asked)
     assert ps.io.read_file(server.urls()[0]) == MANY
     assert server.failed["silence"] == 1
-    assert len(server.asked) - asked == 9  # of eight ranges
+    assert len(server.asked) - asked == 9  # eight ranges, one of them requested twice
 
 
 def test_errors_can_be_left_out(server):

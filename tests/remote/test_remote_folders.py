@@ -1,4 +1,4 @@
-"""Folders of images at URLs, and files that are fetched whole: ArrayRecord, SQLite."""
+"""Folders of images at URLs, and formats that fetch whole files: ArrayRecord, SQLite."""
 
 import errno
 import os
@@ -68,7 +68,7 @@ def test_array_records_are_fetched(server, tmp_path):
     assert list(ds) == [b"%d" % (i % 9) for i in range(18)]
     count = len(server.asked)
     assert ps.ArrayRecordDataset(url)[3] == b"3"
-    assert len(server.asked) == count  # it is fetched once
+    assert len(server.asked) == count  # fetched only once
     with pytest.raises(ps.DataError, match=f"no complete ArrayRecord file.*{server.url}/cut"):
         ps.ArrayRecordDataset(f"{server.url}/cut")
     with pytest.raises(FileNotFoundError, match="none"):

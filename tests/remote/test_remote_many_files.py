@@ -29,7 +29,7 @@ FORMS = {
 
 @pytest.fixture
 def local_urls(tmp_path):
-    """Return the same files on this machine."""
+    """Return the same files as local paths."""
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
     return [str(tmp_path / name) for name in FILES]
@@ -39,7 +39,7 @@ def local_urls(tmp_path):
 def test_small_files_are_requested_ahead_in_the_same_order(server, local_urls, form):
     server.files = FILES
     server.latency = 0.05
-    list(FORMS["parallel"](server.urls()))  # the number of requests has grown
+    list(FORMS["parallel"](server.urls()))  # raises the request limit
     server.wait_until_quiet()
     server.most_open = 0
     assert list(FORMS[form](server.urls())) == list(FORMS[form](local_urls))

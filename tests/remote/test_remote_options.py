@@ -1,4 +1,4 @@
-"""Storage options that come with a path: where they hold, and that they are kept nowhere else."""
+"""Storage options passed with a path: their scope, and that they are stored nowhere else."""
 
 import contextlib
 import datetime
@@ -136,7 +136,7 @@ def test_they_hold_for_the_folder_of_the_url_and_below(server):
     came = {asked.path: asked.headers["x"] for asked in server.asked}
     of_a = dict.fromkeys(("a/one.txt", "a/two.txt", "a/deep/three.txt"), "inside")
     assert came == {**of_a, "b.txt": "all", "ab/c.txt": "all"}
-    # What is configured for more URLs holds where nothing else was given.
+    # Options of a broader URL prefix apply where no others were given.
     assert settings_of(f"{server.url}/a/one.txt").limits.timeout == 7.0
     assert settings_of(f"{server.url}/a/one.txt") is settings_of(f"{server.url}/a/two.txt")
 
@@ -175,7 +175,7 @@ def test_wrong_limits_are_an_error_of_the_call(server):
 
 
 class Renewing:
-    """Credentials of which a few have expired, and how often they were asked for."""
+    """Credentials, the first few of them expired, and the number of requests for them."""
 
     def __init__(self, expired, expires):
         self.names = [*["OLD"] * expired, "NEW"]

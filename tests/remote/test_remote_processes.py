@@ -115,7 +115,7 @@ def test_a_stalled_reply_without_a_length_does_not_delay_the_end_of_the_process(
     code = STALLED.format(url=server.urls()[0])
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stderr=pipe) as child:
-        while len(server.asked) < 3:  # the last request is the one that obstore does not make
+        while len(server.asked) < 3:  # the last request is not made by obstore
             server.wait_for_a_request()
             assert child.poll() is None
         err = child.communicate(b"\n", timeout=60)[1]

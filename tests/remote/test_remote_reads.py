@@ -1,4 +1,4 @@
-"""Files of a web server: every source, positions, ends, listing."""
+"""Files of a web server: all sources, positions, ends, listing."""
 
 import gc
 import hashlib
@@ -173,7 +173,7 @@ def test_an_index_is_not_used_for_other_content_of_the_same_size(server, tmp_pat
     assert ps.TFRecordDataset(url, indexed=tmp_path)[18] == LINES[18]
     others = LINES[2500:] + LINES[:2500]
     server.files = {"records": b"".join(map(frame, others))}
-    if copies:  # it is asked again what the URL has
+    if copies:  # it checks the URL again
         ps.remote.configure(cache_dir=tmp_path / "copies")
     with pytest.raises(ps.DataError, match=r"run ps\.index again"):
         ps.TFRecordDataset(url, indexed=tmp_path)

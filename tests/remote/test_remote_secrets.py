@@ -1,4 +1,4 @@
-"""Users and passwords in URLs reach the server only."""
+"""User names and passwords in URLs reach only the server."""
 
 import base64
 import copy
@@ -35,7 +35,7 @@ def no_users(monkeypatch):
 
 @pytest.fixture
 def lines(server):
-    """Return the URL of a file of two lines."""
+    """Return the URL of a file with two lines."""
     server.files = {"folder/lines.txt": b"one\ntwo\n"}
     return server.urls()[0]
 
@@ -80,7 +80,7 @@ def test_errors_have_no_password(server, lines):
     ],
 )
 def test_passwords_in_elements_are_not_shown(server, lines, read, caplog):
-    """URLs as data stay as they are; errors, states and logs do not show their secrets."""
+    """URLs in data are unchanged; errors, states and logs hide their secrets."""
     caplog.set_level(logging.DEBUG)
     url = secret(f"{server.url}/folder/gone.txt?X-Amz-Signature=s3cret")
     ds = read(ps.Dataset.from_tensor_slices([url]))
@@ -202,7 +202,7 @@ def test_errors_have_no_signature(server, lines, read):
     with pytest.raises((OSError, ps.DataError, ValueError)) as caught:
         read(server.url)
     error = caught.value
-    trace = "".join(traceback.format_exception(error))  # also of the errors that caused it
+    trace = "".join(traceback.format_exception(error))  # includes the errors that caused it
     trace = "\n".join(line for line in trace.splitlines() if not line.startswith("    "))
     for text in (str(error), repr(error), trace, *getattr(error, "__notes__", [])):
         assert not shows(text)

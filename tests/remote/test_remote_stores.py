@@ -1,4 +1,4 @@
-"""Object stores: S3 by a server of moto, and the file systems of fsspec."""
+"""Object stores: S3 through a moto server, and fsspec file systems."""
 
 import uuid
 
@@ -13,7 +13,7 @@ fsspec = pytest.importorskip("fsspec")
 
 @pytest.fixture
 def memory():
-    """A folder of fsspec's file system in memory, by its URL."""
+    """Return the URL of a folder in fsspec's memory file system."""
     url = f"memory://{uuid.uuid4().hex[:8]}"
     yield url
     if fsspec.filesystem("memory").exists(url):
@@ -22,7 +22,7 @@ def memory():
 
 @pytest.fixture(params=["s3", "memory"])
 def folder(request):
-    """Where files are put, by its URL, and the function that puts one there."""
+    """Return the URL of a folder, and a function that writes a file to it."""
     if request.param == "s3":
         url, made = request.getfixturevalue("bucket")
         return url, lambda name, content: made.put_object(Key=name, Body=content)
@@ -131,7 +131,7 @@ KEYS = ["a/1.txt", "a/sub//2 +%.txt", "/lead.txt", "b//3.txt", "b/4.txt", "zero"
 
 @pytest.fixture
 def odd_bucket(bucket):
-    """A bucket with keys that have empty parts, an empty object, and folder markers."""
+    """Return a bucket with empty key parts, an empty object, and folder markers."""
     url, made = bucket
     for key in KEYS:
         made.put_object(Key=key, Body=b"" if key == "zero" else key.encode())

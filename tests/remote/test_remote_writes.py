@@ -1,4 +1,4 @@
-"""What is written to stores: objects appear when they are complete, or not at all."""
+"""Writes to object stores: objects appear when they are complete, or not at all."""
 
 import gc
 import io
@@ -17,7 +17,7 @@ fsspec = pytest.importorskip("fsspec")
 
 @pytest.fixture(params=["s3", "memory"])
 def folder(request):
-    """A folder by its URL, and what is in it by name."""
+    """Return the URL of a folder, and a function that returns its contents by name."""
     if request.param == "s3":
         url, made = request.getfixturevalue("bucket")
         return f"{url}/deep/er", lambda: {

@@ -1,4 +1,4 @@
-"""Files that tests of sources write."""
+"""Files for the tests of sources."""
 
 import pytest
 

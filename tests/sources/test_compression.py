@@ -1,4 +1,4 @@
-"""Compressed files: what is recognized, frames of zstd, and how much may come out of a file."""
+"""Compressed files: detection, zstd frames, and limits on the decompressed size."""
 
 import bz2
 import lzma
@@ -20,7 +20,7 @@ LZ4 = bytes.fromhex("04224d18")
 FOREIGN = {"bzip2": (bz2.compress, ".bz2"), "xz": (lzma.compress, ".xz")}
 FOREIGN["LZ4"] = (lambda data: LZ4 + data, ".lz4")
 OURS = {name: (COMPRESS[name], {"GZIP": ".gz", "ZSTD": ".zst"}.get(name)) for name in COMPRESSIONS}
-OURS.pop("ZLIB")  # two letters of a text
+OURS.pop("ZLIB")  # its magic bytes are two letters of text
 SEEN = OURS | FOREIGN
 
 
@@ -118,7 +118,7 @@ def test_frames_of_the_zstd_tool(tmp_path):
     path = tmp_path / "data.zst"
     path.write_bytes(GOLDEN * 3)
     assert list(ps.TextLineDataset(path, "ZSTD")) == [b"one", b"two"] * 3
-    path.write_bytes(SKIPPABLE + GOLDEN)  # as pzstd begins a file
+    path.write_bytes(SKIPPABLE + GOLDEN)  # the beginning of a pzstd file
     (error,) = steps(iter(ps.TextLineDataset(path)))
     assert 'try compression_type="ZSTD"' in error.text
     path.write_bytes(GOLDEN[:-1] + b"\0")  # the checksum
@@ -153,8 +153,8 @@ def test_what_comes_before_the_damage_of_zstd_does_not_depend_on_the_reads(tmp_p
 
 @needs_zstd
 def test_a_block_that_the_input_ends_with_is_given_whole(tmp_path):
-    # Nothing is behind the last block of a frame without a checksum; it decompresses to 128 KiB,
-    # and comes in small reads.
+    # Nothing follows the last block of a frame without a checksum. It decompresses to 128 KiB, and
+    # is read in small parts.
     frame_of_zeros = bytes.fromhex("28b52ffda0000002000300106f")  # 128 KiB of "o", run length
     path = tmp_path / "data.zst"
     path.write_bytes(frame_of_zeros)

@@ -1,4 +1,4 @@
-"""counter: numbers in equal steps, without end."""
+"""counter: an infinite arithmetic sequence."""
 
 import itertools
 
@@ -28,7 +28,7 @@ class TestCounterOfFloats(DatasetContract):
         return [x for i, x in enumerate(self.wanted()) if i != BOOM - 2]  # take counts it
 
 
-# What tf.data 2.21 gives for these.
+# tf.data 2.21's results.
 GOLDEN = [
     ({}, np.array([0, 1, 2, 3])),
     ({"start": 2, "step": 5}, np.array([2, 7, 12, 17])),

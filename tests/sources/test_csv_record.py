@@ -1,4 +1,4 @@
-"""CsvDataset: records of comma-separated values; what TensorFlow 2.21 gives stands as it came."""
+"""CsvDataset: comma-separated records; expected values are from TensorFlow 2.21."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ def files(tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over files that a fixture makes."""
+    """The contract for files written by a fixture."""
 
     @pytest.fixture(autouse=True)
     def _files(self, files):
@@ -76,7 +76,7 @@ def came(text, write, defaults, **arguments):
     return steps(iter(CsvDataset(write(text), defaults, **arguments)))
 
 
-# What comes, as TensorFlow says: an element, or None for an error.
+# TensorFlow's steps: an element, or None for an error.
 @pytest.mark.parametrize("buffer_size", [1, 7, None])
 @pytest.mark.parametrize(
     ("text", "defaults", "arguments", "wanted"),
@@ -208,7 +208,7 @@ def test_the_first_record_of_a_file_begins_after_the_header(write, buffer_size):
 
 
 def test_characters_behind_a_quote_spoil_one_record_only(write):
-    # TensorFlow takes the rest of the file for that field.
+    # TensorFlow reads the rest of the file into that field.
     found = came(b'1,"a"b\n2,c\n', write, [INT, RAW])
     assert [s.kind for s in found[:1]] == ["DataError"]
     assert found[1:] == [(2, b"c")]

@@ -1,4 +1,4 @@
-"""What disks and people do to files while they are read: each once, at its place."""
+"""Disk errors and changes to files during reading: each is reported once, at its position."""
 
 import gzip
 import os
@@ -22,12 +22,12 @@ def csv_records(names, compression_type=None, buffer_size=None, num_parallel_rea
 
 
 def tar_samples(names, compression_type="", **arguments):
-    """Read the only file of each sample."""
+    """Read the single file of each sample."""
     return ps.TarDataset(names, "txt", compression_type=compression_type, **arguments)
 
 
 def member(i):
-    """Return a file of an archive, with its header."""
+    """Return a file of an archive, including its header."""
     info = tarfile.TarInfo(f"{i}.txt")
     info.size = 6
     return info.tobuf() + b"%06d" % i + bytes(506)
@@ -53,7 +53,7 @@ def form(request):
     return FORMATS[request.param]
 
 
-# An archive has a first header, and a sample is whole when the next one has begun.
+# An archive has a leading header, and a sample is complete only when the next one has begun.
 @pytest.fixture(params=[name for name in FORMATS if name != "tar"])
 def prompt_form(request):
     return FORMATS[request.param]
@@ -247,7 +247,7 @@ def test_a_signal_ends_the_wait_for_a_pipe(pipe, prompt_form, reads):
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             with pytest.raises(Signalled):
                 next(it)
-            end.write(prompt_form[1](1))  # and nothing was lost
+            end.write(prompt_form[1](1))  # nothing was lost
             assert next(it) == prompt_form[2](1)
             it.close()
     finally:

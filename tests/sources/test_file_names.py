@@ -1,4 +1,4 @@
-"""The forms in which readers take the names of files."""
+"""The types that readers accept as file names."""
 
 import pathlib
 

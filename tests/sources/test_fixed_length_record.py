@@ -1,4 +1,4 @@
-"""FixedLengthRecordDataset: records of so many bytes, between a header and a footer."""
+"""FixedLengthRecordDataset: records of a fixed size, between a header and a footer."""
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +21,7 @@ def made(request, tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over files that a fixture makes, plain and compressed."""
+    """The contract for plain and compressed files written by a fixture."""
 
     reads = None
 
@@ -155,7 +155,7 @@ def test_states_jump_over_what_was_read(tmp_path):
         next(it)
     state = it.get_state()
     with path.open("r+b") as file:
-        file.write(b"x" * 2_000_000)  # not the last ones before the place: they may be read again
+        file.write(b"x" * 2_000_000)  # bytes just before the position may be reread
     it = iter(ps.FixedLengthRecordDataset(path, 10, buffer_size=4096))
     it.set_state(state)
     assert list(it) == [b"%09d\n" % i for i in range(taken, count)]

@@ -1,4 +1,4 @@
-"""from_arrow: rows of tables of any library, by Arrow's C data interface."""
+"""from_arrow: rows of tables from any library, through the Arrow C data interface."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""from_generator: what a Python function yields, with and without a signature."""
+"""from_generator: values of a Python function, with and without a signature."""
 
 import functools
 
@@ -297,9 +297,9 @@ def test_a_loader_that_can_be_iterated_once_warns_under_its_name():
 
 
 class Counting:
-    """An iterable with a state, which is the iterator, too."""
+    """An iterable with a state, which is also its own iterator."""
 
-    pulled = []  # of all of them
+    pulled = []  # shared by all instances
 
     def __init__(self, values=200, kind=dict):
         self.at = 0
@@ -324,14 +324,14 @@ class Counting:
 
 
 class WithIterator:
-    """An iterable whose iterator has the state."""
+    """An iterable whose iterator holds the state."""
 
     def __iter__(self):
         return Counting()
 
 
 class OfBoth(Counting):
-    """An iterable and an iterator, each with its state."""
+    """An iterable and an iterator with separate states."""
 
     def __iter__(self):
         while self.at < self.values:

@@ -34,7 +34,7 @@ class TestChosenRows(DatasetContract):
     build = staticmethod(lambda: ps.Dataset.from_indexable(Rows(9)).shard(2, 1).skip(1).repeat(2))
     expected = [row(i) for i in (3, 5, 7) * 2]
 
-    # skip stands before repeat: each epoch has its own.
+    # skip precedes repeat, so it applies to each epoch.
     def test_only_chosen_rows_are_fetched(self):
         rows = Rows(9)
         list(ps.Dataset.from_indexable(rows).shard(2, 1).skip(1).take(2))

@@ -43,7 +43,7 @@ class TestFromListOfStructures(DatasetContract):
 
 
 class TestFromListShuffled(DatasetContract):
-    """By its positions, and by its elements: the same order."""
+    """The order is the same by position and by element."""
 
     source = staticmethod(lambda: from_list([[i] * (1 + i % 2) for i in range(9)]))
     apply = staticmethod(lambda ds: ds.shuffle(5, seed=1, reshuffle_each_iteration=False))
@@ -82,7 +82,7 @@ def test_elements_of_another_kind_are_refused(other):
 
 
 class TestGroups:
-    """Elements are kept 256 at a time, as columns or as they are: nothing of it is seen."""
+    """Elements are stored in groups of 256, as columns or unchanged, without visible effect."""
 
     FORMS = {
         "numbers": lambda i: i,

@@ -1,4 +1,4 @@
-"""from_tensor_slices: the rows of arrays, nested as the arrays are."""
+"""from_tensor_slices: the rows of arrays, in the structure of the arrays."""
 
 import numpy as np
 import pytest

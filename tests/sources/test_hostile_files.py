@@ -1,4 +1,4 @@
-"""Saved datasets that somebody has forged, with right checksums, are refused."""
+"""Forged saved datasets with valid checksums are refused."""
 
 import os
 import pickle
@@ -27,7 +27,7 @@ def write_list(folder, lines):
 
 
 def forge(folder, before, after, rows=1):
-    """Replace bytes in the index of a saved dataset, and put its checksums right."""
+    """Replace bytes in the index of a saved dataset, and fix its checksums."""
     data = (folder / SHARD).read_bytes()
     offset, size, _, version = struct.unpack("<QQII", data[-32:-8])
     index = data[offset : offset + size]

@@ -1,4 +1,4 @@
-"""Dataset.from_image_folder: images by the folders that they lie in."""
+"""Dataset.from_image_folder: images labelled by their folders."""
 
 import pickle
 import sys

@@ -1,4 +1,4 @@
-"""ps.index and its command: indexes beside files, or in a folder."""
+"""ps.index and its command: indexes next to the files, or in a folder."""
 
 import json
 import subprocess

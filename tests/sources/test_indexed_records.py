@@ -1,4 +1,4 @@
-"""Sources with indexed=True: the same steps, and any of them at once."""
+"""Sources with indexed=True: the same steps, with random access."""
 
 import io
 import os
@@ -52,7 +52,7 @@ def made(tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over files that a fixture makes."""
+    """The contract for files written by a fixture."""
 
     @pytest.fixture(autouse=True)
     def _files(self, made):
@@ -120,7 +120,7 @@ OPEN.set()
 
 
 def numbered(folder, kind):
-    """Return an indexed source of the numbers below 100, and how its elements say them."""
+    """Return an indexed source of the numbers below 100, and a function from element to number."""
     if kind == "tar":
         write_tar(folder / "a.tar", 100)
         ps.index(folder / "a.tar")
@@ -144,7 +144,7 @@ def numbered(folder, kind):
 @pytest.mark.parametrize("kind", ["tar", "tar of all", "csv", "json", "json objects"])
 def test_shuffle_draws_positions_of_what_is_made_of_records(tmp_path, kind):
     ds, number = numbered(tmp_path, kind)
-    # That of a source which always had positions, and of which nothing is made.
+    # The expected order is that of a source with built-in random access and no decoding.
     (tmp_path / "records").write_bytes(b"".join(b"%03d" % i for i in range(100)))
     records = ps.FixedLengthRecordDataset(tmp_path / "records", 3, indexed=True)
     order = {"seed": 4, "reshuffle_each_iteration": False}
@@ -157,7 +157,7 @@ def test_shuffle_draws_positions_of_what_is_made_of_records(tmp_path, kind):
     OPEN.clear()
     try:
         iterator = iter(shuffled)
-        first = next(iterator)  # of which fewer are read than the buffer holds
+        first = next(iterator)  # fewer of them are read than the buffer holds
     finally:
         OPEN.set()
     state = iterator.get_state()
@@ -368,7 +368,7 @@ def test_a_damaged_index_is_refused_whichever_byte_it_is(tmp_path):
 
 
 def index_of(starts, header):
-    """Return an index as docs/reference/formats.md describes it, of distances in 64 bits."""
+    """Return an index in the format of docs/reference/formats.md, with 64-bit distances."""
     distances = b"".join(struct.pack("<Q", start) for start in starts)
     magic = b"PSINDX\r\n"
     block = struct.pack("<QQQII", 0, 64, len(magic), crc32c(distances), 0) if starts else b""

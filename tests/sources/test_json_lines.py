@@ -1,4 +1,4 @@
-"""JSONLinesDataset: fields of JSON to columns, and lines to Python objects."""
+"""JSONLinesDataset: JSON fields as columns, and lines as Python objects."""
 
 import gzip
 import json
@@ -112,7 +112,7 @@ class TestObjects(OfFiles):
 
     expected = [value(n) for n in range(ROWS)]
 
-    # What a function returns has fields again.
+    # The function's results have fields again, so this test does not apply.
     test_an_error_behind_it_leaves_the_others = None
 
     def check(self, came, wanted):

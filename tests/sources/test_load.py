@@ -1,4 +1,4 @@
-"""save and load: what is written is what is read, and damage is told of."""
+"""save and load: reading returns the written data, and damage is reported."""
 
 import collections
 import dataclasses
@@ -82,7 +82,7 @@ class TestInterleaved(DatasetContract):
     expected = list(range(12))
 
 
-# --- every kind of element ---
+# --- all kinds of elements ---
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -234,7 +234,7 @@ def test_wrong_arguments():
     assert len(ps.Dataset.load(NAMES, element_spec=wide)) == 12
 
 
-# --- loading what is not there, or not whole ---
+# --- missing and incomplete files ---
 
 
 def test_a_missing_or_foreign_folder(tmp_path):
@@ -404,7 +404,7 @@ def test_a_load_is_fingerprinted_by_its_files(tmp_path):
 
 def test_the_golden_file_is_read():
     sys.path.insert(0, str(GOLDEN.parent))
-    from make_saved import elements  # the script that made it
+    from make_saved import elements  # the script that wrote it
 
     loaded = ps.Dataset.load(GOLDEN)
     assert_same(list(loaded), elements())
@@ -420,5 +420,5 @@ def test_the_golden_file_is_what_is_written(tmp_path):
     assert (tmp_path / "saved" / name).stat().st_size < 10_000
     written = (tmp_path / "saved" / name).read_bytes()
     golden = (GOLDEN / name).read_bytes()
-    # Behind the header, which holds the pipeline's fingerprint.
+    # After the header, which contains the pipeline's fingerprint.
     assert written[64:] == golden[64:]

@@ -1,4 +1,4 @@
-"""make_csv_dataset: batches of named columns; what TensorFlow 2.21 gives stands as it came."""
+"""make_csv_dataset: batches of named columns; expected values are from TensorFlow 2.21."""
 
 from pathlib import Path
 
@@ -87,7 +87,7 @@ def test_columns_have_these_values(write, text, arguments, wanted):
 
 
 def test_a_number_that_decoding_does_not_take_is_a_text(write):
-    # TensorFlow takes 1_000 for an int32 here, and fails to read it.
+    # TensorFlow infers int32 for 1_000 here, and then fails to read it.
     ds = make(write(b"a,b,c\n1_000,-1e40,2147483648\n"), 1, num_epochs=1)
     assert_same(list(ds), [{"a": raw(b"1_000"), "b": np.array([-1e40]), "c": np.array([2**31])}])
 
@@ -145,7 +145,7 @@ def test_only_so_many_records_are_looked_at(write):
 
 
 def test_a_record_that_fails_leaves_the_others(write):
-    # TensorFlow loses the records that were in the batch.
+    # TensorFlow loses the other records of the batch.
     path = write(b"a,b\n1,2\nx,3\n4,5\n")
     found = steps(iter(make(path, 2, num_epochs=1, shuffle=False, num_rows_for_inference=1)))
     assert found[0].kind == "DataError"
@@ -156,7 +156,7 @@ BROKEN = (b"a,b\n1,2\nx,3\n\n4,5\n6\n7,8\n", b"a,b\n10,20\ny,z\n30,40\n")
 
 
 class TestBatchesWithoutWhatFails(DatasetContract):
-    """Records that fail are left out: no batch has room for them, no turn is theirs."""
+    """Failing records are dropped: they take no place in a batch or in the order."""
 
     pickles = False
 

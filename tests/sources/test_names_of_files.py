@@ -1,4 +1,4 @@
-"""What is no name of a file: open files and URLs, wherever one is taken."""
+"""Invalid file names, such as open files and URLs, wherever a file name is taken."""
 
 import io
 

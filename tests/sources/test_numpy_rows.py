@@ -1,4 +1,4 @@
-"""NumpyDataset: rows of arrays in NumPy's files."""
+"""NumpyDataset: rows of arrays in NumPy files."""
 
 import contextlib
 import io
@@ -45,7 +45,7 @@ def files(tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over files that a fixture makes."""
+    """The contract for files written by a fixture."""
 
     @pytest.fixture(autouse=True)
     def _files(self, files):
@@ -448,7 +448,7 @@ def test_many_files_are_read_with_few_open(tmp_path, monkeypatch):
 
 
 def stored(members, overlap=False):
-    """Return a zip file of (name, contents) pairs as np.savez writes them."""
+    """Return a zip file of (name, contents) pairs, as written by np.savez."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as file:
         for name, contents in members:
@@ -499,7 +499,7 @@ def test_overlapping_members_are_rejected(tmp_path):
 
 
 def resident():
-    """Return the memory of this process in bytes."""
+    """Return the resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 

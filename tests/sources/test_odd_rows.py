@@ -1,4 +1,4 @@
-"""Values that look like rows or arrays and are neither: masks, tables by name, endless objects."""
+"""Values that look like rows or arrays but are not: masks, tables by name, infinite objects."""
 
 import collections
 

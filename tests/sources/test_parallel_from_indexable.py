@@ -1,4 +1,4 @@
-"""from_indexable with num_parallel_calls: several fetches at a time."""
+"""from_indexable with num_parallel_calls: several concurrent fetches."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""permutation: the numbers below a size, each once, in an order that takes no memory."""
+"""permutation: the numbers below a size, each once, in an order that needs no memory."""
 
 import collections
 import itertools
@@ -11,7 +11,7 @@ import penstock as ps
 from contract import DatasetContract
 
 D = ps.Dataset
-FEW = 4096  # up to here orders are uniform
+FEW = 4096  # up to this size, orders are uniform
 
 
 def permutation(size, seed=1, reshuffle=False):

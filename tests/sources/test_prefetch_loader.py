@@ -9,7 +9,7 @@ from contract import Boom, assert_frees_threads
 
 
 class Loader:
-    """What data loaders of other libraries look like."""
+    """The interface of other libraries' data loaders."""
 
     def __init__(self, items):
         self.items = items
@@ -69,7 +69,7 @@ def test_a_generator_object_gives_its_items_once():
 
 
 def test_an_object_with_indices_only_ends_with_its_length():
-    class Endless:  # no index is too large, as in many a PyDataset of Keras
+    class Endless:  # accepts any index, like many Keras PyDatasets
         def __len__(self):
             return 3
 
@@ -140,7 +140,7 @@ def test_no_more_than_the_buffer_is_produced_ahead():
     with iter(ps.prefetch(generator, 2)) as it:
         assert next(it) == 0
         assert waiting.wait(60)
-        # One taken, two in the buffer, one about to be put there.
+        # One taken, two in the buffer, one about to be added.
         assert len(produced) <= 4
 
 

@@ -1,4 +1,4 @@
-"""Arrays of a generator that differ in size, on their way into batches that pad or join them."""
+"""Generator arrays of different sizes, batched with padding or as ragged rows."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def reused(n):
 
 
 def sometimes(n):
-    """Give arrays that do not lie in memory as they should now and then."""
+    """Return arrays, some of which are not contiguous or not in native byte order."""
     row = np.arange(n * 2, dtype=np.int32)
     return row[::2] if n == 3 else row[:n].astype(">i4") if n == 4 else row[:n].copy()
 

@@ -1,4 +1,4 @@
-"""random: whole numbers that are drawn, without end."""
+"""random: an infinite sequence of random integers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""range: what it counts, and what it refuses."""
+"""range: its numbers, and refused arguments."""
 
 import inspect
 

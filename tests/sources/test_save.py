@@ -1,4 +1,4 @@
-"""save: what is replaced, what is refused, and what is left when it fails."""
+"""save: replaced files, refused targets, and leftovers after a failure."""
 
 import pytest
 

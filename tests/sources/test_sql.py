@@ -1,4 +1,4 @@
-"""SqlDataset: rows of SQLite databases; what TensorFlow 2.21 gives stands as it came."""
+"""SqlDataset: rows of SQLite databases; expected values are from TensorFlow 2.21."""
 
 import contextlib
 import functools
@@ -117,7 +117,7 @@ def test_an_empty_answer_has_no_rows(path):
 def test_a_value_that_its_type_does_not_hold_leaves_the_other_rows(
     path, columns, types, bad, words
 ):
-    # TensorFlow makes 0 of a text and cuts the bits of a number.
+    # TensorFlow converts text to 0 and truncates the bits of numbers.
     came = steps(iter(read(path, columns, types)))
     errors = [s for s in came if isinstance(s, Failure)]
     assert len(came) == 3

@@ -1,4 +1,4 @@
-"""table_rows: the rows of tables that are fetched one after the other."""
+"""table_rows: the rows of tables that are fetched sequentially."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ class Fetched:
 
 
 class Tables:
-    """Tables with consecutive numbers and lists of so many of them."""
+    """Tables with consecutive numbers, and lists of that many of them."""
 
     def __init__(self, fails=None):
         self.fails = fails
@@ -83,7 +83,7 @@ def test_another_number_of_rows_is_an_error():
 
 
 class LargeTables:
-    """Tables of 1,000 wide rows; counts how often each is fetched."""
+    """Tables of 1,000 wide rows; counts the fetches of each."""
 
     def __init__(self, count, fails=None):
         self.count = count
@@ -98,7 +98,7 @@ class LargeTables:
         if i == self.fails:
             raise OSError(f"table {i}")
         numbers = np.arange(1000 * i, 1000 * i + 1000)
-        # 1,024 bytes in each row.
+        # 1,024 bytes per row.
         wide = {f"w{k}": numbers + k for k in range(127)}
         return Fetched(arrow_c.Table({"n": numbers, **wide}), f"file {i}")
 
@@ -120,7 +120,7 @@ def numbers_of(ds):
     return [int(each["n"]) for each in ds]
 
 
-FITS, SMALL = 256 << 20, 16 << 20  # 20 tables take 20 MB; half of the limit is used
+FITS, SMALL = 256 << 20, 16 << 20  # 20 tables take 20 MB; half of the limit is usable
 
 
 def test_global_shuffle_fetches_each_table_once_if_all_fit():
@@ -156,7 +156,7 @@ def test_global_shuffle_of_large_tables_fetches_each_once_for_many_rows(how):
     shuffled = limited(through(large(tables), how), SMALL)
     order = [int(i) for i in ps.Dataset.range(20_000).global_shuffle(seed=3)]
     assert numbers_of(shuffled) == order
-    # A window holds thousands of rows; one fetch for each row would be 20,000.
+    # A window contains thousands of rows; one fetch per row would be 20,000.
     assert len(tables.fetched) < 12 * 20
 
 

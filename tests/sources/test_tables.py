@@ -22,7 +22,7 @@ def same(found, wanted):
 
 
 def whole(value):
-    """Return the arrays that a source makes of a value, by both ways."""
+    """Return the arrays that a source makes from a value, by both functions."""
     (one,) = tensors(value)
     rows = list(slices(value))
     if rows:
@@ -143,7 +143,7 @@ UTC = DAY.replace(tzinfo=datetime.UTC)
 
 
 def columns():
-    """Return columns, with the arrays that they are."""
+    """Return columns, and their values as arrays."""
     return {
         "int": ([1, 2], np.array([1, 2])),
         "float": ([1.5, float("nan")], np.array([1.5, np.nan])),

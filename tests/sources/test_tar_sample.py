@@ -1,4 +1,4 @@
-"""TarDataset: samples of archives that tarfile writes, and that WebDataset's rules group."""
+"""TarDataset: samples from archives written by tarfile, grouped by WebDataset's rules."""
 
 import io
 import itertools
@@ -40,7 +40,7 @@ def tar(files, form="pax", **attributes):
 
 
 def groups_of(data):
-    """Return keys with their (field, contents) pairs, over Python's tarfile."""
+    """Return keys with their (field, contents) pairs, read with Python's tarfile."""
     found = []
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for member in archive:
@@ -55,7 +55,7 @@ def groups_of(data):
 
 
 def samples_of(data, url):
-    """Return what WebDataset makes of an archive."""
+    """Return WebDataset's samples of an archive."""
     return [{"__key__": key, "__url__": url, **dict(files)} for key, files in groups_of(data)]
 
 
@@ -92,7 +92,7 @@ def shards(request, tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over archives that a fixture makes, plain and compressed."""
+    """The contract for plain and compressed archives written by a fixture."""
 
     @pytest.fixture(autouse=True)
     def _files(self, shards):
@@ -141,7 +141,7 @@ class TestWholeSamples(OfFiles):
         ]
 
     def test_element_spec_accepts_every_element(self):
-        """The spec is that of the first sample; later ones may have other fields."""
+        """The spec is inferred from the first sample; later ones may have other fields."""
         ds = self.build()
         assert_fits(ds.element_spec, next(iter(ds)))
 
@@ -198,7 +198,7 @@ def npz(**arrays):
 
 
 def overlapping(**arrays):
-    """Return a npz file whose directory has the offset of the first array for all arrays."""
+    """Return an npz file whose directory has the offset of the first array for all arrays."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as file:
         for name in arrays:
@@ -486,7 +486,7 @@ def test_two_files_for_a_field_are_an_error_of_one_sample(tmp_path):
 
 
 def sparse(name, data):
-    """Return a member as GNU tar writes it with --sparse, in the old form."""
+    """Return a member as written by GNU tar --sparse, in the old format."""
     info = tarfile.TarInfo(name)
     info.size, info.type = len(data), b"S"
     header = bytearray(info.tobuf(tarfile.GNU_FORMAT))

@@ -1,4 +1,4 @@
-"""TarDataset beside WebDataset itself."""
+"""TarDataset compared with WebDataset itself."""
 
 import io
 import tarfile

@@ -1,4 +1,4 @@
-"""TextLineDataset: the lines of files, one after the other or several files at a time."""
+"""TextLineDataset: the lines of files, sequentially or from several files concurrently."""
 
 import itertools
 import os
@@ -28,7 +28,7 @@ def files(tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over files that a fixture makes."""
+    """The contract for files written by a fixture."""
 
     @pytest.fixture(autouse=True)
     def _files(self, files):
@@ -59,14 +59,14 @@ class TestParallelReads(OfFiles):
     expected = list(in_turn(LINES, 3))
 
 
-STRETCH = 64 << 10  # the least that a thread reads at a time
+STRETCH = 64 << 10  # the minimum read size of a thread
 
 
 def long_lines():
-    """Return lines that end at, before and after the ends of stretches, and cover some of them."""
+    """Return lines that end at, before and after the ends of stretches, or span several of them."""
     sizes = [100, 0, 8 * STRETCH // 3, 0, 5, STRETCH - 1, STRETCH - 2, 1, STRETCH, 3, 20_000]
     lines = [bytes([97 + i % 26]) * size for i, size in enumerate(sizes * 2)]
-    # The next one begins with a stretch, and the last one has no line end.
+    # The next line begins with a stretch, and the last one has no line end.
     used = sum(len(line) + 1 for line in lines)
     return [*lines, b"." * (-used % STRETCH - 1), *([b"short"] * 12), b"\r", b"the end"]
 

@@ -1,4 +1,4 @@
-"""TFRecordDataset: records by length and checksum, whole or at their place an error."""
+"""TFRecordDataset: records by length and checksum, complete or an error at their position."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ def made(request, tmp_path_factory):
 
 
 class OfFiles(DatasetContract):
-    """The contract over files that a fixture makes, plain and compressed."""
+    """The contract for plain and compressed files written by a fixture."""
 
     @pytest.fixture(autouse=True)
     def _files(self, made):
@@ -71,7 +71,7 @@ class TestBatched(OfFiles):
 
 
 def test_the_checksums_are_those_of_the_format(tmp_path):
-    # 123456789 has the CRC-32C e3069283, which is masked by a rotation and an addition.
+    # 123456789 has the CRC-32C e3069283; masking rotates it and adds a constant.
     rotated = (0xE3069283 >> 15 | 0xE3069283 << 17) & 0xFFFFFFFF
     crc = struct.pack("<I", (rotated + 0xA282EAD8) & 0xFFFFFFFF)
     assert masked(b"123456789") == crc
@@ -93,7 +93,7 @@ def test_records_of_all_sizes_come_whole(tmp_path, size, buffer_size):
 
 
 def model(data):
-    """Say what a reader of these bytes must give: records, and errors by a word of theirs."""
+    """Return the expected steps for these bytes: records, and errors by a word of their text."""
     came, at = [], 0
     while at < len(data):
         head = data[at : at + 12]
@@ -140,7 +140,7 @@ def damaged(draw):
                 del data[where:]
             case "drop":
                 del data[where : where + draw(st.integers(0, 20))]
-            case "frame":  # a length that is right by its checksum
+            case "frame":  # a length with a valid checksum
                 length = draw(st.sampled_from([0, 1, 2**31, 2**32, 2**62, 2**63 - 1, 2**64 - 1]))
                 data[where:where] = frame(b"abc", length)
     return bytes(data)
@@ -197,8 +197,8 @@ def test_a_length_that_the_file_has_not_is_an_error_without_the_memory(tmp_path,
 
 @pytest.mark.parametrize("reads", [None, 2])
 def test_states_jump_over_what_was_read(tmp_path, reads):
-    # What lies before the saved place is destroyed: it is not read again, but for the last records
-    # before it (a stage keeps places of its input about every half a millisecond).
+    # The data before the saved position is destroyed. It is not read again, except the last records
+    # before the position: a stage saves its input's position about every half millisecond.
     count, taken, destroyed = 100_000, 90_000, 40_000
     record = os.urandom(300)
     path = tmp_path / "long"

@@ -1,4 +1,4 @@
-"""assert_cardinality: a number of elements that is promised, and checked."""
+"""assert_cardinality: a promised number of elements, which is checked."""
 
 import pytest
 
@@ -14,7 +14,7 @@ class TestAssertCardinality(DatasetContract):
     apply = staticmethod(lambda ds: ds.apply(promise(9)))
     expected = list(range(9))
 
-    def expected_around_error(self):  # what failed counts
+    def expected_around_error(self):  # failed elements count
         return [0, 1, 2, 3, 5, 6, 7, 8]
 
 

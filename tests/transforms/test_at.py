@@ -1,4 +1,4 @@
-"""experimental.at: random access through the stages that have it."""
+"""experimental.at: random access through the stages that support it."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def squares(x):
 
 
 class TestAt(DatasetContract):
-    """The stage behind it: a dataset of the one element."""
+    """The underlying stage: a dataset of one element."""
 
     build = staticmethod(lambda: D.range(10).map(squares).batch(4)._then("at", index=2))
     expected = [np.array([64, 81])]

@@ -1,4 +1,4 @@
-"""batch: stacks of elements, and what happens to those that do not fit."""
+"""batch: stacked elements, and errors for elements that do not fit."""
 
 from collections import namedtuple
 
@@ -57,7 +57,7 @@ class TestBatchOfGenerated(DatasetContract):
         (stack(*r), np.array([f"s{i}" for i in r], dtype=object))
         for r in (range(3), range(3, 6), [6])
     ]
-    pickles = False  # a generator that a lambda makes
+    pickles = False  # a generator created by a lambda
 
 
 class TestBatchOfBatches(DatasetContract):
@@ -66,7 +66,7 @@ class TestBatchOfBatches(DatasetContract):
     expected = [np.arange(i, i + 4).reshape(2, 2) for i in (0, 4, 8)]
 
     def expected_around_error(self):
-        # Without element 4 the last inner batch has one row, and is refused by the outer one.
+        # Without element 4, the last inner batch has one row, so the outer batch refuses it.
         return [np.arange(4).reshape(2, 2), stack(5, 6, 7, 8).reshape(2, 2), stack(9, 10)[None]]
 
     errors_upstream = 2
@@ -153,7 +153,7 @@ def test_advice_for_another_number_of_axes_names_nothing_that_refuses_it():
     assert came[0].text.endswith("the batch began with (2,); make the shapes equal in a map first")
 
 
-SIZES = {  # sizes of rows, the position of each error before whole batches of 3
+SIZES = {  # sizes of rows, the position of each error before full batches of 3
     "in the remainder": ([2, 2, 2, 2, 3], []),
     "before the remainder": ([2, 2, 3, 2, 2], [2]),
     "just not in the remainder": ([2, 2, 2, 2, 2, 3], [5]),

@@ -63,7 +63,7 @@ class TestBucketsPaddedToTheirBoundaries(DatasetContract):
         return batches + [str(rows) for rows in waiting.values() if rows]
 
 
-# What tf.data 2.21 gives.
+# tf.data 2.21's results.
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_batches_without_padding_are_those_of_batch_for_each_bucket():
     windows = ds.group_by_window(lambda x: (len(x) >= 3) + (len(x) >= 6), batch, 4)
     came = as_comparable(steps(iter(buckets)))
     assert_same(came, as_comparable(steps(iter(windows))))
-    assert sum(isinstance(s, str) for s in came) > 20  # of shapes that differ
+    assert sum(isinstance(s, str) for s in came) > 20  # shapes that differ
 
 
 def as_comparable(came):

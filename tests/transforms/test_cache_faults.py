@@ -1,4 +1,4 @@
-"""cache(filename) when the file is damaged, the disk full, or the process killed or not alone."""
+"""cache(filename) with a damaged file, a full disk, a killed process, or several processes."""
 
 import contextlib
 import errno
@@ -107,7 +107,7 @@ def run_python(script, *arguments, **options):
 
 @pytest.mark.slow
 def test_a_full_disk_costs_the_cache_and_not_the_pass(name):
-    # A file may not grow beyond the limit: writes fail as on a full disk.
+    # A file size limit: writes fail as on a full disk.
     script = """
     import resource, sys, warnings
     import numpy as np, penstock as ps

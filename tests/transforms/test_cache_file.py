@@ -1,4 +1,4 @@
-"""cache(filename): the first full pass is kept in a file, whatever happens to file and process."""
+"""cache(filename): the first full pass is kept in a file, despite failures of file and process."""
 
 import itertools
 import os
@@ -26,7 +26,7 @@ def fresh():
 
 
 def filled(ds):
-    """Cache a dataset in a file that a first pass has filled, if it could."""
+    """Cache a dataset in a file, already filled by a first pass if possible."""
     name = fresh()
     steps(iter(ds.cache(name)))
     return ds.cache(name)
@@ -34,7 +34,7 @@ def filled(ds):
 
 class CacheContract(DatasetContract):
     def test_repr_is_stable_and_short(self):
-        ds = self.make(Variant())  # each has a file of its own
+        ds = self.make(Variant())  # each has a separate file
         assert repr(pickle.loads(pickle.dumps(ds))) == repr(ds)
         assert len(repr(ds)) < 2000
 
@@ -86,7 +86,7 @@ def name(tmp_path):
 
 @pytest.fixture
 def counted(tmp_path):
-    """Return a dataset of n elements, and how many of them have been computed."""
+    """Return a dataset of n elements, and a counter of the computed ones."""
     log = tmp_path / "calls"
     log.touch()
     path = str(log)
@@ -110,7 +110,7 @@ def silent():
         yield
 
 
-# --- what is kept, and when ---
+# --- cached contents, and when they are written ---
 
 
 def test_later_passes_and_processes_compute_nothing(counted, name, silent):
@@ -322,7 +322,7 @@ def test_a_state_is_restored_in_another_process(name):
 
 
 def changed(name, before, after):
-    """Fill with one pipeline and pass with another; the elements that came, and the warnings."""
+    """Fill with one pipeline and iterate with another; return the elements and the warnings."""
     list(before.cache(name))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""Epochs after a restored one read or fill a cache as those of the program that saved the state."""
+"""Epochs after a restored one read or fill a cache like those of the uninterrupted program."""
 
 import itertools
 import shutil
@@ -54,7 +54,7 @@ def plain(elements):
 
 
 def interrupted(make, at):
-    """Return the rest of an epoch after a state at a position, the next two epochs, the state."""
+    """Return the rest of an epoch after a state at a position, two more epochs, and the state."""
     ps.set_seed(5)
     ds = make()
     it = iter(ds)

@@ -1,4 +1,4 @@
-"""States over caches and snapshots: what comes is as without interruption, or it is refused."""
+"""States over caches and snapshots: the same elements as without interruption, or a refusal."""
 
 import random
 
@@ -33,7 +33,7 @@ KEPT = {
 
 
 def steps(it, most=10_000):
-    """Return what came as ints and lists of them, an error as its type."""
+    """Return the steps as ints and lists of ints, an error as its type."""
     came = []
     while len(came) < most:
         try:
@@ -50,7 +50,7 @@ def steps(it, most=10_000):
 
 
 def run_of(make, folder, seed=1):
-    """Return what a run gives, and its state at each place."""
+    """Return the steps of a run, and its state at each position."""
     ps.random.set_seed(seed)
     it = iter(make(folder))
     states, came = [], []
@@ -78,7 +78,7 @@ def folders(tmp_path):
 
 
 def check(make, tmp_path, refused=(), seed=1):
-    """Restore at each place: over what its own run has left, over nothing, and over another's."""
+    """Restore at each position: with its own run's cache, with none, and with another run's."""
     fresh = folders(tmp_path)
     first = next(fresh)
     want, states = run_of(make, first, seed)
@@ -89,7 +89,7 @@ def check(make, tmp_path, refused=(), seed=1):
     for at, state in enumerate(own):
         assert restored(ds, state) == came[at:], ("by its own dataset", at)
     for at, state in enumerate(states):
-        # A run that stops there, whose state is taken up at once by the same dataset.
+        # A run that stops there, whose state is restored immediately by the same dataset.
         ds = make(next(fresh))
         it = iter(ds)
         it.set_state(states[0])
@@ -110,7 +110,7 @@ def check(make, tmp_path, refused=(), seed=1):
 
 
 def random_plan(number):
-    """Return a function from a folder to a dataset, and what its plan is."""
+    """Return a function from a folder to a dataset, and a description of its plan."""
     rng = random.Random(number)
     function = rng.choice([draw, draw, never_the_first, at_times])
     length = rng.randrange(2, 6)
@@ -173,7 +173,8 @@ def test_random_plans_go_on_as_they_would_have(first, tmp_path):
 def test_a_pass_is_through_at_the_same_moment_whether_it_reads_or_fills(
     kept, again, known, tmp_path
 ):
-    # Of four passes side by side some fail, and what these find next is what others have kept.
+    # Of four concurrent passes, some fail, and the next passes find elements that others have
+    # cached.
     def make(folder):
         ds = ps.Dataset.range(2).map(at_times)
         ds = ds if known else ds.batch(2).unbatch()
@@ -249,7 +250,7 @@ def test_the_order_of_a_snapshot_is_kept_or_its_state_refused(how, tmp_path):
     assert want[:6] != want[6:12] == want[12:]
     check(make, next(fresh), "snapshot")
     for at in range(6):
-        empty = next(fresh)  # a later epoch makes all of it first, to read it in its order
+        empty = next(fresh)  # a later epoch first makes all elements, to read them in its own order
         assert restored(make(empty), states[at]) == want[at:]
     with pytest.raises(ps.errors.StateError, match=r"snapshot in .* which is not there any more"):
         restored(make(next(fresh)), states[8])
@@ -281,4 +282,4 @@ def test_a_later_epoch_keeps_what_the_restored_one_could_not(tmp_path):
     want, states = run_of(make, next(fresh))
     calls.clear()
     assert restored(make(next(fresh)), states[2]) == want[2:]
-    assert len(calls) in {4 + 2, 4 + 4}  # the two that are passed over may be made again
+    assert len(calls) in {4 + 2, 4 + 4}  # the two skipped ones may be made again

@@ -1,4 +1,4 @@
-"""cache in memory: what a pass has put there belongs to the state of those that read it."""
+"""cache in memory: elements cached by a pass belong to the state of its readers."""
 
 import pytest
 
@@ -105,7 +105,7 @@ def test_a_state_goes_on_with_what_the_cache_held(name):
         middle = it.get_state()
         assert len(middle) < MOST_STATE
         assert came + flat(it) == wanted
-        # In a cache that is empty, in the same one, and in one that another pass has filled.
+        # With an empty cache, with the same one, and with one filled by another pass.
         other = PLANS[name]()
         list(other)
         for ds in (PLANS[name](), saving, other):
@@ -138,7 +138,7 @@ def test_a_restore_changes_nothing_for_those_that_read_the_cache():
     came = flat(next(running) for _ in range(3))
     resumed = iter(repeated)
     resumed.set_state(state)
-    assert flat(resumed) == flat(other)  # of its own noise, in both epochs
+    assert flat(resumed) == flat(other)  # its own noise, in both epochs
     assert came + flat(running) == kept * 2
     assert flat(ds) == kept
 

@@ -1,4 +1,4 @@
-"""choose_from_datasets: a dataset of numbers says whose turn it is."""
+"""choose_from_datasets: a dataset of indices selects the input of each element."""
 
 import signal
 import threading
@@ -18,7 +18,7 @@ def choices(*numbers):
 
 
 class TestChoose(DatasetContract):
-    """The choices fail."""
+    """The dataset of choices fails."""
 
     source = staticmethod(lambda: choices(0, 1, 1, 0, 1, 0, 0, 1))
 
@@ -30,7 +30,7 @@ class TestChoose(DatasetContract):
 
 
 class TestChooseFromWhatFails(DatasetContract):
-    """One of the datasets fails: the turn is used up, and the others are not touched."""
+    """An input fails: its choice is consumed, and the other inputs are not affected."""
 
     source = staticmethod(lambda: ps.Dataset.range(7))
 
@@ -79,7 +79,7 @@ def test_dicts_may_list_their_keys_in_another_order():
     assert [(int(e["a"]), int(e["b"])) for e in came] == [(1, 2), (4, 3), (4, 3), (1, 2)]
 
 
-# What tf.data 2.21 gives for range(3) and range(10, 16).
+# tf.data 2.21's results for range(3) and range(10, 16).
 @pytest.mark.parametrize(
     ("stop", "wanted"), [(True, [0, 10, 1, 2]), (False, [0, 10, 1, 2, 11, 12])]
 )

@@ -1,4 +1,4 @@
-"""Coroutine functions in map, filter and their kind, and async generators in from_generator."""
+"""Coroutine functions in map, filter and similar stages, and async generators as sources."""
 
 import asyncio
 import contextvars
@@ -15,7 +15,7 @@ from contract import Boom, DatasetContract, Failure, step, steps
 from scripts import MAY_FORK, run_script
 
 CALLS = [None, 1, 2, 100]
-LIMIT = 60.0  # seconds after which a test that hangs fails
+LIMIT = 60.0  # seconds after which a hanging test fails
 
 
 async def triple(x):
@@ -24,14 +24,14 @@ async def triple(x):
 
 
 async def doubled_later(x):
-    """Return 2 x, those of later elements first."""
+    """Return 2 x; the calls of later elements finish first."""
     for _ in range(8 - int(x) % 8):
         await asyncio.sleep(0)
     return 2 * x
 
 
 class Running:
-    """Counts the calls in progress; they end together, when as many as wanted have begun."""
+    """Counts the calls in progress; they finish together, when the expected number have started."""
 
     def __init__(self, wanted):
         self.wanted = wanted
@@ -50,7 +50,7 @@ class Running:
 
 
 class Waiting:
-    """Calls that wait for ever, and say how they have ended."""
+    """Calls that wait forever, and record how they ended."""
 
     def __init__(self, calls=1):
         self.begun = threading.Event()
@@ -454,7 +454,7 @@ def test_a_function_that_returns_a_coroutine_is_told_to_be_async(calls):
     assert came[0].kind == "TypeError"
     assert "map: the function returned a coroutine" in came[0].text
     assert "async def" in came[0].text
-    gc.collect()  # it was closed: there is no warning that it was never awaited
+    gc.collect()  # it was closed: no warning that it was never awaited
 
 
 def test_a_native_function_is_not_async():
@@ -803,7 +803,7 @@ def test_a_generator_that_was_not_begun_needs_no_end():
 
 # --- the process ---
 
-# With "-X dev" asyncio warns of each callback of 0.1 s, which on a loaded machine any may take.
+# With "-X dev", asyncio warns of each callback over 0.1 s, which may be any on a loaded machine.
 QUIET = """
 import logging
 logging.getLogger("asyncio").setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""count: how many elements there are, with no more work than it takes to know."""
+"""count: the number of elements, with as little work as possible."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def even(x):
 
 
 class TestCount(DatasetContract):
-    """The stage behind it: a dataset of the one number."""
+    """The underlying stage: a dataset of one number."""
 
     build = staticmethod(lambda: ps.Dataset.range(9).filter(even)._then("count"))
     expected = [5]

@@ -1,4 +1,4 @@
-"""distribute: the elements of the pipeline before it, made by workers."""
+"""distribute: workers make the elements of the preceding pipeline."""
 
 import penstock as ps
 from contract import DatasetContract

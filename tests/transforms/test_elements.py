@@ -1,4 +1,4 @@
-"""Datasets as elements of others: datasets like any other, which cannot be pickled."""
+"""Datasets as elements of others: ordinary datasets, except that they cannot be pickled."""
 
 import gc
 import pickle
@@ -24,7 +24,7 @@ class TestElements(DatasetContract):
 
 
 class TestElementsOfPieces(DatasetContract):
-    """Rows that came one by one, of several shapes."""
+    """Individually produced rows, of several shapes."""
 
     build = staticmethod(
         lambda: ps.Dataset.range(9).map(lambda n: np.full(n, n)).window(5, stride=2).first()

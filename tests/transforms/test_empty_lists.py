@@ -1,4 +1,4 @@
-"""Empty Python lists have no dtype: they adopt that of the arrays they are collected with."""
+"""Empty Python lists have no dtype: they adopt the dtype of the arrays they are batched with."""
 
 import itertools
 
@@ -61,7 +61,7 @@ def test_elements_of_a_generator_have_the_form_of_those_before(rows):
     elements = list(D.from_generator(lambda: iter(values)))
     assert items(elements) == items(values)
     leading = len(list(itertools.takewhile(lambda row: len(row) == 0, values)))
-    assert all(x.dtype == np.float64 for x in elements[:leading])  # nothing is known of them yet
+    assert all(x.dtype == np.float64 for x in elements[:leading])  # the dtype is not known yet
     if rows != "boxes of floats":
         assert {x.dtype for x in elements[leading:]} <= {np.dtype(dtype)}
 

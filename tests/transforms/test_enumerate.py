@@ -1,4 +1,4 @@
-"""enumerate: numbers beside elements."""
+"""enumerate: elements with their indices."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -16,11 +16,11 @@ class TestEnumerate(DatasetContract):
     expected = [(5 + i, "abcdef"[i]) for i in range(6)]
 
     def expected_around_error(self):
-        # The failed element keeps its number, as with zip.
+        # The failed element keeps its index, as with zip.
         return [e for e in self.expected if e[1] != "e"]
 
 
-# In random pipelines (tests/plans.py).
+# For random pipelines (tests/plans.py).
 STAGE = Stage(
     args(start=st.integers(-3, 9)),
     lambda ds, run, start: ds.enumerate(start),

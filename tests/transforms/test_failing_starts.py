@@ -1,4 +1,4 @@
-"""A part that cannot be started is an error in its place: the other parts give what they have."""
+"""A part that fails to start is an error at its position; the other parts yield their elements."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def opened(part):
     return lambda x: part if x == 1 else ends(x)
 
 
-# "!" is the error; without an order the elements are sorted, and it comes last.
+# "!" is the error; without an order, the elements are sorted and it comes last.
 STAGES = {
     "concatenate": (
         lambda part: ends(0).concatenate(part).concatenate(ends(2)),
@@ -97,7 +97,7 @@ STAGES = {
         lambda part: Dataset.sample_from_datasets([ends(0), part, ends(2)], [0.3, 0.3, 0.4], 1),
         None,
     ),
-    # As long as the shortest: the error stands beside the first element of the other.
+    # As long as the shortest: the error is paired with the first element of the other.
     "zip": (lambda part: Dataset.zip(ends(0), part).map(lambda a, b: a), ["!"]),
 }
 
@@ -124,7 +124,7 @@ def test_the_other_parts_come_behind_the_error(name, part, tmp_path):
         again.set_state(state)
         rest = steps(again)
         assert elements(rest) == elements(came[at:]), at
-        # What was told before may be told once more: it is tried again.
+        # An error reported before the state may be reported again, because the start is retried.
         assert len(rest) - len(came[at:]) in {0, 1}, at
 
 
@@ -133,7 +133,7 @@ def elements(came):
 
 
 def next_of(it):
-    """Take one step, None at the end."""
+    """Return the next step, None at the end."""
     try:
         return next(it)
     except StopIteration:

@@ -1,4 +1,4 @@
-"""save, cache and snapshot remove and replace only what they have written themselves."""
+"""save, cache and snapshot remove and replace only files that they have written themselves."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def source():
 
 
 def place_of(how, tmp_path):
-    """Return what is given to the stage, and the name whose temporaries lie beside it."""
+    """Return the stage's argument, and the name next to which its temporary files are written."""
     path = tmp_path / "data"
     if how != "snapshot":
         return path, path
@@ -195,7 +195,7 @@ def test_what_a_dead_writer_has_left_is_removed_and_what_a_living_one_has_is_not
     dead.communicate()
     left = {p for p in tmp_path.rglob("*") if ".tmp-" in p.name}
     assert len(left) == 2
-    # Of the same pipeline, so that a snapshot has the same place.
+    # The same pipeline, so that the snapshot has the same path.
     again = subprocess.run(command, input="go on\n", stdout=subprocess.PIPE, text=True, check=True)
     assert again.stdout == "there\n"
     assert len([p for p in tmp_path.rglob("*") if ".tmp-" in p.name]) == 1

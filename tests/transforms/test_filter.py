@@ -1,4 +1,4 @@
-"""filter: which elements stay."""
+"""filter: the kept elements."""
 
 import numpy as np
 import pytest
@@ -135,7 +135,7 @@ def test_a_native_predicate_is_as_a_plain_one(kind, behind, tmp_path):
 
 
 def texts_of(came):
-    """Return elements, and errors without what the functions' own frames add."""
+    """Return elements, and errors without the frames of the functions."""
     return [s.text.split("\n")[0] if isinstance(s, Failure) else s for s in came]
 
 
@@ -179,7 +179,7 @@ def test_random_predicates_draw_the_same_for_blocks_and_single_elements():
     found = [int(x) for x in kept]
     assert 100 < len(found) < 400
     assert [int(x) for x in kept.prefetch(2)] == found
-    alone = ps.Dataset.range(500).map(lambda x: x).filter(keep)  # asked for one at a time
+    alone = ps.Dataset.range(500).map(lambda x: x).filter(keep)  # one element per request
     assert [int(x) for x in alone] == [int(x) for x in alone.prefetch(2)]
 
 

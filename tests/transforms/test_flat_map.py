@@ -1,4 +1,4 @@
-"""flat_map: datasets one after the other."""
+"""flat_map: the concatenation of datasets."""
 
 import pickle
 
@@ -135,7 +135,7 @@ def test_a_signature_survives_pickling_and_states():
 
 
 def test_a_dataset_that_cannot_be_opened_again_says_why(tmp_path):
-    """Its part of the state cannot be read then, which is no damage."""
+    """Its part of the state cannot be read then, which is not damage."""
     listed = tmp_path / "there"
     listed.touch()
 

@@ -1,7 +1,7 @@
-"""Each fusion against the same stages kept apart: elements, errors at their places, and states.
+"""Each fusion, compared with the same stages unfused: elements, error positions, and states.
 
-``fused=False`` keeps a stage from running together with its neighbour; a plan is the same with and
-without it, so a state that one of them saved continues in the other.
+``fused=False`` prevents a stage from being fused with its neighbour. The plan is the same with and
+without it, so either form can resume a state of the other.
 """
 
 import threading
@@ -21,7 +21,7 @@ many = settings(max_examples=80)
 
 
 class Pair(NamedTuple):
-    """A structure of its own kind."""
+    """A structure with a custom class."""
 
     left: object
     right: object
@@ -47,7 +47,7 @@ FORMS = [scalar, nested, strings, large]
 
 
 class Elements:
-    """A function from numbers to elements; some fail, and some are of another shape."""
+    """A function from numbers to elements; some fail, and some have another shape."""
 
     def __init__(self, form, fails, ragged):
         self.form = form
@@ -73,7 +73,7 @@ sizes = st.integers(1, 9)
 
 
 def fused(ds, kind, together, **args):
-    """Add a stage that may run together with its neighbour."""
+    """Add a stage that may be fused with its neighbour."""
     return ds._then(kind, fused=together, **args)
 
 
@@ -90,7 +90,7 @@ def repeat(ds, together, count):
 
 
 def check(make, data):
-    """Compare both forms as they run through, and continue each at any step of the other."""
+    """Compare both forms in full, and resume each at any step of the other."""
     one, other = (steps(iter(make(together))) for together in BOTH)
     note(f"{one!r}")
     same_steps(one, other)
@@ -103,7 +103,7 @@ def check(make, data):
     state = it.get_state()
     resumed = iter(make(not saved_by))
     resumed.set_state(state)
-    # And once more, from a run that began in the middle.
+    # And once more, from a run that was itself resumed.
     again = data.draw(st.integers(0, len(one) - at), label="saved again behind so many more")
     for _ in range(again):
         step(resumed)
@@ -177,7 +177,7 @@ def test_shuffle_and_repeat_of_epochs_of_different_lengths(lengths, buffer, data
     def make(together):
         runs = iter([*lengths, *[0] * 9])
 
-        # The epochs of a run are told apart by their number, not by when they are opened.
+        # The epochs of a run are distinguished by their number, not by when they are opened.
         def epoch(_):
             return ps.Dataset.range(next(runs))
 
@@ -209,7 +209,7 @@ def test_shuffle_and_repeat_for_ever(n, cached, buffer, taken, data):
 
 
 class Epochs:
-    """A generator function that writes down what happens to its generators."""
+    """A generator function that records the life of its generators."""
 
     def __init__(self, n):
         self.n = n
@@ -233,8 +233,8 @@ def test_an_epoch_is_filled_while_the_one_before_is_drained():
     for _ in range(5):
         next(it)
         given.append(len(epochs.events))
-    # Three are read for the first element, the fourth meets the end, and with the fifth the next
-    # epoch begins.
+    # Three are read for the first element, the fourth reaches the end, and the next epoch begins
+    # with the fifth.
     assert given == [4, 5, 6, 7, 9]
     assert epochs.events == [*whole, "begins", 0]
     assert len(list(it)) == 5
@@ -309,7 +309,7 @@ def test_slices_shuffle_and_batch(n, plain, buffer, size, drop, count, ahead, da
     check(make, data)
 
 
-# --- all of them ---
+# --- combinations ---
 
 
 @pytest.mark.slow

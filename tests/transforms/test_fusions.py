@@ -1,4 +1,4 @@
-"""What runs fused gives what its parts give: elements, errors and states."""
+"""Fused stages return the same elements, errors and states as their parts."""
 
 import numpy as np
 import pytest

@@ -53,7 +53,7 @@ class TestReducersOfParallelMaps(DatasetContract):
     expected = TestGroupByReducer.expected
 
 
-# What tf.data 2.21 gives.
+# tf.data 2.21's results.
 def test_values_are_those_of_tf_data():
     numbers = ps.Dataset.range(10)
     sums = reduced(numbers, lambda x: x % 3, lambda key: key * 100, lambda s, x: s + x, lambda s: s)

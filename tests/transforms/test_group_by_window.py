@@ -1,4 +1,4 @@
-"""group_by_window: elements of equal keys are gathered, and windows of them become datasets."""
+"""group_by_window: elements with equal keys are grouped, and windows of them become datasets."""
 
 import threading
 
@@ -23,7 +23,7 @@ def as_text(key, window):
 
 
 def groups(items, key_of, size_of):
-    """Say which windows come, as (key, items)."""
+    """Return the expected windows, as (key, items)."""
     waiting = {}
     for item in items:
         key = key_of(item)
@@ -90,7 +90,7 @@ class TestGroupsOfParallelMaps(DatasetContract):
     expected = texts(range(12), lambda x: x % 3, lambda key: 2)
 
 
-# What tf.data 2.21 gives.
+# tf.data 2.21's results.
 def test_windows_are_those_of_tf_data():
     def run(n, key_func, reduce_func, **sizes):
         ds = ps.Dataset.range(n).group_by_window(key_func, reduce_func, **sizes)

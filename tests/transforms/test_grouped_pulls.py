@@ -1,4 +1,4 @@
-"""How far the stages that group read ahead, and what errors and states are when they do."""
+"""The lookahead of grouping stages, and their errors and states meanwhile."""
 
 import contextlib
 import queue
@@ -18,7 +18,7 @@ ROW = ps.TensorSpec([None], np.int64)
 
 
 class Pulled:
-    """A generator of rows, of the length of their keys, that counts how many were asked for."""
+    """A generator of rows with the lengths of their keys; counts the requested rows."""
 
     def __init__(self, keys=KEYS):
         self.keys = keys
@@ -34,7 +34,7 @@ class Pulled:
 
 
 def window_ends(keys, size_of):
-    """Say how many rows it takes for each window that becomes full."""
+    """Return the number of rows needed for each window that becomes full."""
     counts = {}
     for rows, key in enumerate(keys, 1):
         counts[key] = counts.get(key, 0) + 1
@@ -146,7 +146,7 @@ ERRORS = {
 
 
 def grouped(keys, bucket_of, size_of, bad):
-    """Say what comes of rows of which some fail: the numbers in each window, or None."""
+    """Return the expected numbers in each window, or None, for rows of which some fail."""
     waiting = {}
     for number, key in enumerate(keys):
         if number in bad:

@@ -1,4 +1,4 @@
-"""ignore_errors and on_error: elements that fail are left out, told of, or raised."""
+"""ignore_errors and on_error: failing elements are dropped, reported, or raised."""
 
 import itertools
 import logging
@@ -115,7 +115,7 @@ def test_flat_map_leaves_out_what_cannot_be_opened_and_what_fails_inside():
     assert [int(x) for x in ds] == [0, 0, 2, 0, 2, 3]
 
 
-# --- the bound ---
+# --- the limit ---
 
 
 def every(n, what=ValueError):
@@ -172,7 +172,7 @@ def test_without_a_bound_any_number_is_left_out():
     assert list(every(1000).ignore_errors(max_errors=None)) == []
 
 
-# --- what the function is told ---
+# --- arguments of the function ---
 
 
 def test_a_function_is_told_where_it_failed_and_may_raise():

@@ -1,4 +1,4 @@
-"""interleave: datasets in turn; the same order in sequence and in parallel."""
+"""interleave: datasets read alternately; sequential and parallel runs have the same order."""
 
 import itertools
 import random
@@ -21,7 +21,7 @@ def numbers():
 
 
 def some(n):
-    """Return a dataset of n % 5 elements that tell where they come from."""
+    """Return a dataset of n % 5 elements that identify their origin."""
     return ps.Dataset.range(n % 5).map(lambda x: 100 * n + x)
 
 

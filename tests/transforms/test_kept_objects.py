@@ -1,4 +1,4 @@
-"""Rows with Python objects that a stage keeps do not keep those that came with them."""
+"""Rows with Python objects that a stage keeps do not keep other rows of their block alive."""
 
 import pytest
 
@@ -47,6 +47,6 @@ def test_few_rows_of_many(stage):
 
     batches = stage(ps.Dataset.from_generator(rows))
     assert sum(int(batch["first"].sum()) for batch in batches) == COUNT // EVERY
-    # Those of two batches and of two windows, and some on their way; of all that came with those
-    # of one batch there are 50 * 128.
+    # Objects of two batches, of two windows, and some in between; one batch's whole blocks would
+    # hold 50 * 128.
     assert most < 600

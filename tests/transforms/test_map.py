@@ -1,4 +1,4 @@
-"""map, in the thread of the consumer: arguments, results and errors of the function."""
+"""map, in the consumer's thread: arguments, results and errors of the function."""
 
 from collections import namedtuple
 

@@ -1,4 +1,4 @@
-"""Mixes that pull blocks of their inputs: the same as element by element, at every step."""
+"""Mixes that read their inputs in blocks: the same as element by element, at every step."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def texts(*items):
 
 
 def same(ds):
-    """Return `ds` behind a function in Python, ahead of which nothing is pulled."""
+    """Return `ds` followed by a Python function, before which nothing is pulled ahead."""
     return ds.map(lambda *e: e if len(e) > 1 else e[0])
 
 
@@ -91,13 +91,13 @@ MIXES = {
 
 
 def both(inputs, mix):
-    """Return a mix that pulls blocks, and the same one element by element."""
+    """Return a mix that reads blocks, and the same mix element by element."""
     parts = INPUTS[inputs]()
     return MIXES[mix](parts, lambda ds: ds), MIXES[mix]([same(p) for p in parts], same)
 
 
 def told(came):
-    """Return what came, without the words of errors: they name other places."""
+    """Return the steps, without the texts of errors, which name other positions."""
     return [Failure(s.kind, "") if isinstance(s, Failure) else s for s in came]
 
 
@@ -107,7 +107,7 @@ def test_blocks_give_what_elements_give(inputs, mix):
     blocks, elements = both(inputs, mix)
     wanted = told(steps(iter(elements)))
     assert_same(told(steps(iter(blocks))), wanted)
-    # From a thread ahead, up to a bound, and so many at a time.
+    # From a background thread: up to a limit, several elements per request.
     assert_same(told(steps(iter(blocks.prefetch(3)))), wanted)
     good = [s for s in wanted if not isinstance(s, Failure)]
     for n in (0, 1, 7, 1000):
@@ -137,7 +137,7 @@ def test_a_state_at_every_step_continues_there(inputs, mix):
 
 
 class TestMixOfWhatFailsNatively(DatasetContract):
-    """An error has its turn, and what was pulled with it stays."""
+    """An error takes its turn, and elements pulled with it remain."""
 
     build = staticmethod(
         lambda: choose(
@@ -167,6 +167,6 @@ def test_random_operations_behind_it_have_the_keys_of_the_elements(inputs, mix):
         ps.random.set_seed(1)
         return iter(both(inputs, mix)[0].map(ps.native(draw)))
 
-    with ps.experimental.debug_mode():  # in which nothing is pulled ahead
+    with ps.experimental.debug_mode():  # which pulls nothing ahead
         wanted = steps(start())
     assert_same(steps(start()), wanted)

@@ -1,4 +1,4 @@
-"""ignore_errors and on_error: what ends a program or a run is never left out."""
+"""ignore_errors and on_error never drop exceptions that end a program or a run."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""pack: several sequences in one row of fixed length."""
+"""pack: several sequences in one fixed-length row."""
 
 import threading
 
@@ -15,7 +15,7 @@ def filled(n):
 
 
 def mixed(i):
-    """Give sequences of lengths that fit and fill rows in all ways."""
+    """Yield sequences whose lengths fit and fill rows in all ways."""
     return filled((i * 5) % 7 + 1)
 
 
@@ -36,7 +36,7 @@ def row(segments, length, fill=0):
 
 
 def first_fit(sequences, length, most, fill=0):
-    """Pack as a loop would: rows in the order in which they are given out."""
+    """Pack with a plain loop: rows in the order in which they are emitted."""
     packs, out, begun = [], [], 0
     for sequence in sequences:
         room = (p for p in packs if sum(map(len, p[1])) + len(sequence) <= length)
@@ -55,7 +55,7 @@ def first_fit(sequences, length, most, fill=0):
 
 
 def cut(sequences, length, drop=False):
-    """Concatenate and split, as a loop would."""
+    """Concatenate and split with a plain loop."""
     packs = [[]]
     for sequence in sequences:
         while len(sequence):

@@ -24,7 +24,7 @@ def triangles():
 
 
 def padded(rows, width, fill=0):
-    """Return rows as one array, as a loop would make it."""
+    """Return rows as one array, built by a plain loop."""
     out = np.full((len(rows), width), fill)
     for to, row in zip(out, rows, strict=True):
         to[: len(row)] = row
@@ -69,7 +69,7 @@ class TestPaddedBatchOfStructures(DatasetContract):
 
 
 def uneven(n):
-    """Give an element that does not fit now and then."""
+    """Return an element; some do not fit."""
     return np.zeros((n % 4,) if n % 5 else (1, 1))
 
 
@@ -81,7 +81,7 @@ class TestPaddedBatchOfElementsThatDoNotFit(DatasetContract):
     def wanted(self):
         return [s for s in steps(iter(self.build())) if not isinstance(s, Failure)]
 
-    # Its errors are its own; what the contract asks of sequences without errors is tested above.
+    # Its errors differ; the contract's error tests for sequences are above.
     apply = None
     test_elements_are_as_expected = None
     test_a_second_iteration_gives_the_same = None
@@ -101,7 +101,7 @@ def of(values, **signature):
 
 
 def mapped(values):
-    """Give any values, also such as differ in dtype."""
+    """Return arbitrary values, some with differing dtypes."""
     return ps.Dataset.range(len(values)).map(lambda i: values[i])
 
 
@@ -150,7 +150,7 @@ def test_strings_are_padded_with_strings(text, fill, read):
         [np.array(text[:n], object) for n in (1, 3, 2)],
         output_signature=ps.TensorSpec([None], kind),
     )
-    if read:  # strings that the engine holds, not Python
+    if read:  # strings held by the engine, not Python
         ds = ds.map(ps.native(lambda t: ps.strings.join([t, t])))
         text = [2 * t for t in text]
     wanted = {str: "pad", bytes: b"pad"}[kind] if fill else kind()
@@ -254,7 +254,7 @@ def test_specs_and_cardinality():
     ] == [4, 3]
     assert ds.repeat().padded_batch(2).cardinality() == ps.INFINITE_CARDINALITY
     assert ds.filter(bool).padded_batch(2).cardinality() == ps.UNKNOWN_CARDINALITY
-    # What one element shows says nothing of the next one's size.
+    # The size of one element does not determine that of the next.
     assert triangles().padded_batch(2).element_spec == ps.TensorSpec((None, None), np.int64)
 
 

@@ -1,4 +1,4 @@
-"""padded_batch: arguments that are refused, and elements that fit no batch."""
+"""padded_batch: refused arguments, and elements that fit no batch."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""filter with num_parallel_calls: the elements of the sequential one, in their order."""
+"""filter with num_parallel_calls: the elements and order of the sequential filter."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""map with num_parallel_calls: in order or not, nothing lost and nothing repeated."""
+"""map with num_parallel_calls: ordered or not, nothing lost and nothing repeated."""
 
 import threading
 
@@ -61,7 +61,7 @@ class TestAutotune(DatasetContract):
 
 @pytest.fixture(params=[3, *nightly(1)])
 def changing_sides(request):
-    """The consumer and threads take turns, as they do where the load changes."""
+    """Alternate between the consumer and threads, as when the load changes."""
     _core.change_sides(request.param)
     yield
     _core.change_sides(0)
@@ -132,7 +132,7 @@ def test_quick_rows_that_come_one_by_one_go_together_whatever_their_form(calls):
     ds = ps.Dataset.from_tensors(numbers[0])
     for value in values[1:51]:
         ds = ds.concatenate(ps.Dataset.from_tensors(value))
-    ds = ds.concatenate(ps.Dataset.range(9)).repeat(20)  # these come together
+    ds = ds.concatenate(ps.Dataset.range(9)).repeat(20)  # these have one combined block
     assert_same(list(ds.map(lambda x: x, num_parallel_calls=calls)), values)
     doubled = ds.map(ps.native(lambda x: x + x), num_parallel_calls=calls)
     assert_same(list(doubled), [value + value for value in values])
@@ -145,7 +145,7 @@ def test_quick_rows_that_come_one_by_one_go_together_whatever_their_form(calls):
 
 
 class Turnstile:
-    """Lets calls through in an order of choice."""
+    """Lets calls through in a chosen order."""
 
     def __init__(self, order):
         self.gates = {x: threading.Event() for x in order}
@@ -233,8 +233,8 @@ def test_what_is_finished_flows_on_behind_calls_that_take_long(slow):
         return ps.Dataset.range(n).map(some_slow, num_parallel_calls=4, deterministic=False)
 
     with iter(make()) as it:
-        # Far more than the stage may hold. The rows of the blocks that the slow ones are in come
-        # with them, so not all others can be asked for.
+        # Far more than the stage may hold. The rows in the blocks of the slow elements are delayed
+        # with them, so not all others can be requested.
         came = [step(it) for _ in range(n // 2)]
         state = it.get_state()
         held.set()
@@ -248,7 +248,7 @@ def test_what_is_finished_flows_on_behind_calls_that_take_long(slow):
         got = [str(x) for x in [*came, *behind]]
         assert len(got) == n
         assert set(got) == everything
-    assert len(state) < 1000  # runs of positions, not each of them
+    assert len(state) < 1000  # ranges of positions, not individual ones
 
 
 @pytest.mark.parametrize("failing", [(), (2,), (1,), (1, 2)])

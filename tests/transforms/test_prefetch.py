@@ -37,7 +37,7 @@ class TestPrefetchOfBatches(DatasetContract):
 
 
 class TestPrefetchFromSideToSide(DatasetContract):
-    """The consumer and a thread take turns, as they do where the load changes."""
+    """Alternate between the consumer and a thread, as when the load changes."""
 
     source = staticmethod(lambda: ps.Dataset.range(12))
     apply = staticmethod(lambda ds: ds.prefetch(2).batch(5).prefetch(3).unbatch().prefetch(1))
@@ -65,17 +65,17 @@ def test_as_many_elements_are_made_ahead_as_were_asked_for(size):
         next(it)
         for _ in range(size + 1):
             assert made.acquire(timeout=60)
-        # One element may wait outside of the buffer for room in it.
+        # One element may wait outside the full buffer.
         assert len(count) <= size + 2
 
 
 def test_a_state_taken_where_the_consumer_pulls_makes_nothing_again():
-    # To pass over rows of a filter is to test them again.
+    # Skipping rows of a filter means testing them again.
     ds = ps.Dataset.range(10_000).filter(ps.native(lambda x: x >= 0)).prefetch(1)
     _core.change_sides(1_000)
     try:
         with iter(ds) as it:
-            for _ in range(1_500):  # one at a time, the last hundreds without a thread
+            for _ in range(1_500):  # one per request, the last hundreds without a thread
                 next(it)
             state = it.get_state()
     finally:
@@ -118,7 +118,7 @@ def test_a_long_chain_of_prefetches():
     ids=["filter", "unique", "shard", "flat_map", "scan", "zip", "group_by_window"],
 )
 def test_an_error_beside_an_element_is_not_lost_in_stages_that_take_single_steps(behind):
-    # Native, so that blocks of many rows are filled; each ends at an error, behind one element.
+    # Native, so that blocks of many rows are filled; each ends with an error, after one element.
     texts = [f"odd {i}" if i > 200 and i % 2 else str(i) for i in range(1000)]
     number = ps.native(lambda text: ps.strings.to_number(text, np.int64))
     it = iter(behind(ps.Dataset.from_tensor_slices(texts).map(number).prefetch(64)))
@@ -135,7 +135,7 @@ def test_an_error_beside_an_element_is_not_lost_in_stages_that_take_single_steps
 
 @pytest.mark.parametrize(("limit", "most"), [(None, 64), (3_600_000, 3), (2_100_000, 2)])
 def test_autotune_enlarges_a_buffer_that_was_full_and_is_empty(limit, most):
-    """To what the memory budget leaves: the elements here have a megabyte."""
+    """Up to the rest of the memory budget: each element takes a megabyte."""
     going_on = threading.Event()
 
     def make(x):
@@ -155,7 +155,7 @@ def test_autotune_enlarges_a_buffer_that_was_full_and_is_empty(limit, most):
         for _ in range(3):
             next(it)
         threading.Timer(0.2, going_on.set).start()
-        next(it)  # it has to be waited for
+        next(it)  # the consumer has to wait for it
         moves = [move for move in it.tuning_moves() if move["knob"] == "buffer_size"]
         sizes = [move["to"] for move in moves]
         assert sizes == sorted(sizes)

@@ -1,4 +1,4 @@
-"""ragged_batch: elements of different sizes, one behind the other."""
+"""ragged_batch: elements of different sizes, concatenated."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ TWO = [np.full((1, 2), 1.0), np.full((2, 1), 2.0), np.full((0, 5), 3.0), np.full
 @pytest.mark.parametrize(
     ("values", "shape", "wanted"),
     [
-        # As TensorFlow makes them.
+        # TensorFlow's results.
         (
             TWO,
             [None, None],
@@ -111,7 +111,7 @@ def test_stacked_rows_may_be_ragged_too():
 def test_strings(kind, read):
     text = ["a", "", "ä\0"] if kind is str else [b"a", b"", b"\0\xff"]
     ds = declared([np.array(text[:n], object) for n in (1, 0, 3)], [None], kind)
-    if read:  # strings that the engine holds, not Python
+    if read:  # strings held by the engine, not Python
         ds = ds.map(ps.native(lambda t: ps.strings.join([t, t])))
         text = [2 * t for t in text]
     assert_same(

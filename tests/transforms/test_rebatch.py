@@ -1,4 +1,4 @@
-"""rebatch: batches of other sizes, of the same rows."""
+"""rebatch: batches of different sizes, with the same rows."""
 
 import itertools
 

@@ -16,7 +16,7 @@ def assert_value(came, wanted):
 
 
 class TestReduceStage(DatasetContract):
-    """The stage behind the method: a dataset of the one value."""
+    """The stage of the method: a dataset of the one value."""
 
     build = staticmethod(
         lambda: ps.Dataset.range(5)._then(

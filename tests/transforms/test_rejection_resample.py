@@ -1,4 +1,4 @@
-"""rejection_resample: classes as often as asked for."""
+"""rejection_resample: classes with the target frequencies."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ class TestRejectionResample(DatasetContract):
 
 
 class TestWhereNothingIsLeftOut(DatasetContract):
-    """Shares that are wanted as they are: one pass, and each error once."""
+    """The data already has the target frequencies: one pass, and each error once."""
 
     source = staticmethod(lambda: ps.Dataset.range(9).map(lambda x: (x, x + 1)))
 
@@ -63,7 +63,8 @@ class TestWithEstimatedShares(DatasetContract):
     )
 
 
-# How many results tf.data 2.21 gives for 40,000 elements of these shares, for 20,000 here: half.
+# tf.data 2.21's number of results for 40,000 elements with these frequencies; half of it for 20,000
+# here.
 @pytest.mark.parametrize(("initial", "tf_count"), [(SHARES, 14223), (None, 14177)])
 def test_shares_and_number_of_results_are_those_of_tf_data(initial, tf_count):
     came = [

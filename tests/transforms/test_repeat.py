@@ -1,4 +1,4 @@
-"""repeat: epochs, none of them, and those without an element."""
+"""repeat: several epochs, none, and empty ones."""
 
 import pytest
 

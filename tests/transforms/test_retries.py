@@ -1,4 +1,4 @@
-"""on_error="retry" and max_retries: calls that fail are made again."""
+"""on_error="retry" and max_retries: failed calls are repeated."""
 
 import asyncio
 import functools
@@ -28,7 +28,7 @@ EACH = [pytest.param(name, marks=LINUX if "process" in name else ()) for name in
 
 
 def tries(folder, x):
-    """Count a call, in a file because other processes call too."""
+    """Count a call, in a file because other processes call it too."""
     with (folder / f"{int(x)}").open("a") as file:
         file.write(".")
     return (folder / f"{int(x)}").stat().st_size
@@ -140,7 +140,7 @@ def test_random_numbers_are_those_of_the_first_try(form, tmp_path):
 @pytest.mark.parametrize("form", EACH)
 def test_each_try_gets_the_arguments_as_they_were(form, tmp_path):
     def changes(x, folder):
-        lone = x.flags.writeable  # several rows that travel together are not
+        lone = x.flags.writeable  # rows in a shared block are not
         if lone:
             x += 1
         if tries(folder, x[0] - lone) < 3:

@@ -1,4 +1,4 @@
-"""sample_from_datasets: each element from a dataset that is drawn."""
+"""sample_from_datasets: each element is taken from a randomly drawn dataset."""
 
 import signal
 import threading
@@ -45,7 +45,7 @@ class TestSample(DatasetContract):
 
 
 class TestSampleByADatasetOfWeights(DatasetContract):
-    """The weights fail, an element comes from the next ones."""
+    """An element of the weights fails; the next one is used."""
 
     source = staticmethod(lambda: ps.Dataset.range(10))
 

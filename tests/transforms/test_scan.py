@@ -1,4 +1,4 @@
-"""scan: a state that is handed on from element to element."""
+"""scan: a state that is passed from element to element."""
 
 import itertools
 
@@ -21,7 +21,7 @@ class TestScan(DatasetContract):
 
 
 class TestScanOfBatches(DatasetContract):
-    """Rows that wait in blocks, and a state of several leaves."""
+    """Rows buffered in blocks, and a state of several leaves."""
 
     source = staticmethod(lambda: ps.Dataset.range(12))
 
@@ -62,7 +62,7 @@ class TestScanOfArrays(DatasetContract):
 
 
 class TestScanOfObjects(DatasetContract):
-    """A state that no bytes can hold is made again."""
+    """A state that cannot be serialised is recomputed."""
 
     source = staticmethod(lambda: ps.Dataset.range(7))
 

@@ -1,4 +1,4 @@
-"""select, global_shuffle and ds[...]: elements by their positions."""
+"""select, global_shuffle and ds[...]: elements by position."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ class TestOfMapped(DatasetContract):
         ps.set_seed(3)
         assert_same(came, list(self.make(variant)))
 
-    def check(self, came, wanted):  # of numbers; noise is that of the run
+    def check(self, came, wanted):  # of numbers; the noise depends on the run
         assert_same([x[0] for x in came], [x[0] for x in wanted])
 
 
@@ -166,7 +166,8 @@ def test_elements_and_datasets_of_them_agree_in_what_they_draw(make):
     ds = make()
     alone = [ds[i] for i in range(len(ds))]
     assert_same([ds[i - len(ds)] for i in range(len(ds))], alone)
-    # A run of the same identity: that of a dataset of one element.
+    # The expected elements are those of a run with the same identity, over a dataset of one
+    # element.
     assert_same([ds[1:][i] for i in range(len(ds) - 1)], alone[1:])
 
 

@@ -20,7 +20,7 @@ class TestShardWithoutTheFailure(DatasetContract):
     source = staticmethod(lambda: ps.Dataset.range(14))
     apply = staticmethod(lambda ds: ds.shard(4, 1))
     expected = [1, 5, 9, 13]
-    errors_upstream = 0  # another shard's
+    errors_upstream = 0  # belongs to another shard
 
     def expected_around_error(self):
         assert BOOM % 4 != 1

@@ -1,4 +1,4 @@
-"""shard_evenly: as many elements in every shard, and none lost or doubled but as was asked for."""
+"""shard_evenly: equal numbers of elements in all shards, lost or repeated only as requested."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from even_shards import POLICIES, SOURCES, even_shards
 N = 13
 
 
-# --- under the contract: by position, with errors upstream without ---
+# --- under the contract: by position, and sequentially with upstream errors ---
 
 
 class TestDropped(DatasetContract):
@@ -39,7 +39,7 @@ class TestPadded(DatasetContract):
     source = staticmethod(lambda: ps.Dataset.range(14))
     apply = staticmethod(lambda ds: ds.shard_evenly(4, 3, "pad"))
     expected = [(3, True), (7, True), (11, True), (0, False)]
-    errors_upstream = 0  # another shard's
+    errors_upstream = 0  # belongs to another shard
 
     def expected_around_error(self):
         return self.expected
@@ -54,7 +54,7 @@ class TestAfterBatches(DatasetContract):
         return [(np.arange(6, 9), np.True_), (np.zeros(3, np.int64), np.False_)]
 
     def expected_around_error(self):
-        # The error is a step of its own, and so moves the batches behind it: 3, 5, 6 come third.
+        # The error is a separate step, and shifts the batches after it: 3, 5, 6 is the third.
         return [(np.array([3, 5, 6]), np.True_), (np.array([16, 17, 18]), np.True_)]
 
     errors_upstream = 0
@@ -180,7 +180,7 @@ def test_padding_is_zero_and_the_mask_fits_the_structure(element, padded):
         return np.zeros_like(value)[()]
 
     known = ps.Dataset.from_tensors(element)
-    plain = ps.Dataset.from_generator(lambda: iter([element]))  # nothing is known of its elements
+    plain = ps.Dataset.from_generator(lambda: iter([element]))  # its elements are unknown
     for ds in (known, plain, known.filter(lambda *parts: True)):
         first, second = (ds.shard_evenly(2, i, "pad") for i in range(2))
         assert_same(list(first), [padded(element, np.True_)])

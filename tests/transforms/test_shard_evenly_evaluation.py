@@ -1,4 +1,4 @@
-"""shard_evenly(evaluation=True): every element once, in as many batches of one size everywhere."""
+"""shard_evenly(evaluation=True): every element once, in equally many equal-sized batches."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from even_shards import SOURCES, even_shards
 
 
 def gathered(per_process):
-    """Return the rows of all processes' batches as gather_exact orders them."""
+    """Return the rows of all processes' batches, in the order of gather_exact."""
     values, masks = zip(*per_process, strict=True)
     mask = np.stack(masks, 1).reshape(-1)
     return np.stack(values, 1).reshape(-1)[mask].tolist()

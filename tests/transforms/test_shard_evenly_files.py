@@ -1,4 +1,4 @@
-"""shard_evenly over files: what a shard reads, and whole files as shards of equal length."""
+"""shard_evenly over files: the bytes that a shard reads, and whole files as equal shards."""
 
 import itertools
 from pathlib import Path
@@ -13,13 +13,13 @@ MB = 1 << 20
 
 
 def bytes_read(run):
-    """Return how many bytes this process reads from files while `run` runs."""
+    """Return the number of bytes that this process reads from files while `run` runs."""
 
     def now():
         return int(Path("/proc/self/io").read_text().split()[1])
 
     nothing = now()
-    nothing = now() - nothing  # what looking costs
+    nothing = now() - nothing  # the cost of measuring
     before = now()
     run()
     return now() - before - nothing
@@ -59,7 +59,8 @@ def test_a_shard_reads_little_of_the_others_large_records(tmp_path, write, files
     read = bytes_read(run)
     wanted = [number for _ in range(files) for number in range(32)][5::8]
     assert came == [(number, MB // 4, True) for number in wanted]
-    # Its eighth, the beginning of each file, and with padding one more of each round for its shape.
+    # Its eighth and the beginning of each file. With padding, one more row per round, for its
+    # shape.
     share = 2 if remainder == "pad" else 1
     assert read < total * share / 8 + files * MB, read / MB
 
@@ -73,7 +74,8 @@ def test_functions_are_not_called_for_the_others_when_the_length_is_unknown():
 
     ds = ps.Dataset.from_generator(lambda: iter(range(11))).map(note).shard_evenly(4, 1)
     assert [int(x) for x in ds] == [1, 5]
-    # The last round has one for this shard, and none for the last: only asking tells.
+    # The last round has an element for this shard, and none for the last: only a request shows
+    # that.
     assert called == [1, 5, 9]
 
 

@@ -1,4 +1,4 @@
-"""shard_evenly: processes agree on the order, and take up one another's states."""
+"""shard_evenly: processes agree on the order, and can restore each other's states."""
 
 import itertools
 import os
@@ -38,11 +38,11 @@ RANDOM = {
 
 @pytest.mark.parametrize("stage", RANDOM)
 def test_processes_agree_on_what_is_random(stage):
-    """Each has seeds of its own, and makes the pipeline for itself."""
+    """Each process has its own seeds, and builds the pipeline independently."""
 
     def process(i, count, seed=0):
         ps.set_seed(None if i % 2 else 10 + i)
-        list(ps.Dataset.range(i))  # a run more than the others have had
+        list(ps.Dataset.range(i))  # one run more than the others
         ds = RANDOM[stage](ps.Dataset.range(20))
         ds = ds.shard_evenly(count, i, "repeat", seed=seed)
         return [[int(x) for x in ds] for _ in range(3)]
@@ -117,7 +117,7 @@ def test_rows_of_others_are_not_fetched():
         ds = ps.Dataset.from_indexable(rows, num_parallel_calls=calls)
         shard = list(ds.shard_evenly(4, 3, remainder))
         assert len(shard) == 3 + (remainder != "drop")
-        if remainder == "pad":  # tested with the shape of padding
+        if remainder == "pad":  # checked through the shape of the padding
             assert set(rows.fetched) - {2} == {3, 7, 11}
         else:
             assert sorted(rows.fetched) == sorted([3, 7, 11] + [2] * (remainder == "repeat"))
@@ -180,7 +180,7 @@ def test_another_number_of_shards_goes_on_behind_what_the_former_ones_had():
 
 
 def again(ds):
-    """Return the same pipeline as another process makes it: without any run so far."""
+    """Return the same pipeline as built by another process: with no runs so far."""
     return pickle.loads(pickle.dumps(ds))
 
 
@@ -253,7 +253,7 @@ def test_real_processes_agree():
 
 
 def test_each_pass_draws_other_numbers_whatever_stands_behind():
-    """Also where what is iterated is made again for each pass, as the forms for trainers are."""
+    """This includes iterables that are rebuilt for each pass, as in trainers."""
 
     def drawn(x, rng):
         return x * 1000 + rng.integers(1000)

@@ -1,4 +1,4 @@
-"""shard_evenly behind from_indexable, and behind the largest numbers of elements."""
+"""shard_evenly after from_indexable, and after the largest numbers of elements."""
 
 import threading
 
@@ -14,7 +14,7 @@ MOST = 2**63 - 1
 
 
 class Rows(indexable.Rows):
-    """Numbers as rows; remembers which were asked for, and in some of them fails."""
+    """Numbers as rows; records the requested rows, some of which fail."""
 
     def __getitem__(self, i):
         super().__getitem__(i)
@@ -89,7 +89,7 @@ def test_padding_loads_no_row_of_another_shard():
     assert rows.asked == [1, 4, 4]
     rows = Rows(7)
     assert len(list(padded(rows, 3, 1, 2))) == 3
-    assert sorted(rows.asked) in ([1, 4, 4], [0, 1, 4, 4])  # loaded ahead, and not looked at
+    assert sorted(rows.asked) in ([1, 4, 4], [0, 1, 4, 4])  # loaded ahead, and unused
 
 
 def test_rows_that_may_come_in_any_order_keep_theirs_before_padding():
@@ -134,7 +134,7 @@ def test_the_last_of_as_many_elements_as_there_can_be(source, remainder, shards)
             wanted = (wanted, True) if number < n else (0, False)
         assert_same([ps.experimental.at(shard, count - 1)], [wanted])
         if source != "slices of them" and (source == "map" or remainder == "pad"):
-            continue  # skip would go through all of them
+            continue  # skip would iterate over all of them
         it = iter(shard.skip(count - 1))
         assert_same(list(it), [wanted])
         again = iter(shard.skip(count - 1))

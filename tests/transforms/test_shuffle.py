@@ -1,4 +1,4 @@
-"""shuffle: uniform, repeatable, and the same however the data is read."""
+"""shuffle: uniform, repeatable, and independent of how the data is read."""
 
 from collections import Counter
 from itertools import permutations
@@ -25,7 +25,7 @@ def same(x):
 
 
 class ShuffleContract(DatasetContract):
-    """Of a shuffle with a seed: what comes is a permutation, always the same."""
+    """The contract of a shuffle with a seed: a permutation, always the same."""
 
     reshuffles = True
 
@@ -83,7 +83,7 @@ def test_indexed_and_streamed_forms_give_the_same_order(size, seed, reshuffle):
         ds = ds.shuffle(size, seed=seed, reshuffle_each_iteration=reshuffle)
         return [[row.tolist() for row in ds] for _ in range(2)]
 
-    # Only a stage that changes nothing but the timing leaves the random order as it is.
+    # Only stages that affect nothing but timing preserve the random order.
     slices = ps.Dataset.from_tensor_slices(rows)
     wanted = epochs(slices)
     assert sorted(wanted[0]) == rows.tolist()

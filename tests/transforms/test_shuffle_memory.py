@@ -1,4 +1,4 @@
-"""A shuffle buffer holds its own rows, and not those that were made with them."""
+"""A shuffle buffer keeps its own rows alive, and not the others of their blocks."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_rows_of_blocks(stages):
             row = next(it)
         assert row.shape == (1024,)
         assert row[0] == 1
-        # Views of blocks would make it some 100 MiB more.
+        # Views of blocks would add about 100 MiB.
         assert resident() - before < 40 * 2**20
 
 
@@ -75,7 +75,7 @@ def test_many_small_rows():
         before = resident()
         for _ in range(1000):
             next(it)
-        assert resident() - before < 60 * 2**20  # some 400 bytes a row; with their blocks, 200 MiB
+        assert resident() - before < 60 * 2**20  # about 400 bytes a row; with blocks, 200 MiB
 
 
 def test_lines_that_become_longer(tmp_path):
@@ -89,7 +89,7 @@ def test_lines_that_become_longer(tmp_path):
         before = resident()
         for _ in range(230):
             lengths += [len(line) for line in next(it)]
-        # With a place kept for each length that there was, some 80 MiB.
+        # With storage kept for each length seen, about 80 MiB.
         assert resident() - before < 55 * 2**20
         lengths += [len(line) for batch in it for line in batch]
     assert len(lengths) == 60_000 - 250

@@ -1,4 +1,4 @@
-"""Rows come out of a shuffle buffer as they went in, and know where they are from."""
+"""Rows leave a shuffle buffer unchanged, with their origin."""
 
 from fractions import Fraction
 from itertools import islice
@@ -110,7 +110,7 @@ def lengths(line):
 
 
 def failures(dataset):
-    """Return the error of each element; all of them have one."""
+    """Return the errors of the elements, all of which fail."""
     came = []
     with iter(dataset) as it:
         while True:

@@ -1,4 +1,4 @@
-"""skip: what is behind the first elements, failed ones counted."""
+"""skip: the elements after the first ones; failed ones count."""
 
 import pytest
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ class TestSkipOverFunctions(DatasetContract):
         return [9, 10, 11]
 
 
-# In random pipelines (tests/plans.py).
+# For random pipelines (tests/plans.py).
 STAGE = Stage(
     args(count=st.integers(-1, 9)),
     lambda ds, run, count: ds.skip(count),

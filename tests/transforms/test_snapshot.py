@@ -1,4 +1,4 @@
-"""snapshot: the first full pass is kept as a saved dataset, and read as one."""
+"""snapshot: the first full pass is stored as a saved dataset, and read from it later."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ def filled(ds):
 
 class SnapshotContract(DatasetContract):
     def test_repr_is_stable_and_short(self):
-        ds = self.make(Variant())  # each has a folder of its own
+        ds = self.make(Variant())  # each has a separate folder
         assert len(repr(ds)) < 2000
 
 
@@ -47,7 +47,7 @@ class TestReading(SnapshotContract):
     expected = list(range(12))
 
     def check_states(self, make):
-        # A state of one snapshot is not one of another: all runs share the one that is there.
+        # The state of one snapshot does not fit another: all runs share the existing one.
         ds = make()
         super().check_states(lambda: ds)
 

@@ -1,4 +1,4 @@
-"""take: the first elements, failed ones counted."""
+"""take: the first elements; failed ones count."""
 
 import pytest
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ class TestTake(DatasetContract):
         return [0, 1, 2, 3, 5, 6]
 
 
-# In random pipelines (tests/plans.py).
+# For random pipelines (tests/plans.py).
 STAGE = Stage(
     args(count=st.integers(-1, 20)),
     lambda ds, run, count: ds.take(count),

@@ -1,4 +1,4 @@
-"""take_while: an end that the elements decide."""
+"""take_while: the elements before the first that fails a condition."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""unbatch: rows one by one."""
+"""unbatch: individual rows."""
 
 import numpy as np
 import pytest

@@ -31,13 +31,13 @@ class TestUniqueOfStrings(DatasetContract):
 
 
 class TestUniqueOfManyElements(DatasetContract):
-    """Too many for a small state to hold."""
+    """Too many for a small state."""
 
     build = staticmethod(
         lambda: ps.Dataset.range(3000).concatenate(ps.Dataset.range(3005)).unique()
     )
     expected = list(range(3005))
-    # At a few of the elements only.
+    # Only at a few of the elements.
     test_a_state_saved_at_any_element_gives_the_same_tail = None
     test_closing_frees_all_threads = None
     test_dropping_frees_all_threads = None

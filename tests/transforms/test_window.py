@@ -12,7 +12,7 @@ from contract import Boom, DatasetContract, Failure, steps
 
 
 def windows(items, size, shift=None, stride=1, drop_remainder=False):
-    """Say what windows over a list hold."""
+    """Return the contents of windows over a list."""
     items = list(items)
     starts = range(0, len(items), shift or size)
     held = [items[start : start + (size - 1) * stride + 1 : stride] for start in starts]
@@ -55,7 +55,7 @@ class TestWindowsOfParallelMaps(DatasetContract):
     expected = [np.arange(at, at + 3) for at in (0, 2, 4, 6)]
 
 
-# What tf.data 2.21 gives for range(n).window(size, shift, stride, drop_remainder).
+# tf.data 2.21's results for range(n).window(size, shift, stride, drop_remainder).
 GOLDEN = {
     (7, 3, None, 1, False): [[0, 1, 2], [3, 4, 5], [6]],
     (7, 3, None, 1, True): [[0, 1, 2], [3, 4, 5]],

@@ -1,4 +1,4 @@
-"""zip: elements side by side, also behind errors."""
+"""zip: tuples of elements, also after errors."""
 
 from collections import namedtuple
 
@@ -27,7 +27,7 @@ class TestZipOfOneSource(DatasetContract):
     expected = [(i, i, i + 1) for i in range(5)]
 
     def expected_around_error(self):
-        # Element 4 fails on the left, then as the successor of 3: these pairs are left out.
+        # Element 4 fails on the left, and then as the successor of 3: these pairs are missing.
         return [(i, i, i + 1) for i in range(3)]
 
     errors_upstream = 2

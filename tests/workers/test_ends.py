@@ -1,4 +1,4 @@
-"""Processes with workers that end, fork, run out of files or are interrupted."""
+"""Programs with workers that exit, fork, run out of file descriptors or are interrupted."""
 
 import os
 import signal
@@ -124,7 +124,7 @@ def test_the_functions_of_a_script_are_found_without_cloudpickle(tmp_path):
     assert (code, out, err) == (0, "660000\n", "")
 
 
-# What a script may send to workers or get from them, other than functions of its own.
+# Objects that a script sends to workers or receives, other than its own functions.
 NAMED_IN_PICKLES = """
 class Index(int):
     pass

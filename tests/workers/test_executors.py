@@ -1,4 +1,4 @@
-"""Who calls functions: Options.executor, what a stage says itself, and what "auto" finds out."""
+"""The executor of functions: Options.executor, the stage's own argument, and "auto"."""
 
 import os
 import sys
@@ -93,9 +93,9 @@ def test_native_coroutine_and_own_functions_do_without_processes(tmp_path):
     ds = numbers().map(ps.native(lambda x: x + 1), num_parallel_calls=2).map(later)
     assert {int(x) for x in ds.with_options(options("process"))} == {os.getpid()}
     (tmp_path / "a.json").write_text('{"a": 1}')
-    rows = ps.JSONLinesDataset(str(tmp_path / "a.json"))  # a map of penstock's own
+    rows = ps.JSONLinesDataset(str(tmp_path / "a.json"))  # a map inside penstock
     assert len(list(rows.with_options(options("process")))) == 1
-    padded = numbers(3).shard_evenly(2, 0, remainder="pad")  # and functions of its own in them
+    padded = numbers(3).shard_evenly(2, 0, remainder="pad")  # including its functions
     assert len(list(padded.with_options(options("process")))) == 2
     assert set(_core.idle_workers()) == before
 
@@ -163,7 +163,7 @@ def busy_bool(x):
 
 
 def run_until_moved(ds, n):
-    """Return the elements of a run, and the move of its executor once it has come."""
+    """Return the elements of a run, and the change of its executor once it has happened."""
     it = iter(ds)
     came = [next(it)]
     deadline = time.monotonic() + 60
@@ -189,7 +189,7 @@ def test_auto_goes_over_to_processes_where_the_gil_is_held():
     if os.cpu_count() > 1:
         assert (move["from"], move["to"]) == ("thread", "process")
         assert "its calls held the GIL" in move["reason"]
-        it = iter(ds)  # the next run begins with them
+        it = iter(ds)  # the next run starts with them
         next(it)
         (move,) = executor_moves(it)
         assert move["to"] == "process"

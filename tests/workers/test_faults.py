@@ -1,4 +1,4 @@
-"""What ends worker processes, or what they lack: found out from the outside."""
+"""Failures of worker processes and missing resources, observed from outside."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from worker_programs import HEAD, NO_CLOUDPICKLE, SHOW_WORKERS, gone, run, start
 resource = pytest.importorskip("resource")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
 
-# Gives each element that failed as a line.
+# Prints a line for each failed element.
 TELL = """
 def tell(ds):
     it = iter(ds)
@@ -80,7 +80,7 @@ def test_nothing_is_left_of_a_process_that_is_killed(tmp_path, forks):
         "it = iter(made(busy)); next(it)\n"
         "it2 = iter(made(stuck)); next(it2)\n"
         + SHOW_WORKERS
-        # A child that goes on must not keep the workers of its parent alive.
+        # A child that keeps running must not keep its parent's workers alive.
         + (f"if {forks} and os.fork() == 0:\n    os.closerange(0, 3); time.sleep(30)\n")
         + "print('ready', flush=True)\ntime.sleep(60)\n",
         env={**os.environ, "TMPDIR": str(temporary)},
@@ -165,7 +165,7 @@ def test_calls_do_not_wait_for_the_worker_of_a_generator(tmp_path):
 
 
 def as_other_user():
-    """Return a command that makes a program one of an unprivileged user, or skip."""
+    """Return a command that runs a program as an unprivileged user, or skip."""
     tool = shutil.which("setpriv")
     if tool is None or os.geteuid() != 0:
         pytest.skip("another user can be had by root only")

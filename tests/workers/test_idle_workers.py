@@ -1,4 +1,4 @@
-"""Idle worker processes: their memory is released, and they end."""
+"""Idle worker processes: their memory is released, and they exit."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def large(x):
 
 
 def shared_bytes():
-    """Return the memory of the files that this process shares with its workers."""
+    """Return the bytes of the files that this process shares with its workers."""
     files = {}
     for link in Path("/proc/self/fd").iterdir():
         try:
@@ -62,7 +62,7 @@ def test_idle_memory_is_released_and_idle_workers_end(batched):
     held = sum(array.nbytes * 5 // 4 for array, _ in kept)  # sizes are rounded up
     assert shared_bytes() > held + 4 * MB
     wait_until(lambda: shared_bytes() <= held + 2 * MB, PATIENCE)
-    assert gone(pids, PATIENCE)  # no zombies either: they would be alive to os.kill
+    assert gone(pids, PATIENCE)  # no zombies either: os.kill would treat them as alive
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), PATIENCE)
     for array, copy in kept:
         np.testing.assert_array_equal(array, copy)

@@ -1,4 +1,4 @@
-"""Arrays that functions of worker processes refer to: the values of copies, without the copies."""
+"""Large arrays in functions of worker processes: the values of copies, in shared memory."""
 
 import functools
 import gc
@@ -23,7 +23,7 @@ MANY = 2**22  # bytes; few of them would be copied
 
 
 def own_bytes():
-    """What this process alone has in memory, and its share of what several have, in bytes."""
+    """Return this process's private memory and its proportion of shared memory, in bytes."""
     text = Path("/proc/self/smaps_rollup").read_text()
     return 1024 * int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)[1])
 
@@ -64,7 +64,7 @@ def arrays(folder):
     raw = folder / "raw"
     numbers.tofile(raw)
     again = np.memmap(raw, np.int64, "r+", offset=64, shape=(MANY // 64 - 1, 8))
-    again[3] = 7  # not written to the disk yet
+    again[3] = 7  # not flushed to disk yet
     private = np.load(file, mmap_mode="c")
     private[2] = 5  # never written to the file
     gone = folder / "gone"
@@ -114,7 +114,7 @@ def test_what_workers_write_is_their_own(tmp_path):
         for first, last, pid in ps.Dataset.range(12).map(writes, 2, executor="process"):
             assert first == last
             seen.setdefault(int(pid), []).append(int(first))
-        # A worker may be given a later element before an earlier one.
+        # A worker may receive a later element before an earlier one.
         assert all(sorted(each) == [*range(1, len(each) + 1)] for each in seen.values())
         assert not rows.any()
         assert not np.fromfile(file).any()
@@ -141,11 +141,11 @@ def test_a_file_that_is_replaced_is_an_error(tmp_path):
         next(iter(ds))
 
 
-LARGE = 160 * 2**20  # bytes: several times what a worker has by itself
+LARGE = 160 * 2**20  # bytes: several times a worker's own memory
 
 
 def of_large(kind, folder, size=LARGE):
-    """A function that needs all of a large array, and tells its memory before and after."""
+    """A function that needs a whole large array, and returns its memory before and after."""
     if kind == "array":
         rows = np.ones(size // 8)
     else:
@@ -162,7 +162,7 @@ def of_large(kind, folder, size=LARGE):
 @pytest.mark.parametrize("kind", ["array", "memmap"])
 def test_all_workers_together_have_one_copy(kind, tmp_path):
     size = LARGE
-    for pid in _core.idle_workers():  # which have memory of other functions
+    for pid in _core.idle_workers():  # which hold memory of other functions
         os.kill(pid, signal.SIGKILL)
     ds = ps.Dataset.range(40).map(of_large(kind, tmp_path, size), 4, executor="process")
     memory = {}
@@ -183,7 +183,7 @@ def test_functions_and_epochs_with_the_same_array_share_it():
             try:
                 if "memfd:penstock" in str(each.readlink()):
                     files += each.stat().st_size == wanted
-            except FileNotFoundError:  # of the folder itself
+            except FileNotFoundError:  # the folder itself
                 continue
         return files
 
@@ -197,7 +197,7 @@ def test_functions_and_epochs_with_the_same_array_share_it():
     once = count()
     assert once == 2
     other = made()
-    assert count() == once + 1  # a further number of the same file
+    assert count() == once + 1  # one more number of the same file
     assert [*ds, *ds, *other] == [1] * 12
     rows[7] = 2
     changed = made()

@@ -1,4 +1,4 @@
-"""filter with executor="process": what threads give, and what happens when a process ends."""
+"""filter with executor="process": the results of threads, and processes that die."""
 
 import os
 import signal

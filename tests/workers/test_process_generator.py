@@ -1,4 +1,4 @@
-"""from_generator and prefetch with executor="process": the values of threads, from elsewhere."""
+"""from_generator and prefetch with executor="process": the same values as with threads."""
 
 import os
 import pickle
@@ -209,7 +209,7 @@ def test_a_worker_that_ends_is_an_error_of_the_element_that_it_was_making(how):
     wanted = "signal: SIGKILL (9)" if how == "killed" else "exit code 3"
     assert wanted in came[13].text
     assert "while it made this element" in came[13].text
-    assert len(came) == 14  # the others are not known without it
+    assert len(came) == 14  # without it, the others are unknown
 
 
 def dies_once(mark):
@@ -268,7 +268,7 @@ def hangs():
 def test_closing_ends_a_worker_that_does_not_answer():
     it = iter(of(hangs))
     pid = int(next(it))
-    time.sleep(0.1)  # until it sleeps
+    time.sleep(0.1)  # gives it time to fall asleep
     started = time.monotonic()
     it.close()
     assert time.monotonic() - started < 60

@@ -1,4 +1,4 @@
-"""map with executor="process": what threads give, and what happens when a process ends."""
+"""map with executor="process": the results of threads, and processes that die."""
 
 import dataclasses
 import gc
@@ -287,7 +287,7 @@ def waits(x):
 
 
 def test_workers_that_end_while_they_are_idle_are_replaced():
-    # There are more of them than tries, and they may still be ending when they are taken.
+    # There are more of them than retries, and they may still be exiting when they are used.
     list(numbers().map(waits, num_parallel_calls=6, executor="process"))
     ds = numbers().map(pids, executor="process")
     for pid in _core.idle_workers():
@@ -315,7 +315,8 @@ def test_batches_of_rows_of_other_forms_are_those_of_threads(function, calls, nu
     def batches(executor):
         ds = ps.Dataset.from_tensor_slices(np.array(numbers_))
         ds = ds.map(function, num_parallel_calls=calls, executor=executor).batch(3)
-        # The places that rows are written to are learnt from those before, also of passes before.
+        # The locations of output rows are learnt from earlier rows, including those of earlier
+        # passes.
         return [step for _ in range(3) for step in steps(iter(ds))]
 
     for made, wanted in zip(batches("process"), batches("thread"), strict=True):
@@ -354,7 +355,7 @@ def test_closing_does_not_wait_for_a_call():
 def test_arrays_keep_their_values_however_long_they_are_kept(batch):
     ds = ps.Dataset.range(60).map(rows, num_parallel_calls=2, executor="process")
     kept = list(ds if batch is None else ds.batch(batch))
-    list(ds)  # uses what memory is free
+    list(ds)  # uses all free memory
     for i, (image, number) in enumerate(kept):
         assert np.all(np.ravel(number) == (i if batch is None else np.arange(3) + 3 * i))
         assert np.all(image == np.reshape(number, (-1, *[1] * 3)) if batch else image == number)
@@ -376,7 +377,7 @@ def test_calls_that_no_one_waits_for_write_to_no_other_batch():
     for _ in range(4):
         it = iter(slow)
         next(it)
-        it.close()  # in the middle of calls, which write when their sleep is over
+        it.close()  # in the middle of calls, which write after their sleep
         held = list(other)
         time.sleep(0.3)
         wanted = np.arange(1000, 1016).reshape(4, 4, 1, 1)
@@ -422,7 +423,7 @@ async def passes(x):
     return True
 
 
-# Enough elements for quick ones to travel together, several in a block.
+# Enough elements that fast ones are sent in blocks.
 ELEMENTS = 40
 OWN = {
     "batch": lambda: ps.Dataset.range(3 * ELEMENTS).batch(3),
@@ -441,8 +442,8 @@ OWN = {
     ),
     "take": lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).prefetch(2).skip(1).take(21),
 }
-# Without a GIL an array that the thread of coroutines has seen is let go of some time later: the
-# element stays read-only, which loses nothing but a copy.
+# Without a GIL, an array seen by the event loop's thread is released some time later. The element
+# stays read-only, which costs only a copy.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
     OWN["async filter"] = lambda: ps.Dataset.range(ELEMENTS).map(of_one_size).filter(passes)
 SHARED = {
@@ -693,7 +694,7 @@ def test_stats_show_what_each_worker_holds():
     os.kill(stage["workers"][0]["pid"], signal.SIGKILL)
     list(ps.Dataset.range(1).map(square, executor="process"))
     left = {worker["pid"] for worker in stage["workers"][1:]}
-    # The system may be at freeing the memory of the one that was ended.
+    # The system may still be freeing the memory of the killed worker.
     wait_until(lambda: {worker["pid"] for worker in it.stats()[1]["workers"]} == left)
 
 

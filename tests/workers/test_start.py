@@ -1,4 +1,4 @@
-"""How worker processes start: from a fork server, with one thread for each library."""
+"""The start of worker processes: from a fork server, with one thread per library."""
 
 import os
 import subprocess

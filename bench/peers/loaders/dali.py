@@ -1,4 +1,4 @@
-"""DALI on processors alone, as its guide advises."""
+"""DALI on the CPU only, as its guide recommends."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def generator(task: Task) -> Epoch:
 
 
 def passes(pipeline: Any, task: Task) -> Epoch:
-    """Run one pipeline, which goes on where it was, for a pass at a time."""
+    """Run one pipeline continuously, one epoch per pass."""
     pipeline.build()
 
     def epoch() -> Iterator[Any]:

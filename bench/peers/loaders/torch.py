@@ -175,7 +175,7 @@ def interleave(task: Task) -> Epoch:
 
 
 class Reading(IterableDataset[Any]):
-    """Every reader whose turn is this process's."""
+    """Yield from every reader assigned to this process."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -232,5 +232,5 @@ def imports(task: Task) -> float:
 
 
 def install(task: Task) -> float:
-    """torch, of its build for processors alone."""
+    """torch, the CPU-only build."""
     return installing.measured("torch")

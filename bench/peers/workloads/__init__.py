@@ -1,4 +1,4 @@
-"""The workloads, one file each: a module's WORKLOAD."""
+"""The workloads, one file each, defined as the module's WORKLOAD."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ NAMES = (
 
 
 def load(name: str) -> Workload:
-    """Return the workload of a name."""
+    """Return the workload with this name."""
     workload: Workload = import_module(f"bench.peers.workloads.{name}").WORKLOAD
     return workload

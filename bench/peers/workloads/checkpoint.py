@@ -1,4 +1,4 @@
-"""What it costs to save where a pipeline is, and to go on from there."""
+"""The cost of saving the state of an iterator, and of resuming from it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Checkpoint(Workload):
     together = True
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
-        """Nothing beforehand: `measured` checks each restored iterator."""
+        """Do nothing: `measured` checks each restored iterator."""
 
 
 def measured(
@@ -61,7 +61,7 @@ def measured(
     save : callable
         Takes an iterator, returns its state.
     restore : callable
-        Takes a state, returns an iterator that goes on from there.
+        Takes a state, returns an iterator that resumes from it.
     """
     clock = time.perf_counter
     spent = 0.0

@@ -1,4 +1,4 @@
-"""What an element costs when its function runs without Python."""
+"""The cost per element of a function that runs without Python."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Csv(Workload):
 
 
 def write(file: Path, count: int) -> None:
-    """Write a header and so many rows."""
+    """Write a header and this number of rows."""
     with file.open("w") as out:
         out.write(",".join(NAMES) + "\n")
         for i in range(count):
@@ -70,7 +70,7 @@ def fractions(number: int) -> tuple[float, float, float]:
 
 
 def path(task: Task) -> Path:
-    """Return the file."""
+    """Return the path of the file."""
     return Path(task.folder) / f"{task.n}.csv"
 
 

@@ -1,4 +1,4 @@
-"""Elements with many leaves: what each leaf adds."""
+"""Elements with many leaves: the cost of each leaf."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Elements(Workload):
 
 @cache
 def made(case: str) -> list[Any]:
-    """Return the elements that come in turn."""
+    """Return the elements that a pass cycles through."""
     if case == "strings":
         return [{name: f"{name} {i}" for name in FIELDS} for i in range(DIFFERENT)]
     place = np.arange(POSITION, dtype=np.float32)

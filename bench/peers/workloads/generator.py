@@ -1,4 +1,4 @@
-"""A Python generator of images, dropped into each loader as it is."""
+"""A Python generator of images, used unchanged by each loader."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Generator(Workload):
 
 @cache
 def images() -> list[Any]:
-    """Return the images that the generator yields in turn."""
+    """Return the images that the generator cycles through."""
     return list(np.random.default_rng(1).integers(0, 256, (DIFFERENT, *IMAGE), np.uint8))
 
 

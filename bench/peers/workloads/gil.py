@@ -1,4 +1,4 @@
-"""A Python function, which holds the GIL or releases it, on all processors."""
+"""A Python function that holds or releases the GIL, on all CPUs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from bench.peers.workload import Task, Workload, expect
 
-TURNS = 40_000  # some 2 ms
-FEW_TURNS = 100  # some 5 us
+TURNS = 40_000  # about 2 ms
+FEW_TURNS = 100  # about 5 us
 NUMBERS = 300_000
 LARGE = 75_000  # of float64: 600 kB
 
@@ -78,7 +78,7 @@ def hold(x: Any) -> int:
 
 
 def hold_shortly(x: Any) -> int:
-    """Count in pure Python, not far."""
+    """Count in pure Python for a few microseconds."""
     return _counted(int(x), FEW_TURNS)
 
 
@@ -88,7 +88,7 @@ def hold_and_fill(x: Any) -> Any:
 
 
 def release(x: Any) -> float:
-    """Sort numbers; returns the middle one."""
+    """Sort numbers; return the median."""
     return float(np.sort(_numbers(int(x) % 4))[NUMBERS // 2])
 
 

@@ -1,4 +1,4 @@
-"""Records of a file in a random order, each once, without a buffer."""
+"""Records of a file in a random order, each exactly once, without a buffer."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class GlobalShuffle(Workload):
         places = np.array(order)
         expect("all records once", np.array_equal(np.sort(places), np.arange(task.n)), True)
         moved = float(np.mean(np.abs(places - np.arange(task.n))))
-        if moved < task.n / 6:  # a third, on the average, in a permutation
+        if moved < task.n / 6:  # a permutation moves each by n / 3 on average
             raise Undone(f"hardly shuffled: records moved by {moved:.0f} on the average")
 
 
 def path(task: Task) -> Path:
-    """Return the file of a case."""
+    """Return the path of the file of a case."""
     return records.path(task)
 
 
 def rows(task: Task) -> Any:
-    """Return the records of the file, mapped into memory."""
+    """Return the records of the file as a memory map."""
     framed = np.memmap(path(task), np.uint8, "r").reshape(task.n, task.size + records.FRAME)
     return framed[:, records.HEAD : records.HEAD + task.size]
 

@@ -1,4 +1,4 @@
-"""What importing a loader costs, in fresh processes."""
+"""The import time of a loader, in fresh processes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Imports(Workload):
     tiny = {"times": 1}
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
-        """Nothing: a process that cannot import fails."""
+        """Do nothing: a process whose import fails raises."""
 
 
 def measured(task: Task, modules: str) -> float:
-    """Return the least seconds of `import modules` in some processes, after one untimed."""
+    """Return the minimum seconds of `import modules` in several processes, after an untimed one."""
     command = [sys.executable, "-c", CODE.format(modules)]
     found = []
     for _ in range(1 + task.times):

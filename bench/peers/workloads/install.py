@@ -1,4 +1,4 @@
-"""What installing a loader brings along, in bytes."""
+"""The installed size of a loader and its dependencies, in bytes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Install(Workload):
     cases = {"installed": {"n": 1}}
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
-        """Nothing: what is not installed cannot be measured."""
+        """Do nothing: only installed distributions can be measured."""
 
 
 def measured(*names: str) -> float:
-    """Return the megabytes of distributions and what they require, NumPy left out."""
+    """Return the megabytes of distributions and their dependencies, except NumPy."""
     waiting, known = list(names), {"numpy"}
     size = 0
     while waiting:
@@ -42,14 +42,14 @@ def measured(*names: str) -> float:
         except PackageNotFoundError:
             if name in names:
                 raise NotImplementedError(f"{name} is not installed as a distribution") from None
-            continue  # what this platform does not need
+            continue  # not needed on this platform
         size += sum(file.size or 0 for file in found.files or ())
         waiting += required(found)
     return size * 1e-6
 
 
 def required(found: Distribution) -> list[str]:
-    """Return the names of what a distribution requires without extras."""
+    """Return the names of a distribution's dependencies, without extras."""
     lines = [line for line in found.requires or () if not re.search(r"\bextra\s*==", line)]
     return [re.split(r"[^\w.-]", line.strip(), maxsplit=1)[0] for line in lines]
 

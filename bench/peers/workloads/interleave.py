@@ -1,4 +1,4 @@
-"""Many slow readers, several of which are read at a time."""
+"""Many slow readers, several of which are read concurrently."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Interleave(Workload):
 
 
 def slowness(task: Task, reader: int) -> int:
-    """Return how much longer than others a reader sleeps."""
+    """Return how many times longer than others a reader sleeps."""
     return 4 if task.case == "uneven" and reader % 4 == 0 else 1
 
 
 def seconds(task: Task, reader: int) -> float:
-    """Return how long a reader sleeps in all."""
+    """Return the total sleep of a reader."""
     return slowness(task, reader) * (OPEN + task.items * READ)
 
 

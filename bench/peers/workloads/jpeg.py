@@ -13,7 +13,7 @@ from bench.peers.workload import Task, Undone, Workload, expect
 
 SHARDS = 4
 SIDE = 224
-# ImageNet's, in the range of the pixels
+# The statistics of ImageNet, scaled to the range of the pixels.
 MEAN = np.array([123.675, 116.28, 103.53], np.float32)
 DEVIATION = np.array([58.395, 57.12, 57.375], np.float32)
 
@@ -59,7 +59,7 @@ class Jpeg(Workload):
     def check(self, elements: Iterator[Any], task: Task) -> None:
         number, seen = 0, set()
         for batch in elements:
-            # mlx-data's threads end with a short batch each.
+            # In mlx-data, each thread ends with a partial batch.
             expect("at most a batch", len(batch) <= task.batch, True)
             expect("shape", batch.shape[1:], (task.side, task.side, 3))
             expect("dtype", batch.dtype, np.dtype(task.dtype))
@@ -81,7 +81,7 @@ def paths(task: Task) -> list[str]:
 
 
 def shards(task: Task) -> list[Path]:
-    """Return the tar files that hold the same photographs."""
+    """Return the tar files that contain the same photographs."""
     return sorted(task.folder.glob("photos-*.tar"))
 
 

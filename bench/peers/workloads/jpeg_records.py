@@ -1,4 +1,4 @@
-"""The input of an image classifier whose photographs lie in TFRecords."""
+"""The input of an image classifier, with photographs stored in TFRecords."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write(file: Path, photos: list[str]) -> None:
 
 
 def records(task: Task) -> list[str]:
-    """Return the TFRecord files."""
+    """Return the paths of the TFRecord files."""
     return sorted(map(str, task.folder.glob(f"photos-{task.n}-*.tfrecord")))
 
 

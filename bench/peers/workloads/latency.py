@@ -1,8 +1,8 @@
-"""The sleeping pipelines of tf.data's performance guide, against their critical paths.
+"""The sleeping pipelines of the tf.data performance guide, against their critical paths.
 
-Nothing here computes: a source sleeps when it is opened and for each item, functions sleep, and so
-does the training step. The least time that a pipeline can take as it is written, its critical path,
-is a series of sleeps, each of which takes a little longer than it should.
+There is no computation: a source sleeps when it is opened and for each item, and functions and the
+training step sleep too. The minimum time of a pipeline as written, its critical path, is a series
+of sleeps, each of which takes slightly longer than requested.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MANY = 50  # items of each of the two sources of the final pipelines, and of a b
 SLOW, COPY = 0.001, 0.0001  # seconds per item of the functions of the final pipelines
 
 
-Sleeps = tuple[tuple[int, float], ...]  # how many sleeps of how many seconds
+Sleeps = tuple[tuple[int, float], ...]  # pairs of a number of sleeps and their seconds
 
 
 def _case(epochs: int, items: int, path: Sleeps) -> dict[str, Any]:
@@ -43,33 +43,34 @@ class Latency(Workload):
     )
     rate = False
     scale = 1e3
-    # Reads of one source follow each other, and so do training steps, always.
+    # Reads of one source are always sequential, and training steps too.
     cases = {
-        # One thread does everything in turn.
+        # One thread does everything sequentially.
         "naive": _case(2, 3, ((2, OPEN), (6, READ), (6, STEP))),
-        # A step is shorter than a read, so only the last one is not hidden behind one.
+        # A step is shorter than a read, so reads hide all steps except the last one.
         "prefetch": _case(2, 3, ((2, OPEN), (6, READ), (2, STEP))),
-        # Two sources, opened and read by the thread that trains.
+        # Two sources, opened and read by the training thread.
         "sequential interleave": _case(2, 6, ((4, OPEN), (12, READ), (12, STEP))),
-        # Both are opened and read side by side; from the first item on (at 45) two items come per
-        # 15 and training takes 20 of them: the six steps follow each other without a gap.
+        # Both are opened and read in parallel. From the first item on (at 45), two items arrive per
+        # 15 and training takes 20 for them: the six steps follow each other without a gap.
         "parallel interleave": _case(2, 6, ((2, OPEN), (2, READ), (12, STEP))),
-        # One thread does everything in turn.
+        # One thread does everything sequentially.
         "sequential map": _case(2, 3, ((2, OPEN), (6, READ), (6, MAP), (6, STEP))),
-        # Items are read at 45, 60 and 75. At most two calls (75 to 90) run at a time, so the third
-        # item is mapped from 75 to 105, when two steps are over, and trained with until 115.
+        # Items are read at 45, 60 and 75. At most two calls run concurrently (75 to 90). The third
+        # item is mapped from 75 to 105, after two steps have finished, and trained on until 115.
         "parallel map": _case(2, 3, ((2, OPEN), (6, READ), (2, MAP), (2, STEP))),
-        # The first epoch is that of the sequential map; the others only train.
+        # The first epoch equals that of the sequential map; the others only train.
         "map and cache": _case(5, 3, ((1, OPEN), (3, READ), (3, MAP), (5 * 3, STEP))),
-        # One thread does everything in turn, for each of 100 items.
+        # One thread does everything sequentially, for each of 100 items.
         "final naive": _case(
             5,
             2 * MANY,
             ((10, OPEN), (10 * MANY, READ), (10 * MANY, SLOW + COPY), (10 * MANY, STEP)),
         ),
-        # The sources side by side fill two batches after 50 reads (the first after 25 of each, but
-        # its function and 50 steps take 555, longer than the other 25 reads); from then on only
-        # the steps and, for the first batch of an epoch, the functions in front of them count.
+        # The parallel sources fill two batches after 50 reads. The first batch is ready after 25
+        # reads of each, but its function and 50 steps take 555, longer than the other 25 reads.
+        # From then on only the steps count and, for the first batch of an epoch, the functions
+        # before them.
         "final optimised": _case(
             5,
             2 * MANY,
@@ -95,7 +96,7 @@ class Latency(Workload):
         return steps
 
     def check(self, elements: Iterator[Any], task: Task) -> None:
-        """Nothing beforehand: the items are counted when they are trained with."""
+        """Do nothing: the items are counted during training."""
 
 
 def items(count: int) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""What a loader adds to each element when there is hardly any work."""
+"""The overhead of a loader per element when there is almost no work."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Overhead(Workload):
         if task.case != "range":
             return super().take(elements, task)
         last = -1
-        for last in elements:  # noqa: B007 - nothing else may cost time here
+        for last in elements:  # noqa: B007 - the loop body must be empty
             pass
         return int(last) + 1
 
@@ -74,7 +74,7 @@ class Overhead(Workload):
 
 
 def record(x: Any) -> dict[str, Any]:
-    """Make the three values of the case `dict`."""
+    """Return the three values of the case `dict`."""
     return {"id": x, "half": x / 2, "square": x * x}
 
 

@@ -1,4 +1,4 @@
-"""Rows of different lengths, batched with padding: as they come, or sorted into buckets."""
+"""Rows of different lengths, batched with padding: in order, or sorted into buckets."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ class Padded(Workload):
 
 
 def rows(task: Task) -> list[Any]:
-    """Return the rows: the number of each, from 1 on, and some more numbers, none of them 0."""
+    """Return the rows: each its number, from 1 on, then more numbers, none of them 0."""
     flat, lengths = joined(task)
     return np.split(flat, np.cumsum(lengths)[:-1])
 
 
 def joined(task: Task) -> tuple[Any, Any]:
-    """Return all rows one behind the other, and their lengths."""
+    """Return all rows concatenated, and their lengths."""
     return _made(task.n)
 
 
-@cache  # the check and the loader have the same: peak memory is the loader's
+@cache  # shared by the check and the loader, so that the peak memory is the loader's
 def _made(n: int) -> tuple[Any, Any]:
     random = np.random.default_rng(1)
     lengths = random.integers(LEAST, LONGEST + 1, n)
@@ -83,7 +83,7 @@ def bucket(length: int) -> int:
 
 
 def padded(some: list[Any]) -> Any:
-    """Return rows as one array, filled with zeros behind them."""
+    """Return rows as one array, padded with trailing zeros."""
     batch = np.zeros((len(some), max(map(len, some))), np.int64)
     for to, row in zip(batch, some, strict=True):
         to[: len(row)] = row
@@ -93,7 +93,7 @@ def padded(some: list[Any]) -> Any:
 def bucketed(
     some: Iterable[Any], size: int, length: Callable[[Any], int] = len
 ) -> Iterator[list[Any]]:
-    """Yield lists of rows of one bucket each, full ones as they come, then the rest."""
+    """Yield lists of rows of one bucket each: full ones as they fill, then the remainders."""
     waiting: list[list[Any]] = [[] for _ in range(len(BOUNDARIES) + 1)]
     for row in some:
         full = waiting[place := bucket(length(row))]

@@ -1,4 +1,4 @@
-"""tf.train.Example records parsed: in batches, and one by one."""
+"""Parsing of tf.train.Example records, in batches and individually."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def record(number: int) -> dict[str, Any]:
 
 
 def path(task: Task) -> Path:
-    """Return the file of the records."""
+    """Return the path of the file of records."""
     return Path(task.folder) / f"{task.n}.tfrecord"
 
 

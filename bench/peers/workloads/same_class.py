@@ -1,4 +1,4 @@
-"""One map-style class, with the arguments of PyTorch's DataLoader."""
+"""One map-style class, with the arguments of PyTorch's `DataLoader`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.peers.workloads.gil import hold
 
 SIDE = 224
 ROW = 75_000  # of float64: 600 kB
-KINDS = 8  # of images, and of rows
+KINDS = 8  # number of distinct images and rows
 
 
 class SameClass(Workload):

@@ -1,4 +1,4 @@
-"""Shuffling with a buffer, and batching what comes out."""
+"""Shuffling with a buffer, and batching of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays in memory, shuffled whole and batched: an epoch of a small data set."""
+"""Arrays in memory, fully shuffled and batched: an epoch of a small data set."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ class Slices(Workload):
         places = np.concatenate(found)
         expect("all rows once", np.array_equal(np.sort(places), np.arange(task.n)), True)
         moved = float(np.mean(np.abs(places - np.arange(task.n))))
-        if moved < task.n / 6:  # a third, on the average, in a permutation
+        if moved < task.n / 6:  # a permutation moves each by n / 3 on average
             raise Undone(f"hardly shuffled: rows moved by {moved:.0f} places on the average")
 
 
 def arrays(task: Task) -> tuple[Any, ...]:
-    """Return the arrays; the last one tells the number of a row, in its first column."""
+    """Return the arrays; the first column of the last one contains the row numbers."""
     return _made(task.case, task.n)
 
 
-@cache  # the check and the loader have the same: peak memory is the loader's
+@cache  # shared by the check and the loader, so that the peak memory is the loader's
 def _made(case: str, n: int) -> tuple[Any, ...]:
     numbers = np.arange(n)
     if case == "images":
@@ -77,7 +77,7 @@ def _made(case: str, n: int) -> tuple[Any, ...]:
 
 
 def values(task: Task) -> Any:
-    """Return the arrays as loaders take them: a tuple, or one array."""
+    """Return the arrays in the form that loaders take: a tuple, or one array."""
     found = arrays(task)
     return found if len(found) > 1 else found[0]
 

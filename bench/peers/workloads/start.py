@@ -1,4 +1,4 @@
-"""How long it takes until a first batch comes, and what each epoch costs by itself."""
+"""The time until the first batch, and the fixed cost of each epoch."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ SHAPE = (64, SIDE, SIDE)
 
 
 def images(task: Task) -> Any:
-    """Return the images; the first two pixels of each are its number."""
+    """Return the images; the first two pixels of each encode its number."""
     found = np.zeros((task.rows, SIDE, SIDE), np.uint8)
     found[:, 0, 0], found[:, 0, 1] = np.divmod(np.arange(task.rows), 256)
     return found
 
 
 def scaled(image: Any) -> Any:
-    """Return pixels from 0 to 1."""
+    """Return the pixels scaled to 0..1."""
     return image.astype(np.float32) / np.float32(255)
 
 

@@ -1,4 +1,4 @@
-"""Records that come from a file, shuffled on their way with a buffer."""
+"""Records streamed from a file and shuffled with a buffer."""
 
 from __future__ import annotations
 

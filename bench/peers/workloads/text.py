@@ -1,4 +1,4 @@
-"""Lines of text, cut into words that become numbers, in padded batches."""
+"""Lines of text, split into words that are mapped to numbers, in padded batches."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def lines(count: int) -> list[list[str]]:
     """Return the words of each line."""
     random = np.random.default_rng(1)
     lengths = random.integers(4, LONGEST + 1, count)
-    # Some words are much more frequent than others, as in any language.
+    # Word frequencies are skewed, as in natural language.
     drawn = (WORDS ** random.random(int(lengths.sum()))).astype(int).tolist()
     words = vocabulary()
     ends = np.cumsum(lengths).tolist()
@@ -72,7 +72,7 @@ def lines(count: int) -> list[list[str]]:
 
 
 def vocabulary() -> list[str]:
-    """Return all words; a word's token is its place, from 1 on."""
+    """Return all words; the token of a word is its one-based position."""
     return [f"w{i * 7919:o}" for i in range(WORDS)]
 
 
@@ -82,7 +82,7 @@ def table() -> dict[str, int]:
 
 
 def path(task: Task) -> Path:
-    """Return the file."""
+    """Return the path of the file."""
     return Path(task.folder) / f"{task.n}.txt"
 
 

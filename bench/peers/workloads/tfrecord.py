@@ -1,4 +1,4 @@
-"""TFRecord files, raw: many small records, and few large ones."""
+"""TFRecord files without parsing: many small records, and few large ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from bench.peers.data import write_once
 from bench.peers.workload import Task, Workload, expect
 
-HEAD = 12  # bytes before a record: its length and the CRC of that
-FRAME = HEAD + 4  # and of its own CRC after it
+HEAD = 12  # bytes before a record: its length and the length's CRC
+FRAME = HEAD + 4  # plus the record's own CRC after it
 
 
 class TFRecord(Workload):
@@ -64,14 +64,14 @@ class TFRecord(Workload):
 
 
 def path(task: Task) -> Path:
-    """Return the file of a case."""
+    """Return the path of the file of a case."""
     return Path(task.folder) / f"{task.size}x{task.n}.tfrecord"
 
 
 def write(file: Path, count: int, size: int) -> None:
-    """Write records that begin with their number and end with a byte made of it.
+    """Write records that begin with their number and end with a byte derived from it.
 
-    All records are as long, so that the CRCs are computed for all of them at once, byte after byte.
+    All records have the same length, so their CRCs are computed together, byte by byte.
     """
     random = np.random.default_rng(size)
     middle = random.integers(0, 256, size - 9, np.uint8)
@@ -90,7 +90,7 @@ def _bytes(values: Any) -> Any:
 
 
 def _table() -> Any:
-    """Return CRC-32C's table for one byte (polynomial 0x1EDC6F41, reflected)."""
+    """Return the CRC-32C table for one byte (polynomial 0x1EDC6F41, reflected)."""
     values = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         values = (values >> 1) ^ np.where(values & 1, np.uint32(0x82F63B78), np.uint32(0))
@@ -98,7 +98,7 @@ def _table() -> Any:
 
 
 def _masked_crc(rows: Any) -> Any:
-    """Return the CRC-32C of each row, masked as the TFRecord format wants it."""
+    """Return the CRC-32C of each row, masked as the TFRecord format requires."""
     table = _table()
     crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
     for column in np.ascontiguousarray(rows.T):

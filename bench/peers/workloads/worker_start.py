@@ -1,4 +1,4 @@
-"""How long it takes until worker processes give their first element."""
+"""The time until worker processes return their first element."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def small(x: Any) -> Any:
 
 
 def until_first(build: Callable[[], Any]) -> float:
-    """Return the seconds until what is built gives its first element."""
+    """Return the seconds until the result of a build yields its first element."""
     import time
 
     start = time.perf_counter()

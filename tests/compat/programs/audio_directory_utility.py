@@ -1,4 +1,4 @@
-"""Keras' utility for folders of sounds, halves of its validation data, one channel taken."""
+"""Keras' utility for folders of sounds; its validation data split in half, one channel selected."""
 
 import wave
 

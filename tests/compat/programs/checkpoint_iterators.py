@@ -1,4 +1,4 @@
-"""Training interrupted and gone on with: a step and an iterator in a checkpoint, with a manager."""
+"""Training interrupted and resumed: a step and an iterator in a checkpoint, with a manager."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""A shuffled and repeated dataset saved in the middle: what follows is what would have followed."""
+"""A shuffled and repeated dataset saved mid-epoch: a restored run yields the same remainder."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""COCO-like records: coordinates of any number as sparse features, decoded, filtered, batched."""
+"""COCO-like records: a variable number of coordinates as sparse features, decoded and batched."""
 
 import numpy as np
 import tensorflow as tf

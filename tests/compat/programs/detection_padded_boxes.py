@@ -1,4 +1,4 @@
-"""Pictures with different numbers of boxes: formats of boxes, flips, resizing, padded batches."""
+"""Images with different numbers of boxes: box formats, flips, resizing, padded batches."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Image captioning: a picture with five captions becomes five pairs, features from npy files."""
+"""Image captioning: an image with five captions becomes five pairs, features from npy files."""
 
 import collections
 import json

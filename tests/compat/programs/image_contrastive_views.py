@@ -1,4 +1,4 @@
-"""Two views of each image as contrastive learning takes them: crops, colours, blur."""
+"""Two views of each image, as in contrastive learning: crops, colours, blur."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Keras' utility for folders of images, and what tutorials do with its class names after."""
+"""Keras' utility for folders of images, and typical uses of its class names."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Pictures that a Python generator draws, with output signatures of both styles and statistics."""
+"""Images from a Python generator, with both styles of output signatures, and statistics."""
 
 import itertools
 

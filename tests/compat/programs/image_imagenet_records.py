@@ -1,4 +1,4 @@
-"""ImageNet-like records: sharded TFRecords, distorted crops for training, central ones after."""
+"""ImageNet-like records: sharded TFRecords, random crops for training, central for evaluation."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""MixUp and CutMix of two datasets that are zipped, with fixed and with sampled shares."""
+"""MixUp and CutMix of two zipped datasets, with fixed and with sampled ratios."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Pairs of pictures side by side in one file, as for pix2pix: cut apart, jittered, normalized."""
+"""Image pairs side by side in one file, as for pix2pix: split, jittered, normalized."""
 
 import numpy as np
 import tensorflow as tf

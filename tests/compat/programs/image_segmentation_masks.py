@@ -1,4 +1,4 @@
-"""Segmentation: images and masks of pets, flipped together, masks with nearest neighbours."""
+"""Segmentation: pet images and masks, flipped together, masks resized by nearest neighbour."""
 
 import numpy as np
 import tensorflow as tf

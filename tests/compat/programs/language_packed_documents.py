@@ -1,4 +1,4 @@
-"""Documents of several lengths packed into sequences of one length, with segments and positions."""
+"""Documents of different lengths packed into fixed-length rows, with segments and positions."""
 
 import numpy as np
 import tensorflow as tf
@@ -14,13 +14,13 @@ def documents(n=9):
 
 
 def concatenate_and_split(ds, length):
-    """Join all tokens, each document ended by EOS, and cut them without padding."""
+    """Concatenate all tokens, each document ended by EOS, and split them without padding."""
     ds = ds.map(lambda tokens: tf.concat([tokens, [EOS]], axis=0))
     return ds.unbatch().batch(length, drop_remainder=True)
 
 
 def pack(ds, length):
-    """Put as many whole documents into each sequence as fit."""
+    """Pack as many whole documents into each sequence as fit."""
 
     def add(state, tokens):
         buffer, segments, positions, number = state

@@ -1,4 +1,4 @@
-"""Sentences with tags as SequenceExamples: context and steps, in batches and one by one."""
+"""Sentences with tags as SequenceExamples: context and steps, in batches and individually."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Subwords by longest match against a vocabulary, [CLS] and [SEP], types, pairs cut to a length."""
+"""Subwords by longest match with a vocabulary, [CLS] and [SEP], type ids, pairs truncated."""
 
 import tensorflow as tf
 

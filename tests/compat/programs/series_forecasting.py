@@ -1,4 +1,4 @@
-"""Forecasting with several series: shifted targets, ids of stores, gaps filled, splits, options."""
+"""Forecasting of several series: shifted targets, store ids, filled gaps, splits, options."""
 
 import datetime
 

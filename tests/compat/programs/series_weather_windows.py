@@ -1,4 +1,4 @@
-"""A class that makes windows of a table of measurements: inputs, labels, splits by time."""
+"""A class that makes windows from a table of measurements: inputs, labels, splits by time."""
 
 import numpy as np
 import tensorflow as tf

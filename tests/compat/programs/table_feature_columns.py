@@ -1,4 +1,4 @@
-"""Rows of dicts as dataframes give them: buckets, hashes, crosses, embeddings looked up by hand."""
+"""Rows of dicts, as from dataframes: buckets, hashes, crosses, manual embedding lookups."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Fraud among ordinary transactions: classes counted, sampled evenly, or rejected evenly."""
+"""Fraud among ordinary transactions: classes counted, then balanced by sampling or rejection."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Feature tables as Examples: batches parsed at once, defaults, varying lengths, vectors."""
+"""Feature tables as Examples: batch parsing, defaults, varying lengths, vectors."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Characters as a model of sequences reads them: ids, windows by batch, input and target."""
+"""Character-level input of a sequence model: ids, windows by batch, input and target."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Cleaning of noisy short messages with regular expressions and functions of strings."""
+"""Cleaning of noisy short messages with regular expressions and string functions."""
 
 import tensorflow as tf
 

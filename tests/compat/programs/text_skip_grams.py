@@ -1,4 +1,4 @@
-"""Skip-grams with negative samples in the manner of word2vec, and subsampling of frequent words."""
+"""Skip-grams with negative samples, as in word2vec, and subsampling of frequent words."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Pairs of sentences of two languages: normalized Unicode, start and end, buckets by length."""
+"""Sentence pairs in two languages: normalized Unicode, start and end tokens, length buckets."""
 
 import re
 import unicodedata

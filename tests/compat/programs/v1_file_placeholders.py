@@ -1,4 +1,4 @@
-"""TensorFlow 1: names of record files and the size of batches are fed when a pass begins."""
+"""TensorFlow 1: record file names and the batch size are fed at the start of a pass."""
 
 import tensorflow.compat.v1 as tf
 

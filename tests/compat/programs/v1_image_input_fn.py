@@ -1,4 +1,4 @@
-"""TensorFlow 1: the input function of an estimator, older names of images, map_and_batch."""
+"""TensorFlow 1: the input function of an estimator, old names of image functions, map_and_batch."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf

@@ -1,8 +1,8 @@
-"""Programs that run over TensorFlow and over penstock: the table that both sides go through.
+"""Programs that run on both TensorFlow and penstock, in one table.
 
-A case is a function of `tf`, the module tensorflow or what stands in for it, that returns a
-dataset; one with a parameter `folder` may write files there. Dtypes are given, because Python's own
-numbers are int64 and float64 here.
+A case is a function that takes `tf`, the module tensorflow or its stand-in, and returns a dataset.
+If it has a parameter `folder`, it may write files there. Dtypes are explicit, because penstock
+converts Python numbers to int64 and float64.
 """
 
 import importlib
@@ -15,15 +15,15 @@ MODULES = [
 
 
 class Case:
-    """One program, and what is known of the ways in which penstock differs."""
+    """One program, and the known differences of penstock."""
 
     def __init__(self, function, differs="", ordered=True, spec=True, most=12):
         self.name = function.__name__
         self.function = function
         self.differs = differs  # words of docs/guides/migrating.md that explain it
         self.ordered = ordered  # False: the order is random
-        self.spec = spec  # False: the first element may fail, so that there is none
-        self.most = most  # steps that are looked at
+        self.spec = spec  # False: the first element may fail, so there is no spec
+        self.most = most  # maximum number of compared steps
 
     def build(self, tf, folder):
         wants = "folder" in inspect.signature(self.function).parameters
@@ -31,7 +31,7 @@ class Case:
 
 
 def case(**known):
-    """Make a case of a function."""
+    """Return a decorator that makes a case of a function."""
 
     def decorate(function):
         function.case = Case(function, **known)
@@ -41,6 +41,6 @@ def case(**known):
 
 
 def cases(module):
-    """List the cases of one module of programs."""
+    """Return the cases of one module of programs."""
     found = vars(importlib.import_module(f"programs.{module}")).items()
     return [thing.case for name, thing in found if hasattr(thing, "case") and name[0] != "_"]

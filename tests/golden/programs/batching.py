@@ -14,7 +14,7 @@ def rows(tf):
 
 
 def ragged(tf, *lengths):
-    """Return rows 0..n-1 of float32 of these lengths."""
+    """Return rows 0..n-1 of float32 with these lengths."""
     return tf.data.Dataset.from_generator(
         lambda: (np.arange(n, dtype=np.float32) for n in lengths),
         output_signature=tf.TensorSpec((None,), tf.float32),

@@ -1,4 +1,4 @@
-"""Batches of files of comma-separated values, whose columns are found out."""
+"""Batches of comma-separated files, with inferred columns."""
 
 from programs import case
 from programs.files import written

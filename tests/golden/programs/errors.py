@@ -1,4 +1,4 @@
-"""What an error does to the stages behind it, and what follows it."""
+"""The effect of an error on later stages and on later elements."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from programs import case
 
 
 def failing(tf, *places, n=7):
-    """Return 0 to n - 1, of which the elements at some places fail."""
+    """Return 0 to n - 1, where the elements at some indices fail."""
 
     def check(x):
         if x in places:

@@ -1,4 +1,4 @@
-"""Stages that carry something along, or group: scan, unique, window, group_by_window, choices."""
+"""Stateful and grouping stages: scan, unique, window, group_by_window, choices."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Which elements come, how often and how many: take, skip, shard, repeat, shuffle, enumerate."""
+"""Selection and order of elements: take, skip, shard, repeat, shuffle, enumerate."""
 
 import numpy as np
 

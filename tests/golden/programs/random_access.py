@@ -9,7 +9,7 @@ MORE = "`enumerate` and infinite `repeat()` also have random access"
 
 
 def at(tf, ds, *positions):
-    """Make a dataset of the elements of `ds` at positions, one behind the other."""
+    """Return a dataset of the elements of `ds` at these positions, concatenated."""
     found = [tf.data.experimental.at(ds, i) for i in positions]
     chosen = tf.data.Dataset.from_tensors(found[0])
     for element in found[1:]:

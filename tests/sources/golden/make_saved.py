@@ -1,4 +1,4 @@
-"""Makes the golden files of the format of saved datasets: python make_saved.py."""
+"""Create the golden files of the format of saved datasets: python make_saved.py."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import penstock as ps
 
 
 def elements():
-    """Return what is in the file: equal and unequal shapes, strings, numbers, times, nesting."""
+    """Return the file's elements: equal and unequal shapes, strings, numbers, times, nesting."""
     found = [(np.arange(3, dtype=np.int16) * i, np.float32(i / 4)) for i in range(5)]
     found += [
         {"text": "é" * i, "bytes": b"\x00" * i, "ragged": np.full((i, 2), i, np.uint8)}
@@ -19,7 +19,7 @@ def elements():
 
 
 def dataset():
-    """Return the dataset that is saved."""
+    """Return the dataset to save."""
     found = elements()
     return ps.Dataset.range(len(found)).map(lambda i: found[i])
 

@@ -1,1 +1,1 @@
-"""What the machine can do: loops without any pipeline."""
+"""The limits of the machine: loops without any pipeline."""

@@ -1,4 +1,4 @@
-"""penstock, what it costs besides its work."""
+"""penstock: overheads."""
 
 from __future__ import annotations
 

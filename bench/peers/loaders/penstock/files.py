@@ -1,4 +1,4 @@
-"""penstock, what is read from files."""
+"""penstock: reading from files."""
 
 from __future__ import annotations
 

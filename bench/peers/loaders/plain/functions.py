@@ -1,4 +1,4 @@
-"""plain Python, Python functions and generators."""
+"""Plain Python: Python functions and generators."""
 
 from __future__ import annotations
 

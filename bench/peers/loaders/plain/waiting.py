@@ -1,4 +1,4 @@
-"""plain Python, pipelines that sleep."""
+"""Plain Python: pipelines that sleep."""
 
 from __future__ import annotations
 

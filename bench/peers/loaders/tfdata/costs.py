@@ -1,4 +1,4 @@
-"""tf.data, what it costs besides its work."""
+"""tf.data: overheads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.data, what is read from files."""
+"""tf.data: reading from files."""
 
 from __future__ import annotations
 

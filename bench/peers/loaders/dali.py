@@ -1,4 +1,4 @@
-"""DALI on the CPU only, as its guide recommends."""
+"""DALI on processors alone, as its guide advises."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def generator(task: Task) -> Epoch:
 
 
 def passes(pipeline: Any, task: Task) -> Epoch:
-    """Run one pipeline continuously, one epoch per pass."""
+    """Run one pipeline, which goes on where it was, for a pass at a time."""
     pipeline.build()
 
     def epoch() -> Iterator[Any]:

@@ -20,7 +20,7 @@ def contents(path: str) -> bytes:
 
 
 def loaded(jpeg: bytes, normalise: bool) -> Any:
-    """Return a photograph as a tensor, which workers pass on without a copy."""
+    """Return a photograph as a tensor: what workers hand over without a copy."""
     from bench.peers import photo
 
     image = photo.decoded(jpeg)
@@ -39,7 +39,7 @@ def jpeg(task: Task) -> Epoch:
 
 
 def optimized(task: Task) -> Path:
-    """Return the folder of photographs in LitData's own format, which is written once."""
+    """Return the folder of LitData's own files with the photographs, which are written once."""
     folder: Path = task.folder / "litdata"
     if not (folder / "index.json").is_file():
         optimize(
@@ -64,5 +64,5 @@ def imports(task: Task) -> float:
 
 
 def install(task: Task) -> float:
-    """litdata, without the torchvision that it requires."""
+    """litdata, with the torchvision that it requires left out."""
     return installing.measured("litdata")

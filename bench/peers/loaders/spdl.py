@@ -144,5 +144,5 @@ def imports(task: Task) -> float:
 
 
 def install(task: Task) -> float:
-    """spdl; its media functions also need the system's FFmpeg."""
+    """spdl; its media functions need the system's FFmpeg besides."""
     return installing.measured("spdl")

@@ -175,7 +175,7 @@ def interleave(task: Task) -> Epoch:
 
 
 class Reading(IterableDataset[Any]):
-    """Yield from every reader assigned to this process."""
+    """Every reader whose turn is this process's."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -232,5 +232,5 @@ def imports(task: Task) -> float:
 
 
 def install(task: Task) -> float:
-    """torch, the CPU-only build."""
+    """torch, of its build for processors alone."""
     return installing.measured("torch")

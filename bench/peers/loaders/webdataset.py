@@ -21,7 +21,7 @@ from bench.peers.workloads import shuffle as shuffling
 
 
 class Loaded:
-    """A photograph of a sample as a tensor, which workers pass on without a copy."""
+    """A photograph of a sample as a tensor: what workers hand over without a copy."""
 
     def __init__(self, normalise: bool) -> None:
         self.normalise = normalise
@@ -75,7 +75,7 @@ def generator(task: Task) -> Epoch:
 
 
 class Pipeline:
-    """A first stage over the iterable that a function returns."""
+    """A first stage over what a function returns."""
 
     def __init__(self, source: Callable[[], Any]) -> None:
         self.source = source
@@ -110,5 +110,5 @@ def imports(task: Task) -> float:
 
 
 def install(task: Task) -> float:
-    """webdataset, and torch for its DataLoader."""
+    """webdataset; with torch, whose DataLoader it is used with."""
     return installing.measured("webdataset", "torch")

@@ -1,1 +1,1 @@
-"""The limits of the machine: loops without any pipeline."""
+"""What the machine can do: loops without any pipeline."""

@@ -1,4 +1,4 @@
-"""The machine's limits for reading from files."""
+"""The machine's limit, what is read from files."""
 
 from __future__ import annotations
 

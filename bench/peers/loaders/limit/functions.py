@@ -1,4 +1,4 @@
-"""The machine's limits for Python functions and generators."""
+"""The machine's limit, Python functions and generators."""
 
 from __future__ import annotations
 

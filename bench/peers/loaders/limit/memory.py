@@ -1,4 +1,4 @@
-"""The machine's limits for data in memory: shuffled, cached, batched."""
+"""The machine's limit, data in memory: shuffled, cached, batched."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def slices(task: Task) -> Epoch:
         for number, start in enumerate(range(0, task.n, task.batch)):
             places = order[start : start + task.batch]
             parts = zip(values, buffers[number % 2], strict=True)
-            # All indices are in range; mode "clip" avoids an internal copy in np.take.
+            # Places are in range; "clip" spares np.take a copy of its own.
             yield tuple(
                 np.take(array, places, 0, out=buffer[: len(places)], mode="clip")
                 for array, buffer in parts

@@ -1,4 +1,4 @@
-"""The machine's limits for pipelines that sleep."""
+"""The machine's limit, pipelines that sleep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.peers.workloads import interleave as readers
 
 
 def latency(task: Task) -> float:
-    """time.sleep for each step of the critical path, sequentially, on one thread."""
+    """time.sleep for each step of the critical path, one after the other, on one thread."""
     start = time.perf_counter()
     for times, seconds in task.path:
         for _ in range(times):

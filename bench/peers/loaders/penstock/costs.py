@@ -1,4 +1,4 @@
-"""penstock: overheads."""
+"""penstock, what it costs besides its work."""
 
 from __future__ import annotations
 

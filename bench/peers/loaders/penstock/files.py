@@ -1,4 +1,4 @@
-"""penstock: reading from files."""
+"""penstock, what is read from files."""
 
 from __future__ import annotations
 

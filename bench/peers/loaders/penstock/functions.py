@@ -1,4 +1,4 @@
-"""penstock: Python functions and generators."""
+"""penstock, Python functions and generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""penstock: data in memory, shuffled, cached, batched."""
+"""penstock, data in memory: shuffled, cached, batched."""
 
 from __future__ import annotations
 

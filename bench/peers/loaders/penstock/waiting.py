@@ -1,4 +1,4 @@
-"""penstock: pipelines that sleep."""
+"""penstock, pipelines that sleep."""
 
 from __future__ import annotations
 

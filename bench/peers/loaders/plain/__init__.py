@@ -1,1 +1,1 @@
-"""Plain Python: lists, threads, queues and NumPy, without any loader."""
+"""Plain Python: lists, threads, queues and NumPy, as one writes it without any loader."""

@@ -1,4 +1,4 @@
-"""Plain Python: reading from files."""
+"""plain Python, what is read from files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def jpeg(task: Task) -> Epoch:
 
 
 def tfrecord(task: Task) -> Epoch:
-    """File.read of length, record and CRC alternately; google_crc32c checks each record."""
+    """File.read of length, record and CRC in turn; google_crc32c checks each record."""
 
     def epoch() -> Iterator[Any]:
         found = read_records(records.path(task))
@@ -73,7 +73,7 @@ def jpeg_records(task: Task) -> Epoch:
 
 
 def stream(task: Task) -> Epoch:
-    """File.read and google_crc32c per record; a list of 100,000, one drawn for each new record."""
+    """File.read and google_crc32c per record; a list of 100,000, one drawn for each that comes."""
     return lambda: batches(drawn(read_records(streaming.path(task)), task.buffer), task.batch)
 
 

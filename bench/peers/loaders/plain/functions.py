@@ -1,4 +1,4 @@
-"""Plain Python: Python functions and generators."""
+"""plain Python, Python functions and generators."""
 
 from __future__ import annotations
 

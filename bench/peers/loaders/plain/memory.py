@@ -1,4 +1,4 @@
-"""Plain Python: data in memory, shuffled, cached, batched."""
+"""plain Python, data in memory: shuffled, cached, batched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bench.peers.workloads import start as starting
 
 
 def shuffle(task: Task) -> Epoch:
-    """A list of 100,000 elements; for each new element, one is drawn and replaced."""
+    """A list of 100,000 elements, one of which is drawn and replaced for each that comes."""
     values: Any = shuffling.rows(task) if task.width else range(task.n)
     return lambda: map(np.array, batches(drawn(values, task.buffer), task.batch))
 

@@ -1,4 +1,4 @@
-"""Lists as batches, calls ahead of use, and a background thread with a queue."""
+"""Lists as batches, calls ahead of use, a thread behind a queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def batches(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
 def ahead(
     pool: Executor, function: Callable[[Any], Any], values: Iterable[Any], most: int
 ) -> Iterator[Any]:
-    """Map in order, with this many calls in progress or done."""
+    """Map in order, with so many calls waiting or done."""
     waiting: deque[Future[Any]] = deque()
     for value in values:
         waiting.append(pool.submit(function, value))
@@ -31,7 +31,7 @@ def ahead(
 
 
 def in_background(values: Iterable[Any], most: int) -> Iterator[Any]:
-    """Iterate in a background thread."""
+    """Iterate in a thread of its own."""
     ready: queue.Queue[Any] = queue.Queue(most)
     end = object()
 

@@ -1,4 +1,4 @@
-"""Plain Python: pipelines that sleep."""
+"""plain Python, pipelines that sleep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.data: overheads."""
+"""tf.data, what it costs besides its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.data: reading from files."""
+"""tf.data, what is read from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.data: Python functions and generators."""
+"""tf.data, Python functions and generators."""
 
 from __future__ import annotations
 

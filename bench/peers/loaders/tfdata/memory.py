@@ -1,4 +1,4 @@
-"""tf.data: data in memory, shuffled, cached, batched."""
+"""tf.data, data in memory: shuffled, cached, batched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.data: pipelines that sleep."""
+"""tf.data, pipelines that sleep."""
 
 from __future__ import annotations
 
